@@ -1,0 +1,38 @@
+# Two commands do everything from a fresh clone: `make demo` and `make test`.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+export UNISPECTRAL_DATA ?= $(wildcard ../shared/data)
+export UNISPECTRAL_REFERENCE ?= $(wildcard ../shared/reference)
+
+.PHONY: help install demo test lint browser bench bench-solver bench-scale study-defaults check-baselines torture docs clean
+
+help:  ## list the commands
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+install: $(STAMP)  ## make .venv with everything needed to run, test and develop
+
+$(STAMP): pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "unispectral needs Python 3.11 or later; call make with PYTHON=/path/to/python"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable ".[all]" --group dev
+	@touch $@
+
+demo: install  ## cluster the handwritten digits and show what was found
+	$(BIN)/unispectral demo
+
+browser:  ## Debian's headless Chromium, which the tests of the pages drive
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium chromium-driver >/dev/null; \
+	  else echo "no chromium here: the tests of the pages will be skipped"; fi; }
+
+test: install browser lint  ## run all tests
+	$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+
+lint: install  ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy

@@ -1,0 +1,49 @@
+"""The one place that names what may change under us: optional packages and young scikit-learn API."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+__all__ = ["as_generator", "optional"]
+
+
+def optional(module: str, *, extra: str) -> ModuleType:
+    """Import an optional module, or say which extra brings it.
+
+    Examples
+    --------
+    >>> optional("math", extra="none").sqrt(4.0)
+    2.0
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise ImportError(
+            f"This needs the package {package!r}, which is not installed; "
+            f"install it with: pip install 'unispectral[{extra}]'."
+        ) from error
+
+
+def as_generator(
+    random_state: int | np.random.RandomState | np.random.Generator | None,
+) -> np.random.Generator:
+    """Turn scikit-learn's ``random_state`` into a NumPy Generator.
+
+    Examples
+    --------
+    >>> int(as_generator(0).integers(10)) == int(as_generator(0).integers(10))
+    True
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, (int, np.integer)):
+        check_random_state(random_state)  # scikit-learn's own sentence for a seed out of range
+        return np.random.default_rng(int(random_state))
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))

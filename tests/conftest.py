@@ -1,0 +1,29 @@
+"""Where the data sets and the reference results are; a test that needs an absent one is skipped, with the reason."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+
+def _folder(variable: str) -> Path:
+    value = os.environ.get(variable, "")
+    if not value or not Path(value).is_dir():
+        pytest.skip(f"{variable} does not name a folder here")
+    return Path(value)
+
+
+@pytest.fixture(scope="session")
+def data_home() -> Path:
+    """The folder that holds the files of the ten data sets."""
+    return _folder("UNISPECTRAL_DATA")
+
+
+@pytest.fixture(scope="session")
+def reference() -> Path:
+    """The folder that holds the paper's table, the recorded baselines and the traces."""
+    return _folder("UNISPECTRAL_REFERENCE")
