@@ -1,4 +1,4 @@
-"""Where the data sets and the reference results are; a test that needs an absent one is skipped, with the reason."""
+"""Where the data sets and reference results are; a test that lacks one is skipped, saying why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one place that names what may change under us: optional packages and young scikit-learn API."""
+"""The one place that names what may change under us: optional packages, young sklearn API."""
 
 from __future__ import annotations
 

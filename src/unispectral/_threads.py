@@ -1,0 +1,86 @@
+"""Threads under control: how many, and never more than asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from typing import TypeVar
+
+from joblib import effective_n_jobs
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["limit_blas", "map_blocks", "thread_count", "threads"]
+
+T = TypeVar("T")
+
+_count: ContextVar[int] = ContextVar("unispectral_threads", default=0)
+
+
+@lru_cache(maxsize=1)
+def _controller() -> ThreadpoolController:
+    """The libraries of this process; looking them up takes longer than a small fit."""
+    return ThreadpoolController()
+
+
+def limit_blas(count: int) -> AbstractContextManager:
+    """At most ``count`` BLAS threads inside the context."""
+    return _controller().limit(limits=count, user_api="blas")
+
+
+def thread_count() -> int:
+    """The number of threads that compiled loops may use in this context."""
+    if _count.get():
+        return _count.get()
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def threads(n_jobs: int | None) -> Iterator[int]:
+    """Run what follows on ``n_jobs`` threads (scikit-learn's meaning; ``None`` is all cores).
+
+    Examples
+    --------
+    >>> with threads(1) as count:
+    ...     count
+    1
+    """
+    count = effective_n_jobs(n_jobs) if n_jobs is not None else thread_count()
+    token = _count.set(count)
+    try:
+        with limit_blas(count):
+            yield count
+    finally:
+        _count.reset(token)
+
+
+def map_blocks(work: Callable[[slice], T], total: int, step: int) -> list[T]:
+    """Apply ``work`` to consecutive blocks of ``range(total)`` on the threads of this context.
+
+    Each block is worked on by one thread with one BLAS thread, so that results do not depend on
+    how many threads there are. An interrupt is noticed between blocks.
+
+    Examples
+    --------
+    >>> map_blocks(lambda block: block.stop - block.start, 5, 2)
+    [2, 2, 1]
+    """
+    blocks = [slice(start, min(start + step, total)) for start in range(0, total, step)]
+    count = min(thread_count(), len(blocks))
+    with limit_blas(1):
+        if count <= 1:
+            return [work(block) for block in blocks]
+        with ThreadPoolExecutor(count) as pool:
+            futures = [pool.submit(work, block) for block in blocks]
+            try:
+                wait(futures, return_when=FIRST_EXCEPTION)
+                return [future.result() for future in futures]
+            except BaseException:
+                for future in futures:
+                    future.cancel()
+                raise

@@ -1,0 +1,27 @@
+"""Kernels: small specifications, and the bank that binds them to data on demand."""
+
+from unispectral.kernels._bank import KernelBank
+from unispectral.kernels._normalize import NORMALIZATIONS
+from unispectral.kernels._specs import (
+    Gaussian,
+    Kernel,
+    Linear,
+    Metric,
+    Polynomial,
+    as_kernel,
+    as_kernels,
+    paper_kernels,
+)
+
+__all__ = [
+    "NORMALIZATIONS",
+    "Gaussian",
+    "Kernel",
+    "KernelBank",
+    "Linear",
+    "Metric",
+    "Polynomial",
+    "as_kernel",
+    "as_kernels",
+    "paper_kernels",
+]

@@ -1,0 +1,453 @@
+"""The bank: kernels bound to data, evaluated on demand from one matrix of dot products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from unispectral._threads import map_blocks
+from unispectral.kernels._features import Features, Products, own_products
+from unispectral.kernels._normalize import Normalizer, as_normalizations, fit_normalizer
+from unispectral.kernels._specs import Kernel, Metric, as_kernels
+
+__all__ = ["KernelBank"]
+
+Index = slice | np.ndarray
+EVERYTHING = slice(None)
+#: Entries per row block: small enough for the cache, large enough for the vector units.
+_BLOCK_ENTRIES = 2**18
+
+
+class BoundKernel:
+    """One kernel on one table: raw values from products or features, then its normalisation."""
+
+    def __init__(self, name: str, n_samples: int, dtype: np.dtype, view: int) -> None:
+        self.name = name
+        self.view = view
+        self.n_samples = n_samples
+        self.dtype = dtype
+        self.normalizer = Normalizer(())
+
+    def normalize(self, steps: tuple[str, ...]) -> None:
+        step = max(1, _BLOCK_ENTRIES // max(self.n_samples, 1))
+
+        def rows() -> Iterator[tuple[slice, np.ndarray]]:
+            for start in range(0, self.n_samples, step):
+                block = slice(start, min(start + step, self.n_samples))
+                yield block, self.raw(block, EVERYTHING, None)
+
+        self.normalizer = fit_normalizer(steps, rows, self.raw_diagonal())
+
+    # Raw values: one of the two families below.
+    def raw(self, rows: Index, cols: Index, products: Products | None) -> np.ndarray:
+        raise NotImplementedError
+
+    def raw_diagonal(self) -> np.ndarray:
+        raise NotImplementedError
+
+    def raw_cross(self, X_new: Any, products: Products | None) -> tuple[np.ndarray, np.ndarray]:
+        """Values between new and training samples, and of each new sample with itself."""
+        raise NotImplementedError
+
+    def block(self, rows: Index, cols: Index, products: Products | None) -> np.ndarray:
+        vectors = self.normalizer.vectors
+        return self.normalizer.apply(
+            self.raw(rows, cols, products),
+            [vector[rows][:, None] for vector in vectors],
+            [vector[cols][None, :] for vector in vectors],
+        )
+
+    def diagonal(self) -> np.ndarray:
+        vectors = self.normalizer.vectors
+        return self.normalizer.apply(self.raw_diagonal(), vectors, vectors)
+
+    def cross(self, X_new: Any, products: Products | None) -> np.ndarray:
+        raw, own = self.raw_cross(X_new, products)
+        new = self.normalizer.vectors_of(raw, own)
+        return self.normalizer.apply(
+            raw,
+            [vector[:, None] for vector in new],
+            [vector[None, :] for vector in self.normalizer.vectors],
+        )
+
+    def neighbourhoods(
+        self,
+        rows: np.ndarray,
+        neighbours: np.ndarray,
+        products: tuple[Products, Products] | None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Values to neighbours (b, k) and among neighbours (b, k, k)."""
+        near, among = self.raw_neighbourhoods(rows, neighbours, products)
+        vectors = self.normalizer.vectors
+        near = self.normalizer.apply(
+            near, [v[rows][:, None] for v in vectors], [v[neighbours] for v in vectors]
+        )
+        among = self.normalizer.apply(
+            among,
+            [v[neighbours][:, :, None] for v in vectors],
+            [v[neighbours][:, None, :] for v in vectors],
+        )
+        return near, among
+
+    def raw_neighbourhoods(
+        self,
+        rows: np.ndarray,
+        neighbours: np.ndarray,
+        products: tuple[Products, Products] | None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        near = np.stack(
+            [self.raw(rows[i : i + 1], neighbours[i], None)[0] for i in range(len(rows))]
+        )
+        among = np.stack([self.raw(group, group, None) for group in neighbours])
+        return near, among
+
+
+class ProductKernel(BoundKernel):
+    """A kernel that is a function of dot products and distances."""
+
+    def __init__(
+        self, name: str, evaluate: Callable[[Products], np.ndarray], features: Features, view: int
+    ) -> None:
+        super().__init__(name, features.n_samples, features.dtype, view)
+        self.evaluate = evaluate
+        self.features = features
+
+    def raw(self, rows: Index, cols: Index, products: Products | None) -> np.ndarray:
+        return self.evaluate(products or self.features.block(rows, cols))
+
+    def raw_diagonal(self) -> np.ndarray:
+        return self.evaluate(self.features.own())
+
+    def raw_cross(self, X_new: Any, products: Products | None) -> tuple[np.ndarray, np.ndarray]:
+        products = products or self.features.cross(X_new)
+        return self.evaluate(products), self.evaluate(own_products(products.left[:, 0]))
+
+    def raw_neighbourhoods(
+        self,
+        rows: np.ndarray,
+        neighbours: np.ndarray,
+        products: tuple[Products, Products] | None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        near, among = products or self.features.neighbourhoods(rows, neighbours)
+        return self.evaluate(near), self.evaluate(among)
+
+
+class MetricKernel(BoundKernel):
+    """A scikit-learn kernel or a function of two samples, evaluated from the features."""
+
+    def __init__(self, spec: Metric, features: Features, view: int) -> None:
+        super().__init__(spec.name, features.n_samples, features.dtype, view)
+        self.spec = spec
+        self.features = features
+
+    def _pairs(self, A: Any, B: Any) -> np.ndarray:
+        values = pairwise_kernels(A, B, metric=self.spec.metric, **self.spec.params)
+        return np.ascontiguousarray(values, dtype=self.dtype)
+
+    def raw(self, rows: Index, cols: Index, products: Products | None) -> np.ndarray:
+        X = self.features.X
+        return self._pairs(X[rows], X[cols])
+
+    def raw_diagonal(self) -> np.ndarray:
+        X = self.features.X
+        return np.concatenate(
+            [self._pairs(X[i : i + 1], X[i : i + 1])[0] for i in range(X.shape[0])]
+        )
+
+    def raw_cross(self, X_new: Any, products: Products | None) -> tuple[np.ndarray, np.ndarray]:
+        own = [self._pairs(X_new[i : i + 1], X_new[i : i + 1])[0] for i in range(X_new.shape[0])]
+        return self._pairs(X_new, self.features.X), np.concatenate(own)
+
+
+class MatrixKernel(BoundKernel):
+    """A kernel that came as a matrix."""
+
+    def __init__(self, name: str, matrix: np.ndarray, view: int) -> None:
+        super().__init__(name, matrix.shape[0], matrix.dtype, view)
+        self.matrix = matrix
+
+    def raw(self, rows: Index, cols: Index, products: Products | None) -> np.ndarray:
+        if isinstance(rows, slice) or isinstance(cols, slice):
+            return self.matrix[rows, cols].copy()
+        return self.matrix[np.ix_(rows, cols)]
+
+    def raw_diagonal(self) -> np.ndarray:
+        return np.diagonal(self.matrix).copy()
+
+    def raw_cross(self, X_new: Any, products: Products | None) -> tuple[np.ndarray, np.ndarray]:
+        # A cross kernel does not say k(x, x) of the new sample: the training mean stands in.
+        own = np.full(X_new.shape[0], self.raw_diagonal().mean(), dtype=self.dtype)
+        return np.array(X_new, dtype=self.dtype), own
+
+
+class KernelBank:
+    """Several kernels on the same samples, computed from shared dot products on demand.
+
+    Parameters
+    ----------
+    X : array, CSR array, or list of them
+        One table of samples, or several views of the same samples. A view in which a sample is
+        absent holds a row of NaN for it.
+    kernels : see :func:`as_kernels`
+        The kernels of every view.
+    normalize : {"cosine", "center", "trace", "none"} or tuple
+        Applied to each kernel, in the order given.
+    gram : bool
+        Keep the matrix of dot products. Without it each block is computed from the samples, and
+        nothing of size n × n is ever held.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bank = KernelBank(np.eye(3), ["linear", "gaussian"])
+    >>> len(bank), bank.combine([1.0, 0.0]).tolist()
+    (2, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        kernels: Any = "paper",
+        *,
+        normalize: str | Sequence[str] | None = "cosine",
+        gram: bool = True,
+    ) -> None:
+        tables = list(X) if isinstance(X, (list, tuple)) else [X]
+        specs: tuple[Kernel, ...] = as_kernels(kernels)
+        self.features: list[Features | None] = []
+        self.present: list[np.ndarray | None] = []
+        bound: list[BoundKernel] = []
+        for view, table in enumerate(tables):
+            table, present = _without_absent(table)
+            features = Features(table)
+            if gram:
+                features.keep_gram()
+            self.features.append(features)
+            self.present.append(present)
+            bound += [_bind(spec, features, view) for spec in specs]
+        if len(tables) > 1:
+            for kernel in bound:
+                kernel.name = f"view{kernel.view}:{kernel.name}"
+        self._finish(bound, normalize)
+
+    @classmethod
+    def precomputed(
+        cls,
+        kernels: np.ndarray | Sequence[np.ndarray],
+        *,
+        normalize: str | Sequence[str] | None = None,
+        names: Sequence[str] | None = None,
+    ) -> KernelBank:
+        """A bank of kernels that exist as matrices: one, a list, or a stack (r, n, n).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> KernelBank.precomputed([np.eye(2), np.ones((2, 2))]).names
+        ('kernel_0', 'kernel_1')
+        """
+        if isinstance(kernels, np.ndarray) and kernels.ndim == 2:
+            kernels = [kernels]
+        self = cls.__new__(cls)
+        self.features, self.present = [None], [None]
+        names = names or [f"kernel_{r}" for r in range(len(kernels))]
+        bound = [MatrixKernel(name, K, 0) for name, K in zip(names, kernels, strict=True)]
+        self._finish(list(bound), normalize)
+        return self
+
+    def _finish(self, bound: list[BoundKernel], normalize: Any) -> None:
+        self._bound = bound
+        self.normalize = as_normalizations(normalize)
+        for kernel in bound:
+            kernel.normalize(self.normalize)
+        self.n_samples = bound[0].n_samples
+        self.dtype = np.result_type(*(kernel.dtype for kernel in bound))
+
+    def __len__(self) -> int:
+        return len(self._bound)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(kernel.name for kernel in self._bound)
+
+    @property
+    def views(self) -> np.ndarray:
+        """The view to which each kernel belongs."""
+        return np.array([kernel.view for kernel in self._bound])
+
+    def release(self) -> None:
+        """Forget the dot products: what comes later is computed from the samples."""
+        for features in self.features:
+            if features is not None:
+                features.drop_gram()
+
+    # Values of one kernel
+    def block(self, r: int, rows: Index, cols: Index) -> np.ndarray:
+        """Entries of kernel ``r`` between two groups of samples."""
+        return self._bound[r].block(rows, cols, None)
+
+    def matrix(self, r: int) -> np.ndarray:
+        """The whole of kernel ``r``."""
+        weights = np.zeros(len(self))
+        weights[r] = 1.0
+        return self.combine(weights)
+
+    def diagonal(self, r: int) -> np.ndarray:
+        """The diagonal of kernel ``r``."""
+        return self._bound[r].diagonal()
+
+    def cross(self, r: int, X_new: Any) -> np.ndarray:
+        """Kernel ``r`` between new samples and those of the bank.
+
+        ``X_new`` is a table, or the kernel's own cross matrix where the bank is precomputed.
+        """
+        return self._bound[r].cross(X_new, None)
+
+    # Weighted sums
+    def combine(self, weights: Sequence[float] | np.ndarray) -> np.ndarray:
+        """The weighted sum of all kernels, assembled in blocks of rows."""
+        weights = self._weights(weights)
+        n = self.n_samples
+        out = np.empty((n, n), dtype=self.dtype)
+
+        def work(rows: slice) -> None:
+            out[rows] = self.combine_block(weights, rows, EVERYTHING)
+
+        map_blocks(work, n, max(1, _BLOCK_ENTRIES // n))
+        return out
+
+    def combine_block(self, weights: Any, rows: Index, cols: Index) -> np.ndarray:
+        """A block of the weighted sum."""
+        sum_ = _WeightedSum(self.present, self._weights(weights))
+        for view, kernels in self._by_view(weights):
+            features = self.features[view]
+            products = features.block(rows, cols) if features is not None else None
+            for r, kernel in kernels:
+                mask = self._mask(view, rows, cols)
+                sum_.add(r, kernel.block(rows, cols, products), mask)
+        return sum_.result()
+
+    def combine_diagonal(self, weights: Any) -> np.ndarray:
+        """The diagonal of the weighted sum."""
+        sum_ = _WeightedSum(self.present, self._weights(weights))
+        for view, kernels in self._by_view(weights):
+            for r, kernel in kernels:
+                sum_.add(r, kernel.diagonal(), self.present[view])
+        return sum_.result()
+
+    def combine_cross(self, weights: Any, X_new: Any) -> np.ndarray:
+        """The weighted sum between new samples and those of the bank.
+
+        ``X_new`` is a table, or one per view, or (precomputed) one cross matrix per kernel.
+        """
+        sum_ = _WeightedSum(self.present, self._weights(weights))
+        several = isinstance(X_new, (list, tuple)) or getattr(X_new, "ndim", 2) == 3
+        for view, kernels in self._by_view(weights):
+            features = self.features[view]
+            if features is None:
+                for r, kernel in kernels:
+                    sum_.add(r, kernel.cross(X_new[r] if several else X_new, None), None)
+                continue
+            table, present = _without_absent(X_new[view] if several else X_new)
+            products = features.cross(table)
+            mask = None
+            if present is not None or self.present[view] is not None:
+                mask = np.outer(
+                    np.ones(table.shape[0], bool) if present is None else present,
+                    np.ones(self.n_samples, bool)
+                    if self.present[view] is None
+                    else self.present[view],
+                )
+            for r, kernel in kernels:
+                sum_.add(r, kernel.cross(table, products), mask)
+        return sum_.result()
+
+    def neighbourhoods(
+        self, rows: np.ndarray, neighbours: np.ndarray
+    ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """For each kernel: its number, values to the neighbours (b, k), among them (b, k, k)."""
+        for view, kernels in self._by_view(np.ones(len(self))):
+            features = self.features[view]
+            products = features.neighbourhoods(rows, neighbours) if features is not None else None
+            for r, kernel in kernels:
+                yield r, *kernel.neighbourhoods(rows, neighbours, products)
+
+    def _weights(self, weights: Any) -> np.ndarray:
+        weights = np.asarray(weights, dtype=np.float64)
+        if weights.shape != (len(self),):
+            raise ValueError(
+                f"weights has shape {weights.shape}; the bank has {len(self)} kernels."
+            )
+        return weights
+
+    def _by_view(self, weights: Any) -> Iterator[tuple[int, list[tuple[int, BoundKernel]]]]:
+        weights = np.asarray(weights)
+        for view in range(len(self.features)):
+            kernels = [
+                (r, kernel)
+                for r, kernel in enumerate(self._bound)
+                if kernel.view == view and weights[r] != 0
+            ]
+            if kernels:
+                yield view, kernels
+
+    def _mask(self, view: int, rows: Index, cols: Index) -> np.ndarray | None:
+        present = self.present[view]
+        return None if present is None else np.outer(present[rows], present[cols])
+
+
+class _WeightedSum:
+    """Σ w_r K_r; where a view lacks a sample, the weights of the others are scaled up."""
+
+    def __init__(self, present: list[np.ndarray | None], weights: np.ndarray) -> None:
+        self.weights = weights
+        self.masked = any(mask is not None for mask in present)
+        self.total: np.ndarray | None = None
+        self.share: np.ndarray | None = None
+
+    def add(self, r: int, values: np.ndarray, mask: np.ndarray | None) -> None:
+        weight = values.dtype.type(self.weights[r])
+        if weight != 1:
+            values *= weight
+        if self.masked:
+            share = np.full(values.shape, weight) if mask is None else mask * weight
+            if mask is not None:
+                values *= mask
+            self.share = share if self.share is None else self.share + share
+        if self.total is None:
+            self.total = values
+        else:
+            self.total += values
+
+    def result(self) -> np.ndarray:
+        assert self.total is not None
+        if self.share is not None:
+            full = self.weights.sum()
+            self.total *= np.divide(
+                full, self.share, out=np.zeros_like(self.total), where=self.share > 0
+            )
+        return self.total
+
+
+def _bind(spec: Kernel, features: Features, view: int) -> BoundKernel:
+    evaluate = spec.bind(features)
+    if evaluate is None:
+        assert isinstance(spec, Metric)
+        return MetricKernel(spec, features, view)
+    return ProductKernel(spec.name, evaluate, features, view)
+
+
+def _without_absent(table: Any) -> tuple[Any, np.ndarray | None]:
+    """Replace the rows of absent samples (all NaN) by zeros, and say which are present."""
+    if sp.issparse(table):
+        return table, None
+    absent = np.isnan(table[:, 0]) if table.shape[1] else np.zeros(table.shape[0], bool)
+    if not absent.any():
+        return table, None
+    filled = table.copy()
+    filled[absent] = 0
+    return filled, ~absent

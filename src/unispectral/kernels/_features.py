@@ -1,0 +1,195 @@
+"""One table of samples, and the dot products and distances that all its kernels share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["Features", "Products"]
+
+#: Up to this many samples the largest and the median distance are taken over all pairs;
+#: above it, over all pairs between an evenly spaced sample and everything.
+ALL_PAIRS = 20_000
+_SAMPLE = 1_000
+
+
+@dataclass
+class Products:
+    """Dot products of two groups of samples, and their squared distances once somebody asks."""
+
+    dots: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    same: Callable[[], np.ndarray] | None = None
+
+    @cached_property
+    def distances(self) -> np.ndarray:
+        """Squared Euclidean distances, exactly zero where the two samples are one and the same."""
+        squared = self.dots * self.dots.dtype.type(-2)
+        squared += self.left + self.right
+        np.maximum(squared, 0, out=squared)
+        if self.same is not None:
+            squared[self.same()] = 0
+        return squared
+
+
+class Features:
+    """A table of samples whose dot products are computed once, or block by block.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array of shape (n_samples, n_features)
+        float32 or float64. Sparse tables are never made dense.
+    """
+
+    def __init__(self, X: np.ndarray | sp.csr_array) -> None:
+        self.X = X
+        self.n_samples, self.n_features = X.shape
+        self.dtype = X.dtype
+        self.squared_norms = _squared_norms(X)
+        self._gram: np.ndarray | None = None
+        self._scales: dict[str, float] = {}
+
+    @property
+    def gram(self) -> np.ndarray:
+        """All dot products, computed at the first call and kept."""
+        if self._gram is None:
+            self._gram = _dots(self.X, self.X)
+        return self._gram
+
+    def keep_gram(self) -> None:
+        """Compute all dot products now; every later block is then a look-up."""
+        self.gram  # noqa: B018
+
+    def drop_gram(self) -> None:
+        """Forget the dot products; blocks are computed from the samples again."""
+        self._gram = None
+
+    def block(self, rows: slice | np.ndarray, cols: slice | np.ndarray) -> Products:
+        """Products between two groups of samples given by slices or index arrays."""
+        if self._gram is None:
+            dots = _dots(self.X[rows], self.X[cols])
+        elif isinstance(rows, slice) or isinstance(cols, slice):
+            dots = self._gram[rows, cols]
+        else:
+            dots = self._gram[np.ix_(rows, cols)]
+
+        def same() -> np.ndarray:
+            everything = np.arange(self.n_samples)
+            return everything[rows][:, None] == everything[cols][None, :]
+
+        return Products(
+            dots, self.squared_norms[rows][:, None], self.squared_norms[cols][None, :], same
+        )
+
+    def neighbourhoods(
+        self, rows: np.ndarray, neighbours: np.ndarray
+    ) -> tuple[Products, Products]:
+        """Products of each sample with its neighbours, and of the neighbours among themselves.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (b,)
+        neighbours : ndarray of shape (b, k)
+
+        Returns
+        -------
+        to_neighbours : Products of shape (b, k)
+        among_neighbours : Products of shape (b, k, k)
+        """
+        if self._gram is not None:
+            dots = self._gram[rows[:, None], neighbours]
+            inner = self._gram[neighbours[:, :, None], neighbours[:, None, :]]
+        elif sp.issparse(self.X):
+            from unispectral.kernels import _loops
+
+            X = self.X
+            dots, inner = _loops.sparse_neighbourhoods(
+                X.indptr, X.indices, X.data, X.shape[1], rows, neighbours
+            )
+        else:
+            gathered = self.X[neighbours]
+            inner = gathered @ gathered.transpose(0, 2, 1)
+            dots = np.matmul(gathered, self.X[rows][:, :, None])[:, :, 0]
+        norms = self.squared_norms
+        among = norms[neighbours]
+        to_neighbours = Products(
+            dots, norms[rows][:, None], among, lambda: rows[:, None] == neighbours
+        )
+        among_neighbours = Products(
+            inner,
+            among[:, :, None],
+            among[:, None, :],
+            lambda: neighbours[:, :, None] == neighbours[:, None, :],
+        )
+        return to_neighbours, among_neighbours
+
+    def cross(self, X_new: np.ndarray | sp.csr_array) -> Products:
+        """Products between new samples and all of these."""
+        norms = _squared_norms(X_new)
+        return Products(_dots(X_new, self.X), norms[:, None], self.squared_norms[None, :])
+
+    def own(self) -> Products:
+        """The product of each sample with itself."""
+        return own_products(self.squared_norms)
+
+    def mean_squared_norm(self) -> float:
+        return float(np.mean(self.squared_norms, dtype=np.float64))
+
+    def squared_scale(self, kind: str) -> float:
+        """The square of the largest or of the median distance between two samples."""
+        if kind not in self._scales:
+            reduce = np.max if kind == "max" else _median_off_zero
+            self._scales[kind] = float(reduce(self._sampled_distances(kind)))
+        return self._scales[kind]
+
+    def _sampled_distances(self, kind: str) -> np.ndarray:
+        n = self.n_samples
+        if kind == "max" and n <= ALL_PAIRS:
+            step = max(1, 2**22 // max(n, 1))
+            blocks = (slice(start, start + step) for start in range(0, n, step))
+            return np.array([self.block(rows, slice(None)).distances.max() for rows in blocks])
+        # Evenly spaced samples: the same for everyone, whatever the seed or the thread count.
+        chosen = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp))
+        if kind == "max":
+            # The farthest sample from the farthest sample: within a factor of two of the largest
+            # distance in theory, and next to it in practice.
+            first = self.block(chosen, slice(None)).distances
+            far = np.unique(first.argmax(axis=1))
+            return self.block(far, slice(None)).distances.max(axis=1)
+        block = self.block(chosen, chosen).distances
+        return block[np.triu_indices(len(chosen), 1)]
+
+
+def own_products(squared_norms: np.ndarray) -> Products:
+    """The product of each sample with itself: distance zero, dot product its squared norm."""
+    return Products(
+        squared_norms,
+        squared_norms,
+        squared_norms,
+        lambda: np.ones(len(squared_norms), dtype=bool),
+    )
+
+
+def _median_off_zero(distances: np.ndarray) -> float:
+    """The median of the positive distances, so that duplicates do not make the scale zero."""
+    positive = distances[distances > 0]
+    return float(np.median(positive)) if positive.size else 0.0
+
+
+def _squared_norms(X: np.ndarray | sp.csr_array) -> np.ndarray:
+    if sp.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel().astype(X.dtype, copy=False)
+    return np.einsum("ij,ij->i", X, X)
+
+
+def _dots(A: np.ndarray | sp.csr_array, B: np.ndarray | sp.csr_array) -> np.ndarray:
+    if not sp.issparse(A):
+        return A @ B.T
+    from unispectral.kernels import _loops
+
+    return _loops.sparse_dots(A, B)
