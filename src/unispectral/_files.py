@@ -1,0 +1,157 @@
+"""Files that are either whole or not there: written beside their final name, then renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["atomic_path", "write_bytes_atomic", "write_text_atomic"]
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+@contextlib.contextmanager
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path to write to; it becomes `path` when the block ends well.
+
+    The temporary file lies in a hidden folder of its own beside `path`: on the same disk, so that
+    the rename is atomic, and under the same name, so that writers which look at the suffix
+    (``np.savez``, ``savefig``) do what they would have done, and no ``*.json`` finds it. After
+    any exception, Ctrl-C included, it is removed and a file already at `path` stays as it was.
+    A link is followed; a device or a pipe cannot be renamed and is written directly.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where the file shall be; its folder must exist.
+
+    Yields
+    ------
+    pathlib.Path
+        Where to write it.
+
+    Raises
+    ------
+    OSError
+        One sentence, if the folder is missing or may not be written to, or the disk is full.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with atomic_path(folder / "labels.txt") as temporary:
+    ...     _ = temporary.write_text("0 1 1")
+    >>> [file.name for file in folder.iterdir()]
+    ['labels.txt']
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file() and not target.is_dir():
+        yield target
+        return
+    room = _make_room(target)
+    try:
+        temporary = room / target.name
+        with _told_if_full(target):
+            yield temporary
+            _settle(temporary, target)
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+
+
+def write_text_atomic(path: str | os.PathLike[str], text: str) -> None:
+    r"""Write a whole text file (UTF-8, lines ending in ``\n``), or none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "note.txt"
+    >>> write_text_atomic(path, "k = 5\n")
+    >>> path.read_text()
+    'k = 5\n'
+    """
+    write_bytes_atomic(path, text.encode())
+
+
+def write_bytes_atomic(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a whole binary file, or none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "note.bin"
+    >>> write_bytes_atomic(path, bytes([1, 2]))
+    >>> path.stat().st_size
+    2
+    """
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def _make_room(target: Path) -> Path:
+    """Make the hidden folder in which the temporary file is written."""
+    if target.is_dir():
+        raise IsADirectoryError(
+            f"Cannot write {str(target)!r}: it is a folder; name a file in it."
+        )
+    try:
+        return Path(tempfile.mkdtemp(prefix=".writing-", dir=target.parent))
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise FileNotFoundError(
+            f"Cannot write {str(target)!r}: there is no folder {str(target.parent)!r}; "
+            "make it first."
+        ) from error
+    except PermissionError as error:
+        raise PermissionError(_not_writable(target)) from error
+    except OSError as error:
+        if error.errno == errno.EROFS:
+            raise PermissionError(_not_writable(target)) from error
+        if error.errno in _FULL:
+            raise _full(target, error) from error
+        raise
+
+
+def _not_writable(target: Path) -> str:
+    return (
+        f"Cannot write {str(target)!r}: the folder {str(target.parent)!r} may not be written to; "
+        "choose another one."
+    )
+
+
+@contextlib.contextmanager
+def _told_if_full(target: Path) -> Iterator[None]:
+    """Turn the bare 'no space left' of whoever writes into a sentence with the file's name."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise _full(target, error) from error
+        raise
+
+
+def _full(target: Path, error: OSError) -> OSError:
+    told = OSError(
+        f"Cannot write {str(target)!r}: the disk is full or a size limit is reached; "
+        "nothing was written."
+    )
+    told.errno = error.errno
+    return told
+
+
+def _settle(temporary: Path, target: Path) -> None:
+    """Force the file to disk, then give it its name; a crash leaves the old or the new one."""
+    with temporary.open("rb+") as file:
+        os.fsync(file.fileno())
+    if target.exists():
+        shutil.copymode(target, temporary)
+    os.replace(temporary, target)
+    if os.name == "posix":  # the name itself lives in the folder, which has to reach the disk too
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
