@@ -1,0 +1,328 @@
+"""The authors' algorithm: an augmented Lagrangian on Z = S, with everything else by turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from unispectral.solvers._alm_inputs import Bank, as_bank, check_parameters, first_embedding
+from unispectral.solvers._stiefel import minimise_on_stiefel
+
+__all__ = ["AlmState", "alm"]
+
+_GROWTH = 1.1  # of the penalty, per iteration
+_SETTLING = 2  # iterations before the stopping rule is consulted
+
+
+@dataclass(frozen=True)
+class AlmState:
+    """All variables after one iteration.
+
+    Attributes
+    ----------
+    iteration : int
+        Counted from 1.
+    Z : ndarray of shape (n, n)
+        The codes, clipped at zero and symmetrised.
+    S : ndarray of shape (n, n)
+        Their soft-thresholded copy.
+    Y : ndarray of shape (n, n)
+        The multipliers of Z = S.
+    P : ndarray of shape (n, c)
+        The embedding, with orthonormal columns.
+    Q : ndarray of shape (c, c)
+        The rotation.
+    labels : ndarray of shape (n,)
+        0 … c − 1, the largest entry of each row of PQ. A cluster may be empty.
+    mu : float
+        The penalty, after it has grown.
+    w : ndarray of shape (r,)
+        Kernel weights; exactly 1 for one kernel.
+    stop_reason : str
+        Empty while the iteration goes on.
+    """
+
+    iteration: int
+    Z: np.ndarray
+    S: np.ndarray
+    Y: np.ndarray
+    P: np.ndarray
+    Q: np.ndarray
+    labels: np.ndarray
+    mu: float
+    w: np.ndarray
+    stop_reason: str
+    _misfits: Callable[[], np.ndarray] = field(repr=False, compare=False)
+    _penalties: float = field(repr=False, compare=False)
+
+    @cached_property
+    def h(self) -> np.ndarray:
+        """Reconstruction error Tr(Kᵣ − 2KᵣZ + ZᵀKᵣZ) of every kernel, of shape (r,).
+
+        With one kernel the algorithm does not need it, and it is computed when asked for.
+        """
+        return self._misfits()
+
+    @cached_property
+    def objective(self) -> float:
+        """The model's objective J(Z, P, Q, F, w) at this state, which need not fall."""
+        return float(self.w @ self.h) + self._penalties
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """What stays fixed over the iterations."""
+
+    bank: Bank
+    n_clusters: int
+    alpha: float
+    beta: float
+    gamma: float
+
+    @property
+    def pull(self) -> float:
+        """γ/β, the price of leaving the labels in the P-step."""
+        return self.gamma / self.beta if self.gamma else 0.0
+
+
+def alm(
+    kernels: Any,
+    n_clusters: int,
+    *,
+    alpha: float,
+    beta: float,
+    gamma: float,
+    mu: float = 0.1,
+    init: tuple[np.ndarray, np.ndarray] | None = None,
+    max_iter: int = 200,
+    tol: float = 1e-3,
+    random_state: int | np.random.RandomState | np.random.Generator | None = None,
+) -> Iterator[AlmState]:
+    """Run the paper's Algorithms 1 and 2 as their authors run them, state by state.
+
+    One kernel gives SCSK (Algorithm 1), several give SCMK (Algorithm 2). It is here as a
+    reference: the objective may rise, and the result depends on the start.
+
+    Parameters
+    ----------
+    kernels : array of shape (n, n) or (r, n, n), sequence of (n, n) arrays, or KernelBank
+        Symmetric and positive semidefinite.
+    n_clusters : int
+        The number c of clusters.
+    alpha, beta, gamma : float
+        Prices of the codes, of the cut, and of the distance to the labels. `gamma` > 0 needs
+        `beta` > 0, because the embedding step divides by it.
+    mu : float
+        First penalty on Z − S.
+    init : (P0, Q0), optional
+        Orthonormal start of shapes (n, c) and (c, c); at random if absent. `Q0` is part of the
+        authors' interface and has no effect: the labels are absent until Q has been computed.
+    max_iter : int
+        Limit on the number of iterations.
+    tol : float
+        Stop when ‖Z − S‖ < tol ‖Z‖, after the second iteration.
+    random_state : int, RandomState, Generator or None
+        Draws the start if `init` is absent.
+
+    Returns
+    -------
+    iterator of AlmState
+        One state per iteration. The last one says why it is the last. Arithmetic is float64.
+
+    Notes
+    -----
+    Where the paper's text and the authors' code disagree, the code is followed, because it
+    produced the published results and the text leaves out steps without which they cannot be had:
+
+    - The text starts from a random Z; the code from Z = I, with P and Q random and F = 0.
+    - The text keeps μ; the code multiplies it by 1.1 after each update of the multipliers.
+    - The text solves for Z and goes on; the code also zeroes the diagonal, clips at zero, and,
+      after the multipliers, replaces Z by (Z + Zᵀ)/2.
+    - The line search of the P-step compares values with ‖F − PQ‖ unsquared, while the gradient is
+      that of the squared norm. The code is followed although the two do not belong together.
+    - The text prints the singular vectors of FᵀP for Q, which gives the transpose of the optimum;
+      the code takes PᵀF = UΣVᵀ and Q = UVᵀ. Both use F of the iteration before.
+    - The column of Q for an empty cluster is free in sign, and the code leaves it to rounding;
+      here a rule decides, so that results do not depend on the linear algebra library.
+    - The text's degrees add z_ij twice; the code uses the degrees of the symmetrised Z.
+    - The text starts from weights 1/r, which break its own constraint Σ√w = 1; so does the code.
+      All later weights obey it.
+    - The text names no stopping rule; the code's is the one above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.vstack([np.eye(3)[[0] * 5], np.eye(3)[[1] * 5]]) + 0.1
+    >>> *_, last = alm(X @ X.T, 2, alpha=0.1, beta=0.1, gamma=0.01, random_state=0)
+    >>> len(set(last.labels[:5])), len(set(last.labels[5:]))
+    (1, 1)
+    >>> last.stop_reason
+    'the codes and their thresholded copy agree to 0.001'
+    """
+    bank = as_bank(kernels)
+    n_samples = bank.matrix(0).shape[0]
+    check_parameters(n_clusters, n_samples, alpha, beta, gamma, mu, max_iter, tol)
+    P = first_embedding(init, n_samples, n_clusters, random_state)
+    problem = _Problem(bank, int(n_clusters), float(alpha), float(beta), float(gamma))
+    return _iterate(problem, P, float(mu), int(max_iter), float(tol))
+
+
+def _iterate(
+    problem: _Problem, P: np.ndarray, mu: float, max_iter: int, tol: float
+) -> Iterator[AlmState]:
+    bank, n = problem.bank, len(P)
+    Z, Y = np.eye(n), np.zeros((n, n))
+    F = np.zeros((n, problem.n_clusters))
+    Q = np.eye(problem.n_clusters)
+    w = np.full(len(bank), 1.0 / len(bank))
+    K = np.asarray(bank.combine(w), dtype=np.float64)
+
+    for iteration in range(1, max_iter + 1):
+        S = _thresholded(Z, Y, problem.alpha, mu)
+        Z = _codes(K, S, Y, P, problem.beta, mu)
+        Y = Y + mu * (S - Z)
+        mu *= _GROWTH
+        Z = 0.5 * (Z + Z.T)
+        P = _embedding(Z, P, Q, F, problem.pull)
+        Q = _rotation(P, F)
+        F = _indicators(P, Q)
+        misfits = _Misfits(bank, Z)
+        if len(bank) > 1:
+            w = _weights(misfits())
+            K = np.asarray(bank.combine(w), dtype=np.float64)
+        reason = _stop_reason(Z, S, iteration, max_iter, tol)
+        yield AlmState(
+            iteration=iteration,
+            Z=Z,
+            S=S,
+            Y=Y,
+            P=P,
+            Q=Q,
+            labels=F.argmax(axis=1),
+            mu=mu,
+            w=w,
+            stop_reason=reason,
+            _misfits=misfits,
+            _penalties=_penalties(problem, Z, P, Q, F),
+        )
+        if reason:
+            return
+
+
+def _thresholded(Z: np.ndarray, Y: np.ndarray, alpha: float, mu: float) -> np.ndarray:
+    """S-step: the non-negative soft threshold of Z − Y/μ at α/μ, with zero diagonal."""
+    S = np.maximum(Z - (Y + alpha) / mu, 0.0)
+    np.fill_diagonal(S, 0.0)
+    return S
+
+
+def _codes(
+    K: np.ndarray, S: np.ndarray, Y: np.ndarray, P: np.ndarray, beta: float, mu: float
+) -> np.ndarray:
+    """Z-step: (2K + μI) Z = 2K + μS + Y − (β/2) dist(P), one factorisation for all columns."""
+    system = 2.0 * K
+    right = system + mu * S + Y - (0.5 * beta) * _squared_distances(P)
+    system.flat[:: len(system) + 1] += mu
+    try:
+        factor = linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError as error:
+        raise ValueError(
+            f"kernels has an eigenvalue below −mu/2 = {-mu / 2:.3g}; "
+            "give positive semidefinite kernels."
+        ) from error
+    Z = linalg.cho_solve(factor, right, overwrite_b=True, check_finite=False)
+    np.fill_diagonal(Z, 0.0)
+    return np.maximum(Z, 0.0, out=Z)
+
+
+def _squared_distances(P: np.ndarray) -> np.ndarray:
+    squares = np.einsum("ij,ij->i", P, P)
+    return np.maximum(squares[:, None] + squares[None, :] - 2.0 * (P @ P.T), 0.0)
+
+
+def _embedding(
+    Z: np.ndarray, P: np.ndarray, Q: np.ndarray, F: np.ndarray, pull: float
+) -> np.ndarray:
+    """P-step: curvilinear search on Tr(PᵀLP), pulled towards the labels, from the last P."""
+    degrees = Z.sum(axis=0)[:, None]  # Z is symmetric here
+    target = F @ Q.T
+
+    def value_and_gradient(X: np.ndarray) -> tuple[float, np.ndarray]:
+        LX = degrees * X - Z @ X
+        value = float(np.vdot(X, LX)) + pull * float(np.linalg.norm(F - X @ Q))
+        return value, 2.0 * LX - (2.0 * pull) * target
+
+    return minimise_on_stiefel(value_and_gradient, P).point
+
+
+def _rotation(P: np.ndarray, F: np.ndarray) -> np.ndarray:
+    """Q-step: UVᵀ from PᵀF = UΣVᵀ; the identity before there are labels.
+
+    The column of an empty cluster belongs to a zero singular value, and its sign, which decides
+    whether that cluster revives, would be left to rounding. It is taken such that less than half
+    of the samples lean towards the cluster; the recorded runs of the authors agree with that.
+    """
+    empty = F.sum(axis=0) == 0
+    if empty.all():
+        return np.eye(F.shape[1])
+    U, _, Vt = np.linalg.svd(P.T @ F)
+    Q = U @ Vt
+    leaning = np.mean(P @ Q > 0, axis=0)
+    return Q * np.where(empty & (leaning > 0.5), -1.0, 1.0)
+
+
+def _indicators(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
+    """F-step: one-hot rows at the largest entries of PQ."""
+    return np.eye(len(Q))[np.argmax(P @ Q, axis=1)]
+
+
+def _weights(h: np.ndarray) -> np.ndarray:
+    """w-step: (hᵣ Σ 1/hₛ)⁻², so that Σ√w = 1.
+
+    A kernel that is reconstructed without error would divide by zero; the smallest positive
+    number in its place gives it all the weight, which is the limit.
+    """
+    h = np.maximum(h, np.finfo(np.float64).tiny ** 0.25)
+    return (h * np.sum(1.0 / h)) ** -2.0
+
+
+class _Misfits:
+    """h, computed once, when it is first asked for."""
+
+    def __init__(self, bank: Bank, Z: np.ndarray) -> None:
+        self._bank = bank
+        self._Z = Z
+        self._h: np.ndarray | None = None
+
+    def __call__(self) -> np.ndarray:
+        if self._h is None:
+            R = np.eye(len(self._Z)) - self._Z
+            # Tr(RᵀKR) = ⟨K, RRᵀ⟩: one product serves every kernel.
+            G = R @ R.T
+            self._h = np.array(
+                [np.vdot(self._bank.matrix(r), G) for r in range(len(self._bank))],
+                dtype=np.float64,
+            )
+        return self._h
+
+
+def _penalties(
+    problem: _Problem, Z: np.ndarray, P: np.ndarray, Q: np.ndarray, F: np.ndarray
+) -> float:
+    """All of the objective but the reconstruction error."""
+    cut = float(np.vdot(P, Z.sum(axis=0)[:, None] * P - Z @ P))
+    labels = float(np.sum((F - P @ Q) ** 2))
+    return problem.alpha * float(Z.sum()) + problem.beta * cut + problem.gamma * labels
+
+
+def _stop_reason(Z: np.ndarray, S: np.ndarray, iteration: int, max_iter: int, tol: float) -> str:
+    if iteration > _SETTLING and np.linalg.norm(Z - S) < tol * np.linalg.norm(Z):
+        return f"the codes and their thresholded copy agree to {tol:g}"
+    if iteration == max_iter:
+        return f"the limit of {max_iter} iterations was reached"
+    return ""

@@ -1,0 +1,122 @@
+"""What the augmented Lagrangian accepts: kernels in several forms, checked parameters, a start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, Protocol
+
+import numpy as np
+
+from unispectral._compat import as_generator
+
+__all__ = ["Bank", "as_bank", "check_parameters", "first_embedding"]
+
+
+class Bank(Protocol):
+    """What is needed of a kernel bank."""
+
+    def __len__(self) -> int: ...
+    def matrix(self, index: int) -> np.ndarray: ...
+    def combine(self, weights: np.ndarray) -> np.ndarray: ...
+
+
+class _Stack:
+    """Matrices in memory, behind the interface of a kernel bank."""
+
+    def __init__(self, matrices: Sequence[np.ndarray] | np.ndarray) -> None:
+        self._matrices = matrices
+
+    def __len__(self) -> int:
+        return len(self._matrices)
+
+    def matrix(self, index: int) -> np.ndarray:
+        return self._matrices[index]
+
+    def combine(self, weights: np.ndarray) -> np.ndarray:
+        total = weights[0] * self._matrices[0]
+        for weight, matrix in zip(weights[1:], self._matrices[1:], strict=True):
+            total += weight * matrix
+        return total
+
+
+def as_bank(kernels: Any) -> Bank:
+    """Give a matrix, a stack or a list of matrices the interface of a kernel bank."""
+    if hasattr(kernels, "combine") and hasattr(kernels, "matrix"):
+        return kernels
+    if isinstance(kernels, np.ndarray) and kernels.ndim == 2:
+        kernels = kernels[None]
+    matrices = [np.asarray(matrix, dtype=np.float64) for matrix in kernels]
+    if not matrices:
+        raise ValueError("kernels is empty; give at least one n × n matrix.")
+    n = matrices[0].shape[0] if matrices[0].ndim else 0
+    for index, matrix in enumerate(matrices):
+        if matrix.shape != (n, n):
+            raise ValueError(
+                f"kernels[{index}] has shape {matrix.shape}; every kernel must be square and of "
+                f"the size of the first, {(n, n)}."
+            )
+        if not np.isfinite(matrix).all():
+            raise ValueError(f"kernels[{index}] contains NaN or infinity; remove or impute them.")
+    return _Stack(matrices)
+
+
+def check_parameters(
+    n_clusters: Any,
+    n_samples: int,
+    alpha: Any,
+    beta: Any,
+    gamma: Any,
+    mu: Any,
+    max_iter: Any,
+    tol: Any,
+) -> None:
+    """Refuse what the algorithm cannot run with, in one sentence."""
+    for name, count in (("n_clusters", n_clusters), ("max_iter", max_iter)):
+        if not isinstance(count, Integral):
+            raise TypeError(f"{name} is {count!r}; give an integer.")
+    for name, value in (
+        ("alpha", alpha),
+        ("beta", beta),
+        ("gamma", gamma),
+        ("mu", mu),
+        ("tol", tol),
+    ):
+        if not isinstance(value, Real):
+            raise TypeError(f"{name} is {value!r}; give a number.")
+        if not 0 <= float(value) < np.inf:
+            raise ValueError(f"{name} is {value!r}; give a number that is not negative.")
+    if not 2 <= n_clusters <= n_samples:
+        raise ValueError(
+            f"n_clusters is {n_clusters}; give a number from 2 to the number of samples, "
+            f"{n_samples}."
+        )
+    if max_iter < 1:
+        raise ValueError(f"max_iter is {max_iter}; give at least 1.")
+    if mu == 0:
+        raise ValueError("mu is 0; give a positive penalty.")
+    if gamma > 0 and beta == 0:
+        raise ValueError(
+            f"beta is 0 while gamma is {gamma}; the embedding step divides by beta, so make it "
+            "positive, or set gamma to 0 too."
+        )
+
+
+def first_embedding(init: Any, n: int, c: int, random_state: Any) -> np.ndarray:
+    """P0, checked, or orthonormal at random."""
+    if init is None:
+        return np.linalg.qr(as_generator(random_state).normal(size=(n, c)))[0]
+    try:
+        P, Q = (np.array(part, dtype=np.float64) for part in init)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "init is not a pair of numeric matrices; give (P0, Q0), or None for a random start."
+        ) from error
+    for name, matrix, shape in (("P0", P, (n, c)), ("Q0", Q, (c, c))):
+        if matrix.shape != shape:
+            raise ValueError(f"init: {name} has shape {matrix.shape}; it must be {shape}.")
+        if not np.allclose(matrix.T @ matrix, np.eye(c), atol=1e-6):
+            raise ValueError(
+                f"init: the columns of {name} are not orthonormal; pass them through QR."
+            )
+    return P

@@ -1,0 +1,218 @@
+"""Curvilinear search over matrices with orthonormal columns (Wen and Yin, 2013).
+
+Nothing here knows of clustering: the function to minimise comes in, a named result goes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["StiefelResult", "minimise_on_stiefel"]
+
+ValueAndGradient = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+_ARMIJO = 1e-4  # share of the predicted decrease that a step must deliver
+_STEP_RANGE = (1e-20, 1e20)
+_WINDOW = 5  # steps over which the averaged stopping rule looks back
+_ORTHOGONALITY = 1e-13  # beyond this the result is orthonormalised once more
+
+
+@dataclass(frozen=True)
+class StiefelResult:
+    """Where a search over orthonormal matrices ended, and why.
+
+    Attributes
+    ----------
+    point : ndarray of shape (n, k)
+        Orthonormal columns.
+    value : float
+        Function value at `point`.
+    gradient_norm : float
+        Frobenius norm of G − X Gᵀ X, which vanishes at a stationary point.
+    n_iter, n_evaluations : int
+        Steps taken, and calls of the function.
+    converged : bool
+        Whether a tolerance was met, rather than the limit on steps.
+    reason : str
+        Which rule ended the search.
+    """
+
+    point: np.ndarray
+    value: float
+    gradient_norm: float
+    n_iter: int
+    n_evaluations: int
+    converged: bool
+    reason: str
+
+
+class _Curve:
+    """The Cayley curve through X along its gradient G: Y(τ) = X − τ U (I + τ/2 VᵀU)⁻¹ VᵀX.
+
+    U = [G, X] and V = [X, −G], so that UVᵀ = GXᵀ − XGᵀ is skew and every Y(τ) is orthonormal.
+    The system has 2k rows whatever n is, and a skew UVᵀ keeps it invertible.
+    """
+
+    def __init__(self, X: np.ndarray, G: np.ndarray) -> None:
+        V = np.hstack([X, -G])
+        self.X = X
+        self.U = np.hstack([G, X])
+        self.VU = V.T @ self.U
+        self.VX = V.T @ X
+        self.descent = G - X @ (G.T @ X)
+        self.gradient_norm = float(np.linalg.norm(self.descent))
+
+    def __call__(self, step: float) -> np.ndarray:
+        system = (0.5 * step) * self.VU
+        system.flat[:: len(system) + 1] += 1.0
+        return self.X - self.U @ (step * np.linalg.solve(system, self.VX))
+
+
+def minimise_on_stiefel(
+    value_and_gradient: ValueAndGradient,
+    start: np.ndarray,
+    *,
+    xtol: float = 1e-5,
+    gtol: float = 1e-5,
+    ftol: float = 1e-8,
+    max_iter: int = 1000,
+    first_step: float = 1e-3,
+    nonmonotone: float = 0.85,
+    shrink: float = 0.2,
+    max_tries: int = 5,
+) -> StiefelResult:
+    """Minimise a smooth function of X subject to XᵀX = I.
+
+    Each step moves along a Cayley curve, with alternating Barzilai–Borwein step lengths and the
+    nonmonotone line search of Zhang and Hager. The last of `max_tries` trial steps is accepted
+    whatever its value, as in the published program; the value may therefore rise.
+
+    Parameters
+    ----------
+    value_and_gradient : callable
+        Maps X of shape (n, k) to the value and the Euclidean gradient.
+    start : ndarray of shape (n, k)
+        Orthonormal columns.
+    xtol, gtol, ftol : float
+        Tolerances on the change of X per √n, on the gradient norm, and on the relative change of
+        the value. Small gradient, or small changes of X and of the value together, end the
+        search; so do changes that average below ten times the tolerances over five steps. A rule
+        met within the first two steps divides all three by ten instead.
+    max_iter : int
+        Limit on the number of steps.
+    first_step : float
+        Length of the first trial step.
+    nonmonotone : float
+        Weight of past values in the line search: 0 is monotone, 1 averages all of them.
+    shrink : float
+        Factor by which a rejected step is shortened.
+    max_tries : int
+        Trial steps per iteration.
+
+    Returns
+    -------
+    StiefelResult
+        The last point, and the reason for stopping.
+
+    References
+    ----------
+    Z. Wen and W. Yin, A feasible method for optimization with orthogonality constraints,
+    Mathematical Programming 142, 2013.
+
+    Examples
+    --------
+    The smallest eigenvalues of a matrix, as a minimum of Tr(XᵀAX):
+
+    >>> import numpy as np
+    >>> A = np.diag([4.0, 1.0, 3.0, 2.0])
+    >>> start = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 2)))[0]
+    >>> result = minimise_on_stiefel(lambda X: (np.vdot(X, A @ X), 2 * A @ X), start)
+    >>> round(result.value, 6), result.converged
+    (3.0, True)
+    """
+    X = np.array(start, dtype=np.float64)
+    value, G = value_and_gradient(X)
+    curve, step, n_evaluations = _Curve(X, G), first_step, 1
+    weight, level = 1.0, value
+    changes: list[tuple[float, float]] = []
+    tolerances = np.array([xtol, gtol, ftol])
+    # A stationary start would make every later quotient 0/0.
+    reason = "the gradient vanished" if curve.gradient_norm < 0.01 * gtol else ""
+
+    for iteration in range(1, 1 if reason else max_iter + 1):
+        required = _ARMIJO * curve.gradient_norm**2
+        for trial in range(max_tries):
+            X = curve(step)
+            new_value, G = value_and_gradient(X)
+            n_evaluations += 1
+            if new_value <= level - step * required or trial == max_tries - 1:
+                break
+            step *= shrink
+        before, curve = curve, _Curve(X, G)
+        moved, bent = X - before.X, curve.descent - before.descent
+        changes.append(
+            (
+                float(np.linalg.norm(moved)) / np.sqrt(len(X)),
+                abs(value - new_value) / (abs(value) + 1.0),
+            )
+        )
+        value = new_value
+        reason = _stopping_rule(curve.gradient_norm, changes, tolerances)
+        if reason and iteration > 2:
+            break
+        if reason:
+            tolerances, reason = 0.1 * tolerances, ""
+        step = _barzilai_borwein(moved, bent, long=iteration % 2 == 0)
+        weight, previous = nonmonotone * weight + 1.0, nonmonotone * weight
+        level = (previous * level + value) / weight
+
+    gradient_norm = curve.gradient_norm
+    if np.linalg.norm(X.T @ X - np.eye(X.shape[1])) > _ORTHOGONALITY:
+        X = _orthonormalised(X)
+        value, _ = value_and_gradient(X)
+        n_evaluations += 1
+    return StiefelResult(
+        point=X,
+        value=float(value),
+        gradient_norm=gradient_norm,
+        n_iter=len(changes),
+        n_evaluations=n_evaluations,
+        converged=bool(reason),
+        reason=reason or f"the limit of {max_iter} steps was reached",
+    )
+
+
+def _stopping_rule(
+    gradient_norm: float, changes: list[tuple[float, float]], tolerances: np.ndarray
+) -> str:
+    xtol, gtol, ftol = tolerances
+    moved, fell = changes[-1]
+    if gradient_norm < gtol:
+        return "the gradient vanished"
+    if moved < xtol and fell < ftol:
+        return "neither the point nor the value changed any more"
+    mean_moved, mean_fell = np.mean(changes[-_WINDOW:], axis=0)
+    if mean_moved < 10 * xtol and mean_fell < 10 * ftol:
+        return f"the last {_WINDOW} steps changed little on average"
+    return ""
+
+
+def _barzilai_borwein(moved: np.ndarray, bent: np.ndarray, *, long: bool) -> float:
+    """Length of the next trial step; a step that moved nothing asks for the longest one."""
+    curvature = abs(float(np.vdot(moved, bent)))
+    above, below = (
+        (float(np.vdot(moved, moved)), curvature)
+        if long
+        else (curvature, float(np.vdot(bent, bent)))
+    )
+    shortest, longest = _STEP_RANGE
+    return min(max(above / below, shortest), longest) if below > 0 else longest
+
+
+def _orthonormalised(X: np.ndarray) -> np.ndarray:
+    """Gram–Schmidt of the columns, in order, by a QR factorisation with positive diagonal."""
+    Q, R = np.linalg.qr(X)
+    return Q * np.where(np.diag(R) < 0, -1.0, 1.0)
