@@ -1,0 +1,414 @@
+"""Compiled loops of the Z-step: one non-negative quadratic problem per sample.
+
+Sample i asks for the code z that minimises
+
+    zᵀ K z + ridge zᵀ diag(K) z − 2 K_iᵀ z + B_iᵀ z,    z ≥ 0, z_i = 0,
+
+with B_ij the price of using sample j. Halved, the gradient is H z − g with H = K + ridge diag(K)
+and g = K_i − B_i / 2; that is what the loops below carry. K may be float32: the small problems
+are always solved in float64.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+__all__ = ["solve_blocks", "solve_columns", "solve_small"]
+
+#: Sweeps of the first round, rounds at most, exact solves in each round.
+_SWEEPS = 12
+_ROUNDS = 50
+_ENTRIES = 16
+_JITTER = 1e-11
+
+
+@njit(cache=True, nogil=True)
+def _descend(H, g, z, gradient, sweeps):
+    """Cyclic coordinate descent; keeps ``gradient`` equal to H z − g."""
+    m = g.shape[0]
+    for _ in range(sweeps):
+        largest = 0.0
+        for j in range(m):
+            curvature = H[j, j]
+            if curvature <= 0.0:
+                continue
+            value = z[j] - gradient[j] / curvature
+            if value < 0.0:
+                value = 0.0
+            step = value - z[j]
+            if step != 0.0:
+                z[j] = value
+                row = H[j]
+                for k in range(m):
+                    gradient[k] += step * row[k]
+                size = abs(step) * curvature
+                if size > largest:
+                    largest = size
+        if largest == 0.0:
+            break
+
+
+@njit(cache=True, nogil=True)
+def _violation(z, gradient):
+    """The largest failure of the optimality conditions z ≥ 0, ∇ ≥ 0, z ∇ = 0."""
+    worst = 0.0
+    for j in range(z.shape[0]):
+        failure = abs(gradient[j]) if z[j] > 0.0 else -gradient[j]
+        if failure > worst:
+            worst = failure
+    return worst
+
+
+@njit(cache=True, nogil=True)
+def _solve_on_support(H, g, support, size, factor, solution):
+    """Solve H_SS y = g_S by Cholesky; False where the block is not positive semi-definite.
+
+    A jitter far below any tolerance makes blocks with repeated samples regular.
+    """
+    for a in range(size):
+        row = factor[a]
+        for b in range(a + 1):
+            other = factor[b]
+            total = H[support[a], support[b]]
+            for k in range(b):
+                total -= row[k] * other[k]
+            if a == b:
+                total += _JITTER * H[support[a], support[a]]
+                if total <= 0.0:
+                    return False
+                row[a] = np.sqrt(total)
+            else:
+                row[b] = total / other[b]
+    for a in range(size):
+        total = g[support[a]]
+        for k in range(a):
+            total -= factor[a, k] * solution[k]
+        solution[a] = total / factor[a, a]
+    for a in range(size - 1, -1, -1):
+        total = solution[a]
+        for k in range(a + 1, size):
+            total -= factor[k, a] * solution[k]
+        solution[a] = total / factor[a, a]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _refresh(H, g, z, gradient):
+    m = g.shape[0]
+    for j in range(m):
+        gradient[j] = -g[j]
+    for j in range(m):
+        if z[j] != 0.0:
+            row = H[j]
+            for k in range(m):
+                gradient[k] += z[j] * row[k]
+
+
+@njit(cache=True, nogil=True)
+def _polish(H, g, z, passive, support, factor, solution):
+    """Exact minimum over the passive set; coordinates that would turn negative leave it.
+
+    Returns False where the block is not positive semi-definite; z stays feasible and no worse.
+    """
+    m = g.shape[0]
+    while True:
+        size = 0
+        for j in range(m):
+            if passive[j]:
+                support[size] = j
+                size += 1
+        if size == 0:
+            return True
+        if not _solve_on_support(H, g, support, size, factor, solution):
+            return False
+        reach = 1.0
+        blocking = -1
+        for a in range(size):
+            if solution[a] <= 0.0:
+                now = z[support[a]]
+                fraction = now / (now - solution[a]) if now > 0.0 else 0.0
+                if fraction < reach or blocking < 0:
+                    reach = fraction
+                    blocking = support[a]
+        for a in range(size):
+            j = support[a]
+            z[j] = max(z[j] + reach * (solution[a] - z[j]), 0.0)
+        if blocking < 0:
+            return True
+        z[blocking] = 0.0
+        passive[blocking] = False
+
+
+@njit(cache=True, nogil=True)
+def solve_small(H, g, z, tolerance):
+    """Minimise ½ zᵀ H z − gᵀ z over z ≥ 0, in place, from the z given.
+
+    Coordinate descent finds most of the support and Cholesky the exact values on it. Where the
+    block is so badly conditioned that descent creeps, the missing coordinates enter one by one,
+    each followed by an exact solve (an active-set method). Repeated until the optimality
+    conditions hold to ``tolerance``. Returns the largest failure.
+    """
+    m = g.shape[0]
+    gradient = np.empty(m)
+    support = np.empty(m, dtype=np.int64)
+    passive = np.empty(m, dtype=np.bool_)
+    factor = np.empty((m, m))
+    solution = np.empty(m)
+    _refresh(H, g, z, gradient)
+    failure = _violation(z, gradient)
+    sweeps = _SWEEPS
+    for _ in range(_ROUNDS):
+        if failure <= tolerance:
+            break
+        _descend(H, g, z, gradient, sweeps)
+        failure = _violation(z, gradient)
+        for j in range(m):
+            passive[j] = z[j] > 0.0
+        for _ in range(_ENTRIES):
+            if failure <= tolerance:
+                break
+            regular = _polish(H, g, z, passive, support, factor, solution)
+            _refresh(H, g, z, gradient)
+            failure = _violation(z, gradient)
+            entering = np.argmin(gradient)
+            if failure <= tolerance or not regular or passive[entering]:
+                break
+            passive[entering] = True
+        sweeps = min(2 * sweeps, 200)
+    return failure
+
+
+@njit(cache=True, nogil=True)
+def _largest(keys, count, floor, wanted, chosen):
+    """Positions of the ``wanted`` largest keys above ``floor``; returns how many there are."""
+    size = 0
+    for j in range(count):
+        key = keys[j]
+        if key <= floor:
+            continue
+        if size < wanted:
+            place = size
+            size += 1
+        elif key > keys[chosen[size - 1]]:
+            place = size - 1
+        else:
+            continue
+        while place > 0 and keys[chosen[place - 1]] < key:
+            chosen[place] = chosen[place - 1]
+            place -= 1
+        chosen[place] = j
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _linear_term(K, prices, row, i, nonnegative, candidates, g):
+    """g_j = K_ij − B_ij / 2 of the samples that can be in the code; returns their number.
+
+    Where K ≥ 0, (K z)_j ≥ 0, so that a sample with g_j ≤ 0 is never used: it is screened out.
+    """
+    n = K.shape[0]
+    one_price = prices.shape[1] == 1
+    count = 0
+    for j in range(n):
+        if j == i:
+            continue
+        value = K[i, j] - 0.5 * prices[row, 0 if one_price else j]
+        if nonnegative and value <= 0.0:
+            continue
+        candidates[count] = j
+        g[count] = value
+        count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _negative_gradient(K, code, values, size, candidates, g, count, spread, keys):
+    """keys_j = g_j − (K z)_j over the candidates: positive where sample j would help."""
+    n = K.shape[0]
+    if 2 * count < n:
+        for c in range(count):
+            keys[c] = g[c]
+        for s in range(size):
+            row = K[code[s]]
+            value = values[s]
+            for c in range(count):
+                keys[c] -= value * row[candidates[c]]
+    else:
+        for j in range(n):
+            spread[j] = 0.0
+        for s in range(size):
+            row = K[code[s]]
+            value = values[s]
+            for j in range(n):
+                spread[j] += value * row[j]
+        for c in range(count):
+            keys[c] = g[c] - spread[candidates[c]]
+
+
+@njit(cache=True, nogil=True)
+def _solve_working(K, ridge, working, size, g, candidates, z, tolerance):
+    """Solve the problem of the working set, given by positions among the candidates."""
+    H = np.empty((size, size))
+    linear = np.empty(size)
+    for a in range(size):
+        row = K[candidates[working[a]]]
+        for b in range(size):
+            H[a, b] = row[candidates[working[b]]]
+        H[a, a] *= 1.0 + ridge
+        linear[a] = g[working[a]]
+    return solve_small(H, linear, z, tolerance)
+
+
+@njit(cache=True, nogil=True)
+def solve_columns(
+    K, start, stop, prices, ridge, nonnegative, indptr, indices, data, tolerance, first
+):
+    """Codes of the samples ``start … stop − 1`` over all samples, by growing working sets.
+
+    Parameters
+    ----------
+    K : (n, n) array, symmetric
+    prices : (stop − start, n) or (stop − start, 1) array
+    ridge : float
+    nonnegative : bool
+        Whether every entry of K is at least zero, which allows screening.
+    indptr, indices, data : codes to start from in CSR form; an empty ``indices`` is a cold start
+    tolerance : float
+        Optimality is asked for to ``tolerance`` times the sample's own K_ii.
+    first : int
+        Size of the first working set.
+
+    Returns
+    -------
+    counts, indices, data : the codes in CSR form
+    residual : the largest failure of the optimality conditions over *all* samples, relative
+    passes : number of checks over all samples
+    """
+    n = K.shape[0]
+    candidates = np.empty(n, dtype=np.int64)
+    position = np.full(n, -1, dtype=np.int64)
+    g = np.empty(n)
+    keys = np.empty(n)
+    spread = np.empty(n)
+    working = np.empty(n, dtype=np.int64)
+    entering = np.empty(n, dtype=np.int64)
+    code = np.empty(n, dtype=np.int64)
+    z = np.empty(n)
+    counts = np.zeros(stop - start, dtype=np.int64)
+    capacity = 32 * (stop - start)
+    out_indices = np.empty(capacity, dtype=np.int32)
+    out_data = np.empty(capacity)
+    filled = 0
+    residual = 0.0
+    passes = 0
+    for i in range(start, stop):
+        count = _linear_term(K, prices, i - start, i, nonnegative, candidates, g)
+        scale = max(K[i, i], 1e-300)
+        allowed = tolerance * scale
+        size = 0
+        if indices.shape[0] > 0:
+            for c in range(count):
+                position[candidates[c]] = c
+            for p in range(indptr[i], indptr[i + 1]):
+                if position[indices[p]] >= 0:
+                    working[size] = position[indices[p]]
+                    z[size] = data[p]
+                    size += 1
+            for c in range(count):
+                position[candidates[c]] = -1
+        if size == 0:
+            size = _largest(g, count, 0.0, first, working)
+            z[:size] = 0.0
+        worst = 0.0
+        for _ in range(_ROUNDS):
+            inner = 0.0
+            if size > 0:
+                inner = _solve_working(
+                    K, ridge, working[:size], size, g, candidates, z[:size], 0.5 * allowed
+                )
+            kept = 0
+            for a in range(size):
+                if z[a] > 0.0:
+                    working[kept] = working[a]
+                    z[kept] = z[a]
+                    code[kept] = candidates[working[kept]]
+                    kept += 1
+            size = kept
+            _negative_gradient(K, code, z, size, candidates, g, count, spread, keys)
+            passes += 1
+            for a in range(size):
+                keys[working[a]] = 0.0
+            more = _largest(keys, count, allowed, max(first, size), entering)
+            worst = max(inner, keys[entering[0]] if more > 0 else 0.0)
+            if more == 0 or (inner > allowed and _ > 20):
+                break
+            for a in range(more):
+                working[size] = entering[a]
+                z[size] = 0.0
+                size += 1
+        residual = max(residual, worst / scale)
+        counts[i - start] = size
+        while filled + size > capacity:
+            capacity *= 2
+            grown_indices = np.empty(capacity, dtype=np.int32)
+            grown_indices[:filled] = out_indices[:filled]
+            out_indices = grown_indices
+            grown_data = np.empty(capacity)
+            grown_data[:filled] = out_data[:filled]
+            out_data = grown_data
+        # Sorted by sample, so that equal codes are stored equally.
+        order = np.argsort(code[:size])
+        for a in range(size):
+            out_indices[filled + a] = code[order[a]]
+            out_data[filled + a] = z[order[a]]
+        filled += size
+    return counts, out_indices[:filled], out_data[:filled], residual, passes
+
+
+@njit(cache=True, nogil=True)
+def solve_blocks(among, near, own, prices, valid, ridge, z, tolerance):
+    """Codes of b samples, each over its own k candidates.
+
+    Parameters
+    ----------
+    among : (b, k, k) kernel among the candidates
+    near : (b, k) kernel between the sample and its candidates
+    own : (b,) kernel of the sample with itself
+    prices : (b, k)
+    valid : (b, k) bool; a candidate that is padding is never used
+    ridge, tolerance : as in :func:`solve_columns`
+    z : (b, k) codes to start from; overwritten with the solution
+
+    Returns
+    -------
+    residual : the largest failure of the optimality conditions over the candidates, relative
+    """
+    b, k = near.shape
+    H = np.empty((k, k))
+    g = np.empty(k)
+    picked = np.empty(k, dtype=np.int64)
+    residual = 0.0
+    for i in range(b):
+        size = 0
+        for a in range(k):
+            if valid[i, a]:
+                picked[size] = a
+                size += 1
+            else:
+                z[i, a] = 0.0
+        start = np.empty(size)
+        for a in range(size):
+            start[a] = z[i, picked[a]]
+            g[a] = near[i, picked[a]] - 0.5 * prices[i, picked[a]]
+            for c in range(size):
+                H[a, c] = among[i, picked[a], picked[c]]
+            H[a, a] *= 1.0 + ridge
+        scale = max(own[i], 1e-300)
+        failure = solve_small(
+            np.ascontiguousarray(H[:size, :size]), g[:size], start, tolerance * scale
+        )
+        for a in range(size):
+            z[i, picked[a]] = start[a]
+        residual = max(residual, failure / scale)
+    return residual
