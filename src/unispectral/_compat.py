@@ -7,8 +7,9 @@ from types import ModuleType
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-__all__ = ["as_generator", "optional"]
+__all__ = ["HasMethods", "Interval", "StrOptions", "as_generator", "optional"]
 
 
 def optional(module: str, *, extra: str) -> ModuleType:
