@@ -1,0 +1,152 @@
+"""The Q- and F-steps: rotate the embedding towards one-hot rows and read the labels off."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["Rotation", "assign", "fill_empty", "memberships", "procrustes", "rotate"]
+
+
+class Rotation(NamedTuple):
+    """A rotation, the labels it gives, and Σᵢ maxⱼ (PQ)ᵢⱼ, which it makes large."""
+
+    Q: np.ndarray
+    labels: np.ndarray
+    value: float
+
+
+def procrustes(P: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The Q-step: the orthogonal Q that minimises ‖F − PQ‖².
+
+    With PᵀF = U S Vᵀ it is Q = U Vᵀ. (The paper's text takes the decomposition of FᵀP, which
+    would give the transpose; its authors' program takes this one.)
+
+    Examples
+    --------
+    >>> procrustes(np.eye(2), np.array([1, 0])).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    sums = np.zeros((P.shape[1], P.shape[1]), dtype=np.float64)
+    np.add.at(sums, labels, P)  # row j: the sum of the rows of P in cluster j, that is (FᵀP)ⱼ
+    U, _, Vt = np.linalg.svd(sums.T)
+    return U @ Vt
+
+
+def assign(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
+    """The F-step: each sample goes to the largest entry of its row of PQ.
+
+    Examples
+    --------
+    >>> assign(np.array([[0.2, 0.9]]), np.eye(2)).tolist()
+    [1]
+    """
+    return np.argmax(P @ Q, axis=1)
+
+
+def _alternate(P: np.ndarray, Q: np.ndarray, max_iter: int) -> Rotation:
+    """Alternate F- and Q-steps until the labels stay; Σᵢ maxⱼ (PQ)ᵢⱼ never falls."""
+    labels = assign(P, Q)
+    for _ in range(max_iter):
+        Q = procrustes(P, labels)
+        moved = assign(P, Q)
+        if np.array_equal(moved, labels):
+            break
+        labels = moved
+    scores = P @ Q
+    return Rotation(Q, labels, float(scores[np.arange(len(P)), labels].sum()))
+
+
+def _spread_rows(P: np.ndarray, first: int) -> np.ndarray:
+    """Yu and Shi's start: rows of P as orthogonal to each other as can be, beginning at one."""
+    c = P.shape[1]
+    norms = np.linalg.norm(P, axis=1)
+    unit = P / np.where(norms > 0, norms, 1)[:, None]
+    R = np.zeros((c, c))
+    R[:, 0] = unit[first]
+    closeness = np.where(norms > 0, 0.0, np.inf)
+    for k in range(1, c):
+        closeness = closeness + np.abs(unit @ R[:, k - 1])
+        R[:, k] = unit[np.argmin(closeness)]
+    U, _, Vt = np.linalg.svd(R)
+    return U @ Vt
+
+
+def rotate(
+    P: np.ndarray,
+    *,
+    start: np.ndarray | None = None,
+    n_init: int = 10,
+    max_iter: int = 100,
+    rng: np.random.Generator | None = None,
+) -> Rotation:
+    """Minimise ‖F − PQ‖² over rotations Q and one-hot F (Yu and Shi, 2003).
+
+    Parameters
+    ----------
+    P : ndarray of shape (n, c)
+    start : ndarray of shape (c, c) or None
+        A rotation to improve; without one, ``n_init`` spread-out starts are tried.
+    n_init, max_iter : int
+    rng : Generator
+        Draws the first row of each start.
+
+    Returns
+    -------
+    Rotation
+        The best one found.
+
+    Examples
+    --------
+    >>> P = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
+    >>> found = rotate(P, rng=np.random.default_rng(0))
+    >>> bool(found.labels[0] == found.labels[1] != found.labels[2])
+    True
+    """
+    if start is not None:
+        return _alternate(P, start, max_iter)
+    rng = rng or np.random.default_rng(0)
+    norms = np.linalg.norm(P, axis=1)
+    usable = np.flatnonzero(norms > 0)
+    usable = usable if len(usable) else np.arange(len(P))
+    firsts = rng.choice(usable, size=min(n_init, len(usable)), replace=False)
+    found = (_alternate(P, _spread_rows(P, first), max_iter) for first in firsts)
+    return max(found, key=lambda rotation: rotation.value)
+
+
+def fill_empty(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Give every cluster at least one sample.
+
+    An empty cluster takes the sample that loses least by moving there, from a cluster that can
+    spare one.
+
+    Examples
+    --------
+    >>> fill_empty(np.array([[1.0, 0.2], [1.0, 0.9]]), np.array([0, 0])).tolist()
+    [0, 1]
+    """
+    n, c = scores.shape
+    labels = labels.copy()
+    sizes = np.bincount(labels, minlength=c)
+    for cluster in np.flatnonzero(sizes == 0):
+        loss = scores[np.arange(n), labels] - scores[:, cluster]
+        loss[sizes[labels] < 2] = np.inf
+        sample = int(np.argmin(loss))
+        sizes[labels[sample]] -= 1
+        labels[sample] = cluster
+        sizes[cluster] = 1
+    return labels
+
+
+def memberships(scores: np.ndarray) -> np.ndarray:
+    """Membership strengths from PQ: each row's positive parts, scaled to sum to one.
+
+    Examples
+    --------
+    >>> memberships(np.array([[3.0, 1.0], [-1.0, 0.0]])).tolist()
+    [[0.75, 0.25], [0.5, 0.5]]
+    """
+    positive = np.maximum(scores, 0.0)
+    total = positive.sum(axis=1, keepdims=True)
+    return np.where(total > 0, positive / np.where(total > 0, total, 1), 1.0 / scores.shape[1])

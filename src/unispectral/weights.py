@@ -1,0 +1,90 @@
+"""The w-step: what each kernel leaves unexplained, and the weight it earns."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from unispectral.kernels import KernelBank
+
+__all__ = ["initial_weights", "kernel_weights", "residuals"]
+
+#: Entries of one batch of neighbourhoods, so that memory stays small whatever n is.
+_BATCH_ENTRIES = 2**21
+
+
+def initial_weights(n_kernels: int) -> np.ndarray:
+    """Equal weights that satisfy Σ √w = 1.
+
+    The paper starts at 1/r, which does not satisfy its own constraint; this is the equal
+    weighting that does.
+
+    Examples
+    --------
+    >>> initial_weights(2).tolist()
+    [0.25, 0.25]
+    """
+    return np.full(n_kernels, 1.0 / n_kernels**2)
+
+
+def kernel_weights(h: np.ndarray) -> np.ndarray:
+    """The w-step (the paper's equation 19): minimise Σ wᵣhᵣ subject to Σ √wᵣ = 1.
+
+    Examples
+    --------
+    >>> kernel_weights(np.array([1.0, 1.0])).tolist()
+    [0.25, 0.25]
+    """
+    h = np.maximum(h, np.finfo(np.float64).tiny)
+    return (h * np.sum(1.0 / h)) ** -2.0
+
+
+def residuals(bank: KernelBank, codes: sp.csr_array) -> np.ndarray:
+    """hᵣ = Tr(Kᵣ − 2KᵣZ + ZᵀKᵣZ) for every kernel, from the supports of the codes alone.
+
+    Parameters
+    ----------
+    bank : KernelBank
+    codes : CSR array of shape (n, n)
+        Row i is the code of sample i.
+
+    Examples
+    --------
+    >>> bank = KernelBank.precomputed(np.eye(2))
+    >>> residuals(bank, sp.csr_array([[0.0, 1.0], [0.0, 0.0]])).tolist()
+    [3.0]
+    """
+    h = np.array([bank.diagonal(r).sum(dtype=np.float64) for r in range(len(bank))])
+    counts = np.diff(codes.indptr)
+    # Samples with codes of like length share a batch, so that little is padding.
+    order = np.argsort(counts, kind="stable")
+    order = order[counts[order] > 0]
+    start = 0
+    while start < len(order):
+        stop = _batch_end(counts[order], start)
+        rows = order[start:stop]
+        neighbours, values = padded(codes, rows)
+        for r, near, among in bank.neighbourhoods(rows, neighbours):
+            h[r] -= 2.0 * np.einsum("bk,bk->", values, near, dtype=np.float64)
+            h[r] += np.einsum("bk,bkl,bl->", values, among, values, optimize=True)
+        start = stop
+    return np.maximum(h, 0.0)
+
+
+def padded(codes: sp.csr_array, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Codes of some samples as rectangles: neighbours (b, k) and values, zero where padded."""
+    begin, end = codes.indptr[rows], codes.indptr[rows + 1]
+    width = int((end - begin).max()) if len(rows) else 0
+    place = begin[:, None] + np.arange(width)[None, :]
+    inside = place < end[:, None]
+    place = np.where(inside, place, 0)
+    neighbours = np.where(inside, codes.indices[place], rows[:, None])
+    values = np.where(inside, codes.data[place], 0.0)
+    return neighbours, values
+
+
+def _batch_end(counts: np.ndarray, start: int) -> int:
+    """How far a batch reaches before its padded neighbourhoods hold too many entries."""
+    widths = counts[start:].astype(np.int64)
+    entries = np.arange(1, len(widths) + 1) * widths**2
+    return start + max(1, int(np.searchsorted(entries, _BATCH_ENTRIES, side="right")))
