@@ -1,0 +1,126 @@
+"""Finding the files: folders first, then a download that is checked before it gets its name."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from unispectral._compat import optional
+from unispectral._files import atomic_path
+from unispectral.datasets._registry import File
+
+__all__ = ["cache_folder", "locate"]
+
+_VARIABLE = "UNISPECTRAL_DATA"
+_TIMEOUT = 30.0
+
+
+def locate(file: File, data_home: str | os.PathLike[str] | None, download: bool) -> Path:
+    """Return the path of a checked copy of the file, fetching it if need be.
+
+    Parameters
+    ----------
+    file : File
+        Row of the registry.
+    data_home : path-like or None
+        Where to look first, and where a download goes.
+    download : bool
+        Whether the network may be used.
+
+    Returns
+    -------
+    pathlib.Path
+        A file with the registered checksum.
+
+    Raises
+    ------
+    ValueError
+        If a copy is found whose content is not the registered one.
+    OSError
+        If there is no copy and none could be fetched.
+    """
+    for folder in _folders(data_home):
+        path = folder / file.name
+        if path.is_file():
+            _check(path, file)
+            return path
+    if not download:
+        raise FileNotFoundError(
+            f"{file.name!r} is not in {_listed(data_home)}; put it there, or allow the download."
+        )
+    return _download(file, data_home)
+
+
+def cache_folder() -> Path:
+    """Return the folder in which downloads are kept.
+
+    Examples
+    --------
+    >>> cache_folder().name
+    'unispectral'
+    """
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    try:
+        return Path(optional("pooch", extra="data").os_cache("unispectral"))
+    except ImportError:  # looking must work without the package that fetches
+        return Path(base) / "unispectral"
+
+
+def _folders(data_home: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """Yield the folders in the order of the search; the cache last, since asking for it costs."""
+    for folder in (data_home, os.environ.get(_VARIABLE)):
+        if folder:
+            yield Path(folder).expanduser()
+    yield cache_folder()
+
+
+def _listed(data_home: str | os.PathLike[str] | None) -> str:
+    return " or ".join(repr(str(folder)) for folder in _folders(data_home))
+
+
+def _check(path: Path, file: File, origin: str | None = None) -> None:
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != file.sha256:
+        where = f"What {origin} sent" if origin else f"The file {str(path)!r}"
+        remedy = "nothing was kept" if origin else "delete it or put the right one there"
+        raise ValueError(
+            f"{where} is not the registered {file.name!r}: its sha256 begins {found[:12]}, "
+            f"not {file.sha256[:12]}; {remedy}."
+        )
+
+
+def _download(file: File, data_home: str | os.PathLike[str] | None) -> Path:
+    if not file.url.startswith("https://"):
+        raise ValueError(f"{file.url!r} is not an https address, so it is not fetched.")
+    pooch = optional("pooch", extra="data")
+    # A redirection could leave https, and none is needed: what it sends fails the checksum.
+    fetch = pooch.HTTPDownloader(timeout=_TIMEOUT, allow_redirects=False)
+    folder = cache_folder() if data_home is None else Path(data_home).expanduser()
+    _make(folder)
+    target = folder / file.name
+    with atomic_path(target) as temporary:
+        try:
+            fetch(file.url, str(temporary), None)
+        except OSError as error:  # the exceptions of requests are OSErrors too
+            if error.errno == errno.ENOSPC:
+                raise
+            raise ConnectionError(
+                f"{file.name!r} is not in {_listed(data_home)} and could not be fetched from "
+                f"{file.url} ({type(error).__name__}); check the network, or put the file into "
+                "one of these folders."
+            ) from error
+        _check(temporary, file, origin=file.url)
+    return target
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise type(error)(
+            f"Cannot make the folder {str(folder)!r} for downloads ({error.strerror}); name "
+            "another one as data_home."
+        ) from error
