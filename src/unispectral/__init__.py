@@ -1,0 +1,32 @@
+"""Clustering with a learned graph: unified spectral clustering, exact, fast and label-free."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from unispectral._version import __version__
+
+if TYPE_CHECKING:
+    from unispectral.cluster import SCMK, SCSK
+
+__all__ = ["SCMK", "SCSK", "__version__"]
+
+_HOMES = {"SCSK": "cluster", "SCMK": "cluster"}
+_ROOMS = (
+    "baselines", "bench", "dask", "datasets", "graph", "kernels", "metrics", "model_selection",
+    "persistence", "plotting", "solvers", "tables",
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name or room when it is first asked for, so that the package loads at once."""
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"unispectral.{_HOMES[name]}"), name)
+    if name in _ROOMS:
+        return importlib.import_module(f"unispectral.{name}")
+    raise AttributeError(f"module 'unispectral' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_ROOMS])

@@ -6,10 +6,11 @@ import importlib
 from types import ModuleType
 
 import numpy as np
+from sklearn.base import _fit_context as fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-__all__ = ["HasMethods", "Interval", "StrOptions", "as_generator", "optional"]
+__all__ = ["HasMethods", "Interval", "StrOptions", "as_generator", "fit_context", "optional"]
 
 
 def optional(module: str, *, extra: str) -> ModuleType:

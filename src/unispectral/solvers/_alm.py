@@ -165,7 +165,7 @@ def alm(
     'the codes and their thresholded copy agree to 0.001'
     """
     bank = as_bank(kernels)
-    n_samples = bank.matrix(0).shape[0]
+    n_samples = getattr(bank, "n_samples", None) or bank.matrix(0).shape[0]
     check_parameters(n_clusters, n_samples, alpha, beta, gamma, mu, max_iter, tol)
     P = first_embedding(init, n_samples, n_clusters, random_state)
     problem = _Problem(bank, int(n_clusters), float(alpha), float(beta), float(gamma))

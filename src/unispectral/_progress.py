@@ -1,0 +1,66 @@
+"""A progress line for long fits: nothing unless asked for, one line on a terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TextIO
+
+__all__ = ["Progress"]
+
+
+class Progress:
+    """Report stages of a fit to a stream.
+
+    On a terminal the line is rewritten in place; elsewhere each stage is one line, so that logs
+    stay readable.
+
+    Parameters
+    ----------
+    verbose : int or bool
+        0 is silent, 1 reports.
+    stream : text stream or None
+        Standard error if None.
+
+    Examples
+    --------
+    >>> Progress(0)("graph", 1, 2)  # silent
+    """
+
+    def __init__(self, verbose: int | bool, stream: TextIO | None = None) -> None:
+        self.active = bool(verbose)
+        self.stream = stream or sys.stderr
+        self.begun = time.monotonic()
+        self._stage = ""
+        self._stage_begun = self.begun
+        self._shown = 0.0
+
+    def __call__(
+        self, stage: str, done: int = 0, total: int | None = None, note: str = ""
+    ) -> None:
+        """Say that ``done`` of ``total`` steps of a stage are behind us."""
+        if not self.active:
+            return
+        now = time.monotonic()
+        new = stage != self._stage
+        if new:
+            self._stage, self._stage_begun = stage, now
+        terminal = getattr(self.stream, "isatty", lambda: False)()
+        if not new and not (terminal and now - self._shown > 0.1) and done != total:
+            return
+        self._shown = now
+        text = f"[{now - self.begun:7.1f} s] {stage}"
+        if total:
+            text += f" {done}/{total}"
+            spent = now - self._stage_begun
+            if 0 < done < total and spent > 1:
+                text += f", about {spent / done * (total - done):.0f} s left"
+        if note:
+            text += f" ({note})"
+        self.stream.write(f"\r\x1b[2K{text}" if terminal else f"{text}\n")
+        self.stream.flush()
+
+    def close(self) -> None:
+        """End the line on a terminal."""
+        if self.active and getattr(self.stream, "isatty", lambda: False)():
+            self.stream.write("\n")

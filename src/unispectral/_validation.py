@@ -1,0 +1,247 @@
+"""What comes in from outside, checked once and refused with a sentence that says what to do."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, validate_data
+
+__all__ = [
+    "check_cluster_count",
+    "check_kernel_matrix",
+    "check_samples",
+    "check_views",
+    "is_views",
+]
+
+#: How far a kernel may be from symmetric, relative to its largest entry.
+SYMMETRY = 1e-5
+
+
+def is_views(X: Any) -> bool:
+    """Whether ``X`` is several tables of the same samples rather than one table.
+
+    Examples
+    --------
+    >>> is_views([[1.0, 2.0], [3.0, 4.0]]), is_views([np.eye(2), np.eye(2)])
+    (False, True)
+    """
+    if isinstance(X, Mapping):
+        return True
+    if isinstance(X, np.ndarray):
+        return X.ndim == 3
+    return (
+        isinstance(X, (list, tuple))
+        and len(X) > 0
+        and all(len(getattr(view, "shape", ())) == 2 for view in X)
+    )
+
+
+def check_samples(
+    estimator: BaseEstimator, X: Any, *, reset: bool, allow_absent: bool = False
+) -> np.ndarray | sp.csr_array:
+    """A table of samples as a float32 or float64 array or CSR array, feature names noted.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Gets ``n_features_in_`` and ``feature_names_in_`` (``reset``), or is asked for them.
+    X : array, frame or sparse matrix
+    reset : bool
+        True in ``fit``, False afterwards.
+    allow_absent : bool
+        Let rows that are wholly NaN stand for samples absent from this view.
+    """
+    _refuse_text(X, "X")
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        order="C",
+        ensure_all_finite="allow-nan" if allow_absent else True,
+        ensure_min_samples=2 if reset else 1,
+    )
+    X = _canonical(X)
+    _refuse_extremes(X, "X")
+    return X
+
+
+def check_views(X: Any) -> tuple[list[np.ndarray | sp.csr_array], list[str]]:
+    """Several tables of the same samples; a row of NaN is a sample that a view lacks."""
+    names = [str(name) for name in X] if isinstance(X, Mapping) else []
+    tables = list(X.values()) if isinstance(X, Mapping) else list(X)
+    if not tables:
+        raise ValueError("X holds no view; give at least one table of samples.")
+    names = names or [f"view{position}" for position in range(len(tables))]
+    checked = []
+    for name, table in zip(names, tables, strict=True):
+        _refuse_text(table, f"view {name!r}")
+        table = check_array(
+            table,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite="allow-nan",
+            ensure_min_samples=2,
+            input_name=f"view {name!r}",
+        )
+        checked.append(_check_absent(_canonical(table), name))
+    sizes = {name: table.shape[0] for name, table in zip(names, checked, strict=True)}
+    if len(set(sizes.values())) > 1:
+        listed = ", ".join(f"{name}: {size}" for name, size in sizes.items())
+        raise ValueError(
+            f"X holds views with different numbers of samples ({listed}); every view needs one "
+            "row per sample, filled with NaN where the sample is absent."
+        )
+    present = np.column_stack([_present(table) for table in checked])
+    lost = np.flatnonzero(~present.any(axis=1))
+    if len(lost):
+        raise ValueError(
+            f"X has {len(lost)} samples that are absent from every view (first: row {lost[0]}); "
+            "remove them."
+        )
+    return checked, names
+
+
+def check_kernel_matrix(
+    K: Any, argument: str = "X", *, n_samples: int | None = None, definite: bool = True
+) -> np.ndarray:
+    """A precomputed kernel: square, finite, symmetric and, if asked for, semi-definite."""
+    if sp.issparse(K):
+        K = K.toarray()
+    _refuse_text(K, argument)
+    K = check_array(
+        K, dtype=[np.float64, np.float32], order="C", input_name=argument, ensure_min_samples=2
+    )
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"{argument} is a precomputed kernel of shape {K.shape}, which is not square; "
+            "give the kernel between all pairs of samples."
+        )
+    if n_samples is not None and K.shape[0] != n_samples:
+        raise ValueError(
+            f"{argument} is a kernel of {K.shape[0]} samples, the first kernel has {n_samples}; "
+            "all kernels must be on the same samples."
+        )
+    largest = float(np.abs(K).max())
+    gap = _asymmetry(K)
+    if gap > SYMMETRY * max(largest, np.finfo(K.dtype).tiny):
+        raise ValueError(
+            f"{argument} is a precomputed kernel that is not symmetric (largest difference "
+            f"{gap:.3g}); give (K + K.T) / 2 if that is what is meant."
+        )
+    if gap > 0:
+        K = (K + K.T) / 2
+    if definite:
+        _check_definite(K, argument)
+    return K
+
+
+def check_cluster_count(n_clusters: int, n_samples: int) -> None:
+    """Two clusters at least, and no more than there are samples."""
+    if isinstance(n_clusters, numbers.Integral) and n_clusters < 2:
+        raise ValueError(f"n_clusters={n_clusters} must be at least 2.")
+    if n_samples < n_clusters:
+        raise ValueError(
+            f"n_samples={n_samples} is less than n_clusters={n_clusters}; "
+            "ask for fewer clusters or give more samples."
+        )
+
+
+def _asymmetry(K: np.ndarray) -> float:
+    """max |K − Kᵀ|, without a second matrix of that size."""
+    step = max(1, 2**22 // max(K.shape[0], 1))
+    return max(
+        float(np.abs(K[start : start + step] - K[:, start : start + step].T).max())
+        for start in range(0, K.shape[0], step)
+    )
+
+
+def _check_definite(K: np.ndarray, argument: str) -> None:
+    """Refuse a kernel with a clearly negative eigenvalue, which a Cholesky attempt finds out."""
+    scale = max(float(np.abs(np.diagonal(K)).max()), float(np.abs(K).max()))
+    slack = (1e-8 if K.dtype == np.float64 else 1e-4) * K.shape[0] ** 0.5 * max(scale, 1e-300)
+    shifted = K.copy()
+    shifted.flat[:: K.shape[0] + 1] += slack
+    try:
+        np.linalg.cholesky(shifted)
+    except np.linalg.LinAlgError:
+        smallest = float(np.linalg.eigvalsh(K)[0])
+        raise ValueError(
+            f"{argument} is a precomputed kernel with a negative eigenvalue ({smallest:.3g}); "
+            "a kernel must be positive semi-definite: clip its eigenvalues, or add "
+            f"{-smallest:.3g} to its diagonal."
+        ) from None
+
+
+def _canonical(X: Any) -> np.ndarray | sp.csr_array:
+    """Sparse input without duplicates or explicit zeros, as a CSR array with sorted rows."""
+    if not sp.issparse(X):
+        return X
+    X = sp.csr_array(X)
+    if not X.has_canonical_format or (X.nnz and (X.data == 0).any()):
+        X = X.copy()
+        X.sum_duplicates()
+        X.eliminate_zeros()
+    return X
+
+
+def _refuse_extremes(X: np.ndarray | sp.csr_array, argument: str) -> None:
+    """Squares must neither overflow nor vanish: distances are made of them."""
+    values = X.data if sp.issparse(X) else X
+    if values.size == 0:
+        return
+    largest = float(max(abs(np.nanmax(values)), abs(np.nanmin(values))))
+    limits = np.finfo(values.dtype)
+    ceiling = float(np.sqrt(limits.max)) / max(X.shape[1], 1) ** 0.5 / 4
+    floor = float(np.sqrt(limits.tiny)) * 4
+    if largest > ceiling or 0 < largest < floor:
+        kind = "large" if largest > ceiling else "small"
+        raise ValueError(
+            f"{argument} has values up to {largest:.3g}, too {kind} for squared distances in "
+            f"{values.dtype}; rescale the features."
+        )
+
+
+def _refuse_text(X: Any, argument: str) -> None:
+    """Strings and other objects: say so before NumPy says something less clear."""
+    dtype = getattr(X, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "SUMm":
+        raise ValueError(
+            f"{argument} holds values of type {dtype}, not numbers; encode or drop these columns."
+        )
+    if isinstance(X, Sequence) and not isinstance(X, (str, bytes)) and len(X):
+        row = X[0]
+        if isinstance(row, Sequence) and any(isinstance(value, str) for value in row):
+            raise ValueError(f"{argument} holds text, not numbers; encode or drop these columns.")
+
+
+def _present(table: np.ndarray | sp.csr_array) -> np.ndarray:
+    if sp.issparse(table):
+        return np.ones(table.shape[0], dtype=bool)
+    return ~np.isnan(table[:, 0])
+
+
+def _check_absent(table: np.ndarray | sp.csr_array, name: str) -> np.ndarray | sp.csr_array:
+    values = table.data if sp.issparse(table) else table
+    if np.isinf(values).any():
+        raise ValueError(f"view {name!r} contains infinity; replace or remove these values.")
+    missing = np.isnan(values)
+    if sp.issparse(table):
+        partly = int(missing.sum())
+    else:
+        partly = int((missing.any(axis=1) & ~missing.all(axis=1)).sum())
+    if partly:
+        raise ValueError(
+            f"view {name!r} contains NaN in part of {partly} rows; impute them, or fill the whole "
+            "row with NaN to say that the sample is absent from this view."
+        )
+    _refuse_extremes(table, f"view {name!r}")
+    return table

@@ -1,0 +1,83 @@
+"""The authors' algorithm run to its end, with the same result as every other solver."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+
+from unispectral.kernels import KernelBank
+from unispectral.solvers._alm import AlmState, alm
+from unispectral.solvers._descent import Objective
+from unispectral.solvers._result import Solution
+
+__all__ = ["solve_alm"]
+
+
+def solve_alm(
+    bank: KernelBank,
+    objective: Objective,
+    *,
+    max_iter: int = 200,
+    tol: float = 1e-3,
+    max_time: float | None = None,
+    rng: np.random.Generator | None = None,
+    on_iteration: Callable[[int, float], None] | None = None,
+) -> Solution:
+    """Run :func:`alm` until it stops and gather its last state.
+
+    Parameters
+    ----------
+    bank : KernelBank
+    objective : Objective
+    max_iter : int
+    tol : float
+        The authors' rule: stop when ‖Z − S‖ < tol ‖Z‖.
+    max_time : float or None
+        Seconds after which the state reached is returned.
+    rng : Generator
+        Draws the start.
+    on_iteration : callable(iteration, objective) or None
+
+    Returns
+    -------
+    Solution
+    """
+    begun = time.monotonic()
+    path: list[float] = []
+    state: AlmState | None = None
+    reason = ""
+    for state in alm(
+        bank,
+        objective.n_clusters,
+        alpha=objective.alpha,
+        beta=objective.beta,
+        gamma=objective.gamma,
+        max_iter=max_iter,
+        tol=tol,
+        random_state=rng,
+    ):
+        path.append(state.objective)
+        reason = state.stop_reason
+        if on_iteration is not None:
+            on_iteration(state.iteration, path[-1])
+        if max_time is not None and time.monotonic() - begun > max_time:
+            reason = f"the time limit of {max_time:g} s was reached"
+            break
+    assert state is not None
+    gap = float(np.linalg.norm(state.Z - state.S) / max(np.linalg.norm(state.Z), 1e-300))
+    return Solution(
+        Z=sp.csr_array(state.Z),
+        P=state.P,
+        Q=state.Q,
+        labels=state.labels,
+        weights=state.w,
+        objective=path,
+        n_iter=state.iteration,
+        converged=gap < tol,
+        reason=reason,
+        kkt=gap,
+        eigenvalues=np.empty(0),
+    )
