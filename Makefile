@@ -36,3 +36,9 @@ lint: install  ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+bench-solver: install  ## the exact solver against the authors' algorithm (docs/results/solver.md)
+	$(BIN)/python -m benchmarks.solver $(ARGS)
+
+bench: install  ## speed, memory and quality against peers (docs/results/speed.md)
+	$(BIN)/python -m benchmarks.speed $(ARGS)

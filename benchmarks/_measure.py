@@ -1,0 +1,120 @@
+"""Timing that can be compared: the same process, the same inputs, taken in turns."""
+
+from __future__ import annotations
+
+import gc
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Sample", "interleaved", "machine", "ratio", "spread", "timed"]
+
+Task = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Seconds of every repeat, and what the last one returned."""
+
+    seconds: tuple[float, ...]
+    outcome: Any
+
+    @property
+    def median(self) -> float:
+        return float(np.median(self.seconds))
+
+
+def interleaved(
+    tasks: Mapping[str, Task], repeats: int, *, patience: float = float("inf")
+) -> dict[str, Sample]:
+    """Time tasks in turns, so that a busy moment of the machine falls on all of them.
+
+    A first round, which pays for compilation and caches, is thrown away. A task that takes
+    longer than `patience` seconds in it is not repeated: that one run is its sample.
+
+    Examples
+    --------
+    >>> samples = interleaved({"sum": lambda: sum(range(10))}, repeats=3)
+    >>> len(samples["sum"].seconds), samples["sum"].outcome
+    (3, 45)
+    """
+    first = {name: timed(task) for name, task in tasks.items()}
+    slow = {name for name, (seconds, _) in first.items() if seconds > patience}
+    seconds: dict[str, list[float]] = {
+        name: [first[name][0]] if name in slow else [] for name in tasks
+    }
+    outcomes = {name: outcome for name, (_, outcome) in first.items()}
+    for _ in range(repeats):
+        for name, task in tasks.items():
+            if name not in slow:
+                elapsed, outcomes[name] = timed(task)
+                seconds[name].append(elapsed)
+    return {name: Sample(tuple(seconds[name]), outcomes[name]) for name in tasks}
+
+
+def timed(task: Task) -> tuple[float, Any]:
+    """Seconds of one run, and what it returned."""
+    gc.collect()
+    start = time.perf_counter()
+    outcome = task()
+    return time.perf_counter() - start, outcome
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """Median and quartiles.
+
+    Examples
+    --------
+    >>> spread([1.0, 2.0, 3.0])
+    {'median': 2.0, 'low': 1.5, 'high': 2.5}
+    """
+    low, median, high = np.percentile(values, [25, 50, 75])
+    return {"median": float(median), "low": float(low), "high": float(high)}
+
+
+def ratio(above: Sequence[float], below: Sequence[float]) -> dict[str, float]:
+    """Spread of the quotients, round by round; of medians where the rounds differ in number.
+
+    Examples
+    --------
+    >>> ratio([2.0, 4.0, 6.0], [1.0, 2.0, 3.0])
+    {'median': 2.0, 'low': 2.0, 'high': 2.0}
+    """
+    if len(above) == len(below):
+        return spread(np.divide(above, below))
+    return spread(np.divide(above, np.median(below)))
+
+
+def machine() -> dict[str, str]:
+    """What the figures depend on."""
+    packages = {}
+    for name in ("unispectral", "numpy", "scipy", "scikit-learn", "numba", "pyamg"):
+        try:
+            packages[name] = version(name)
+        except PackageNotFoundError:
+            packages[name] = "absent"
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {
+        "processor": _processor(),
+        "cores": str(cores),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        **packages,
+    }
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            for line in lines:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
