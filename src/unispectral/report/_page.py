@@ -1,0 +1,156 @@
+"""One HTML file that needs nothing else: markup, style, script and data, under a strict policy."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import math
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unispectral._version import __version__
+
+__all__ = ["asset", "build_page", "to_json"]
+
+# JSON may hold these as escapes, and then no value can end the element that carries it.
+_ESCAPES = {
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "&": "\\u0026",
+    "\u2028": "\\u2028",
+    "\u2029": "\\u2029",
+}
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="generator" content="unispectral {version}">
+<title>{title}</title>
+<link rel="icon" href="data:,">
+<style>{style}</style>
+</head>
+<body>
+<noscript>This page draws its pictures and tables with JavaScript, which is switched off here. \
+Nothing is loaded from elsewhere: it is safe to switch it on.</noscript>
+<script type="application/json" id="data">{data}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def build_page(
+    title: str,
+    data: Mapping[str, Any],
+    *,
+    styles: Sequence[str] = (),
+    scripts: Sequence[str] = (),
+) -> str:
+    """Put a page together: the shared style and script, then the page's own.
+
+    The page loads nothing, sends nothing and runs only the scripts given here: its content
+    security policy names them by their hashes. Data reach it as JSON in an element of their own;
+    the shared script (``UI``) turns them into text nodes, never into markup.
+
+    Parameters
+    ----------
+    title : str
+        Shown in the browser's tab.
+    data : mapping
+        What the page shows; see :func:`to_json` for what it may hold.
+    styles, scripts : sequence of str
+        Sources of the page's own style sheets and scripts (see :func:`asset`).
+
+    Returns
+    -------
+    str
+        The file's text.
+
+    Examples
+    --------
+    >>> text = build_page("Two <clusters>", {"k": 2}, scripts=["UI.shell({title: 'Two'});"])
+    >>> "Two &lt;clusters&gt;" in text, "http" in text.split("<style>")[1].split("</style>")[0]
+    (True, False)
+    """
+    style = "\n".join([asset("base.css"), *styles])
+    script = "\n".join([asset("base.js"), *scripts])
+    for name, source in (("style", style), ("script", script)):
+        if f"</{name}" in source.lower():
+            raise ValueError(f"The {name} of a page must not hold the text '</{name}'.")
+    policy = (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    return _PAGE.format(
+        policy=policy,
+        version=html.escape(__version__),
+        title=html.escape(title),
+        style=style,
+        data=to_json(data),
+        script=script,
+    )
+
+
+def to_json(data: Any) -> str:
+    r"""Write data as JSON that is safe inside an HTML page.
+
+    NumPy arrays and numbers are taken, what is not finite becomes null, and the signs that mean
+    something to HTML are written as escapes.
+
+    Examples
+    --------
+    >>> to_json({"name": "</script>", "mean": np.float64("nan")})
+    '{"name":"\\u003c/script\\u003e","mean":null}'
+    """
+    text = json.dumps(_plain(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for sign, escape in _ESCAPES.items():
+        text = text.replace(sign, escape)
+    return text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates have no encoding
+
+
+def asset(name: str, package: str = "unispectral.report") -> str:
+    """Read a text file that comes with the package.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file in the folder ``assets``.
+    package : str
+        The package whose folder it is.
+
+    Examples
+    --------
+    >>> asset("base.css").startswith("/*")
+    True
+    """
+    return (resources.files(package) / "assets" / Path(name).name).read_text(encoding="utf-8")
+
+
+def _hash(source: str) -> str:
+    digest = hashlib.sha256(source.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _plain(value: Any) -> Any:
+    """The same data made of what JSON knows."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if isinstance(value, bool) or value is None or isinstance(value, (str, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return str(value)

@@ -1,0 +1,230 @@
+"use strict";
+// Shared by all pages. Data become text nodes and whitelisted attributes, never markup.
+const UI = (() => {
+  const SVG = "http://www.w3.org/2000/svg";
+  const root = document.documentElement;
+  const listeners = [];
+
+  // ---- elements -------------------------------------------------------------------------
+  function fill(node, props, children) {
+    for (const [key, value] of Object.entries(props || {})) {
+      if (value === null || value === undefined || value === false) continue;
+      if (typeof value === "function") {
+        if (!key.startsWith("on")) throw new Error("a function is only for an event: " + key);
+        node.addEventListener(key.slice(2), value);
+      } else if (/^on|^style$|^srcdoc$/i.test(key)) throw new Error("attribute refused: " + key);
+      else if (key === "href" && !String(value).startsWith("#")) throw new Error("link refused");
+      else if (key === "src" && !String(value).startsWith("data:image/png;base64,")) throw new Error("picture refused");
+      else node.setAttribute(key, value === true ? "" : String(value));
+    }
+    for (const child of children.flat(Infinity)) {
+      if (child === null || child === undefined || child === false) continue;
+      node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+    }
+    return node;
+  }
+  const el = (tag, props, ...children) => fill(document.createElement(tag), props, children);
+  const svg = (tag, props, ...children) => fill(document.createElementNS(SVG, tag), props, children);
+
+  // ---- numbers and words ----------------------------------------------------------------
+  const whole = new Intl.NumberFormat("en", {maximumFractionDigits: 0});
+  function number(value, digits = 3) {
+    if (value === null || value === undefined || value === "") return "–";
+    if (typeof value !== "number") return String(value);
+    if (Number.isInteger(value) && Math.abs(value) < 1e15) return whole.format(value).replace("-", "−");
+    const size = Math.abs(value);
+    const text = size !== 0 && (size < 1e-4 || size >= 1e7) ? value.toExponential(2) : String(+value.toPrecision(Math.max(digits, size >= 1 ? Math.floor(Math.log10(size)) + 2 : digits)));
+    return text.replace("-", "−");
+  }
+  const percent = (value, digits = 1) => value === null || value === undefined ? "–" : (100 * value).toFixed(digits) + " %";
+  const count = (n, one, many) => whole.format(n) + " " + (n === 1 ? one : many || one + "s");
+
+  // ---- colours --------------------------------------------------------------------------
+  const SAFE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a6fd1", "#a8a032", "#7a4b2a", "#5f6a70"];
+  // Ten that colour-blind readers can tell apart; beyond, hues a golden angle apart in three lightnesses.
+  const colour = i => i < SAFE.length ? SAFE[i] : `hsl(${((i * 137.508) % 360).toFixed(1)} ${[62, 48, 72][i % 3]}% ${[44, 62, 54][i % 3]}%)`;
+  const css = name => getComputedStyle(root).getPropertyValue(name).trim();
+
+  // ---- light and dark -------------------------------------------------------------------
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const printing = matchMedia("print");
+  let chosen = null;
+  function applyTheme() {
+    const wanted = printing.matches ? "light" : chosen || (dark.matches ? "dark" : "light");
+    if (root.dataset.theme === wanted) return;
+    root.dataset.theme = wanted;
+    listeners.forEach(redraw => redraw());
+  }
+  dark.addEventListener("change", applyTheme);
+  printing.addEventListener("change", applyTheme);
+  addEventListener("beforeprint", applyTheme);
+  addEventListener("afterprint", applyTheme);
+  applyTheme();
+
+  // ---- the frame of a page --------------------------------------------------------------
+  let main, nav;
+  function shell({title, lead, footer}) {
+    nav = el("nav", {"aria-label": "Sections"});
+    const toggle = el("button", {class: "plain", type: "button", id: "theme", onclick: () => {
+      chosen = root.dataset.theme === "dark" ? "light" : "dark";
+      applyTheme();
+      label();
+    }});
+    const label = () => { toggle.textContent = root.dataset.theme === "dark" ? "Light" : "Dark"; };
+    label();
+    listeners.push(label);
+    main = el("main", {}, el("header", {class: "title"}, el("h1", {}, title), lead && el("p", {class: "lead"}, lead)));
+    document.body.append(
+      el("div", {class: "bar"}, el("div", {}, el("span", {class: "mark"}, "unispectral"), nav, toggle)),
+      main, el("div", {id: "tip", role: "status"}));
+    if (footer) document.body.append(el("footer", {class: "page"}, footer));
+    return main;
+  }
+  function section(id, title, lead, ...children) {
+    if (nav && id) nav.append(el("a", {href: "#" + id}, title));
+    return el("section", {id}, el("h2", {}, title), lead && el("p", {class: "lead"}, lead), ...children);
+  }
+  const tiles = items => el("div", {class: "tiles"}, items.map(item =>
+    el("div", {class: "tile"}, el("span", {class: "label"}, item.label), el("b", {}, item.value), item.note && el("span", {}, item.note))));
+  const notes = items => el("ul", {class: "notes"}, items.map(item => el("li", {class: item.level || "warn"}, item.text)));
+  function code(text) {
+    const button = el("button", {class: "plain", type: "button", onclick: () => {
+      const range = document.createRange();
+      range.selectNodeContents(pre);
+      getSelection().removeAllRanges();
+      getSelection().addRange(range);
+      let done = false;
+      try { done = document.execCommand("copy"); } catch (error) { done = false; }
+      button.textContent = done ? "Copied" : "Selected";
+      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+    }}, "Copy");
+    const pre = el("pre", {tabindex: "0"}, text);
+    return el("div", {class: "code"}, button, pre);
+  }
+
+  // ---- the hint beside the pointer ------------------------------------------------------
+  function tip(event, lines) {
+    const box = document.getElementById("tip");
+    if (!lines || !lines.length) { box.className = ""; return; }
+    box.replaceChildren(...lines.map(line => el("div", {}, line)));
+    box.className = "on";
+    const x = Math.min(event.clientX + 14, innerWidth - box.offsetWidth - 8);
+    const y = event.clientY + 18 + box.offsetHeight > innerHeight ? event.clientY - box.offsetHeight - 10 : event.clientY + 18;
+    box.style.transform = `translate(${Math.max(4, x)}px, ${Math.max(4, y)}px)`;
+  }
+
+  // ---- a table: searched, sorted, a page at a time --------------------------------------
+  // columns: [{label, number?, format?(value, row) -> text or node, value?(row) -> sort key}], rows: arrays
+  function table({columns, rows, size = 25, search = null, filters = [], onrow = null, id = null, empty = "Nothing found."}) {
+    let shown = rows, page = 0, sorted = -1, up = true, query = "";
+    const key = (row, c) => columns[c].value ? columns[c].value(row) : row[c];
+    const heads = columns.map((column, c) => el("th", {class: column.number ? "number" : null, scope: "col"},
+      el("button", {type: "button", onclick: () => { up = sorted === c ? !up : !column.number; sorted = c; page = 0; update(); }}, column.label)));
+    const body = el("tbody"), where = el("span", {class: "where"});
+    const back = el("button", {class: "plain", type: "button", onclick: () => { page--; draw(); }}, "Back");
+    const next = el("button", {class: "plain", type: "button", onclick: () => { page++; draw(); }}, "Next");
+    const box = search && el("input", {type: "search", placeholder: search, "aria-label": search, oninput: () => { query = box.value.toLowerCase(); page = 0; update(); }});
+    function update() {
+      shown = rows.filter(row => filters.every(keep => keep(row)));
+      if (query) shown = shown.filter(row => row.some(value => value !== null && String(value).toLowerCase().includes(query)));
+      if (sorted >= 0) {
+        const sign = up ? 1 : -1;
+        shown = shown.map((row, i) => [key(row, sorted), i, row]).sort((a, b) => {
+          if (a[0] === b[0]) return a[1] - b[1];
+          if (a[0] === null || a[0] === undefined) return 1;
+          if (b[0] === null || b[0] === undefined) return -1;
+          const order = typeof a[0] === "number" && typeof b[0] === "number" ? a[0] - b[0] : String(a[0]).localeCompare(String(b[0]), "en", {numeric: true});
+          return sign * order || a[1] - b[1];
+        }).map(item => item[2]);
+      }
+      heads.forEach((head, c) => c === sorted ? head.setAttribute("aria-sort", up ? "ascending" : "descending") : head.removeAttribute("aria-sort"));
+      draw();
+    }
+    function draw() {
+      const pages = Math.max(1, Math.ceil(shown.length / size));
+      page = Math.max(0, Math.min(page, pages - 1));
+      const part = shown.slice(page * size, (page + 1) * size);
+      body.replaceChildren(...(part.length ? part.map(row => el("tr", {class: onrow ? "link" : null, onclick: onrow && (() => onrow(row))},
+        columns.map((column, c) => el("td", {class: column.number ? "number" : null},
+          column.format ? column.format(row[c], row) : column.number ? number(row[c]) : row[c] === null ? "–" : row[c])))) :
+        [el("tr", {}, el("td", {colspan: columns.length}, empty))]));
+      where.textContent = shown.length ? `${whole.format(page * size + 1)}–${whole.format(page * size + part.length)} of ${whole.format(shown.length)}` : "0 of " + whole.format(rows.length);
+      back.disabled = page === 0;
+      next.disabled = page >= pages - 1;
+    }
+    const tools = el("div", {class: "tools"}, box);
+    const node = el("div", {id, class: "table"}, tools, el("div", {class: "scroll"}, el("table", {}, el("thead", {}, el("tr", {}, heads)), body)),
+      rows.length > size && el("div", {class: "pager"}, back, next, where));
+    update();
+    return {node, tools, update: () => { page = 0; update(); }};
+  }
+
+  // ---- bars and lines -------------------------------------------------------------------
+  // items: [{name, value, text?, colour?, title?, onclick?}]
+  function bars(items, {largest = null} = {}) {
+    const top = largest || Math.max(...items.map(item => item.value || 0), 1e-300);
+    return el("div", {class: "bars"}, items.map(item => {
+      const filled = el("div", {class: "fill"});
+      filled.style.width = Math.max(0, Math.min(100, 100 * (item.value || 0) / top)) + "%";
+      if (item.colour) filled.style.background = item.colour;
+      const cells = [el("div", {class: "name", title: item.title || item.name}, item.name), el("div", {class: "track"}, filled), el("div", {class: "value"}, item.text || number(item.value))];
+      return item.onclick ? el("button", {type: "button", onclick: item.onclick, "aria-label": `${item.name}: ${item.text || number(item.value)}`}, cells) : cells;
+    }));
+  }
+  function ticks(low, high, wanted = 5) {
+    if (!(high > low)) return [low];
+    const raw = (high - low) / wanted, power = 10 ** Math.floor(Math.log10(raw));
+    const step = [1, 2, 2.5, 5, 10].map(f => f * power).find(s => s >= raw * 0.999);
+    const found = [];
+    for (let t = Math.ceil(low / step - 1e-9) * step; t <= high + step * 1e-9; t += step) found.push(+t.toPrecision(12));
+    return found;
+  }
+  // series: [{values, name?, colour?}]; marks: [{from, to, text}] bands of x; x starts at `first`
+  function line({series, xlabel, ylabel, first = 1, marks = [], points = true, zero = false, width = 520, height = 260, label = "chart"}) {
+    const box = {left: 62, right: 14, top: 14, bottom: 44};
+    const all = series.flatMap(s => s.values).filter(v => v !== null && Number.isFinite(v));
+    const longest = Math.max(...series.map(s => s.values.length));
+    let low = Math.min(...all), high = Math.max(...all);
+    if (zero) low = Math.min(0, low);
+    if (!(high > low)) { high = low + Math.max(Math.abs(low) * .1, 1e-12); low -= zero ? 0 : Math.max(Math.abs(low) * .1, 1e-12); }
+    const pad = (high - low) * .06;
+    if (!zero) low -= pad;
+    high += pad;
+    const px = i => box.left + (longest > 1 ? i / (longest - 1) : .5) * (width - box.left - box.right);
+    const py = v => height - box.bottom - (v - low) / (high - low) * (height - box.top - box.bottom);
+    const art = svg("svg", {class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label});
+    for (const t of ticks(low, high)) art.append(
+      svg("line", {class: "grid", x1: box.left, x2: width - box.right, y1: py(t), y2: py(t)}),
+      svg("text", {x: box.left - 8, y: py(t) + 4, "text-anchor": "end"}, number(t)));
+    for (const t of ticks(first, first + longest - 1, Math.min(8, longest)).filter(Number.isInteger)) art.append(
+      svg("text", {x: px(t - first), y: height - box.bottom + 18, "text-anchor": "middle"}, number(t)));
+    for (const mark of marks) art.append(
+      svg("rect", {class: "mark", x: px(mark.from - first), width: Math.max(2, px(mark.to - first) - px(mark.from - first)), y: box.top, height: height - box.top - box.bottom}),
+      svg("text", {class: "marktext", x: Math.min(width - box.right - 4, px(mark.to - first) + 6), y: box.top + 12, "text-anchor": px(mark.to - first) > width * .7 ? "end" : "start"}, mark.text));
+    art.append(svg("line", {class: "axis", x1: box.left, x2: width - box.right, y1: height - box.bottom, y2: height - box.bottom}));
+    for (const s of series) {
+      const known = s.values.map((v, i) => [v, i]).filter(([v]) => v !== null && Number.isFinite(v));
+      const path = svg("path", {class: "line", d: known.map(([v, i], n) => (n ? "L" : "M") + px(i).toFixed(1) + " " + py(v).toFixed(1)).join("")});
+      if (s.colour) path.style.stroke = s.colour;
+      art.append(path);
+      if (points && longest <= 80) for (const [v, i] of known) {
+        const dot = svg("circle", {class: "point", cx: px(i).toFixed(1), cy: py(v).toFixed(1), r: 3});
+        if (s.colour) dot.style.fill = s.colour;
+        const hit = svg("circle", {cx: px(i).toFixed(1), cy: py(v).toFixed(1), r: 9, fill: "transparent",
+          onpointermove: event => tip(event, [s.name || ylabel, `${xlabel} ${i + first}: ${number(v, 5)}`]), onpointerleave: event => tip(event, null)});
+        art.append(dot, hit);
+      }
+    }
+    art.append(svg("text", {x: (box.left + width - box.right) / 2, y: height - 6, "text-anchor": "middle"}, xlabel),
+      svg("text", {x: -(box.top + height - box.bottom) / 2, y: 14, transform: "rotate(-90)", "text-anchor": "middle"}, ylabel));
+    return art;
+  }
+
+  return {
+    get data() { return JSON.parse(document.getElementById("data").textContent); },
+    get main() { return main; },
+    el, svg, number, percent, count, colour, css, shell, section, tiles, notes, code, tip, table, bars, line, ticks,
+    onTheme: redraw => listeners.push(redraw),
+    dot: i => { const node = el("span", {class: "dot"}); node.style.background = colour(i); return node; },
+  };
+})();
