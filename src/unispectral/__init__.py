@@ -20,7 +20,7 @@ _ROOMS = (
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name or room when it is first asked for, so that the package loads at once."""
+    """Import a public name when it is first asked for, so that the package loads at once."""
     if name in _HOMES:
         return getattr(importlib.import_module(f"unispectral.{_HOMES[name]}"), name)
     if name in _ROOMS:

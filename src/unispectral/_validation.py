@@ -11,6 +11,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
+from unispectral.kernels._features import Table
+
 __all__ = [
     "check_cluster_count",
     "check_kernel_matrix",
@@ -44,7 +46,7 @@ def is_views(X: Any) -> bool:
 
 def check_samples(
     estimator: BaseEstimator, X: Any, *, reset: bool, allow_absent: bool = False
-) -> np.ndarray | sp.csr_array:
+) -> Table:
     """A table of samples as a float32 or float64 array or CSR array, feature names noted.
 
     Parameters
@@ -73,7 +75,7 @@ def check_samples(
     return X
 
 
-def check_views(X: Any) -> tuple[list[np.ndarray | sp.csr_array], list[str]]:
+def check_views(X: Any) -> tuple[list[Table], list[str]]:
     """Several tables of the same samples; a row of NaN is a sample that a view lacks."""
     names = [str(name) for name in X] if isinstance(X, Mapping) else []
     tables = list(X.values()) if isinstance(X, Mapping) else list(X)
@@ -181,7 +183,7 @@ def _check_definite(K: np.ndarray, argument: str) -> None:
         ) from None
 
 
-def _canonical(X: Any) -> np.ndarray | sp.csr_array:
+def _canonical(X: Any) -> Table:
     """Sparse input without duplicates or explicit zeros, as a CSR array with sorted rows."""
     if not sp.issparse(X):
         return X
@@ -193,7 +195,7 @@ def _canonical(X: Any) -> np.ndarray | sp.csr_array:
     return X
 
 
-def _refuse_extremes(X: np.ndarray | sp.csr_array, argument: str) -> None:
+def _refuse_extremes(X: Table, argument: str) -> None:
     """Squares must neither overflow nor vanish: distances are made of them."""
     values = X.data if sp.issparse(X) else X
     if values.size == 0:
@@ -223,13 +225,13 @@ def _refuse_text(X: Any, argument: str) -> None:
             raise ValueError(f"{argument} holds text, not numbers; encode or drop these columns.")
 
 
-def _present(table: np.ndarray | sp.csr_array) -> np.ndarray:
+def _present(table: Table) -> np.ndarray:
     if sp.issparse(table):
         return np.ones(table.shape[0], dtype=bool)
     return ~np.isnan(table[:, 0])
 
 
-def _check_absent(table: np.ndarray | sp.csr_array, name: str) -> np.ndarray | sp.csr_array:
+def _check_absent(table: Table, name: str) -> Table:
     values = table.data if sp.issparse(table) else table
     if np.isinf(values).any():
         raise ValueError(f"view {name!r} contains infinity; replace or remove these values.")

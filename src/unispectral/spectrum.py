@@ -38,7 +38,7 @@ def laplacian(W: sp.csr_array, *, normalized: bool = False) -> sp.csr_array:
 
 
 class Embedding(NamedTuple):
-    """An orthonormal P, its objective, the norm of the Riemannian gradient, and the steps taken."""
+    """An orthonormal P, its objective, its Riemannian gradient norm, and the steps taken."""
 
     P: np.ndarray
     value: float
@@ -47,7 +47,7 @@ class Embedding(NamedTuple):
 
 
 def _retract(Y: np.ndarray) -> np.ndarray:
-    """The nearest matrix with orthonormal columns, from the c × c Gram matrix where that is safe."""
+    """The nearest matrix with orthonormal columns, from the c × c Gram matrix if that is safe."""
     values, vectors = np.linalg.eigh(Y.T @ Y)
     if values[0] > 1e-10 * values[-1]:
         return Y @ ((vectors / np.sqrt(values)) @ vectors.T)
@@ -91,12 +91,12 @@ def stiefel_descent(
     LP = L @ P
     value = _value(P, LP, target)
     shift = _largest_eigenvalue_bound(L)
-    scale = shift + np.linalg.norm(target)
+    scale = max(shift + float(np.linalg.norm(target)), 1e-300)
     step = 1.0 / max(2.0 * shift, np.finfo(float).tiny)
     gradient = _riemannian(P, LP, target)
     norm = float(np.linalg.norm(gradient))
     taken = 0
-    while taken < max_steps and norm > tol * max(scale, 1e-300):
+    while taken < max_steps and norm > tol * scale:
         trial = _retract(P - step * gradient)
         L_trial = L @ trial
         trial_value = _value(trial, L_trial, target)

@@ -68,7 +68,9 @@ def residuals(bank: KernelBank, codes: sp.csr_array) -> np.ndarray:
             h[r] -= 2.0 * np.einsum("bk,bk->", values, near, dtype=np.float64)
             h[r] += np.einsum("bk,bkl,bl->", values, among, values, optimize=True)
         start = stop
-    return np.maximum(h, 0.0)
+    # A view that lacks samples is judged by those it has.
+    coverage = np.array([bank.coverage(r) for r in range(len(bank))])
+    return np.maximum(h, 0.0) / np.maximum(coverage, 1e-300)
 
 
 def padded(codes: sp.csr_array, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

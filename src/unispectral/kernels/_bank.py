@@ -65,14 +65,16 @@ class BoundKernel:
         vectors = self.normalizer.vectors
         return self.normalizer.apply(self.raw_diagonal(), vectors, vectors)
 
-    def cross(self, X_new: Any, products: Products | None) -> np.ndarray:
+    def cross(self, X_new: Any, products: Products | None) -> tuple[np.ndarray, np.ndarray]:
+        """Values between new and training samples, and of each new sample with itself."""
         raw, own = self.raw_cross(X_new, products)
         new = self.normalizer.vectors_of(raw, own)
-        return self.normalizer.apply(
+        between = self.normalizer.apply(
             raw,
             [vector[:, None] for vector in new],
             [vector[None, :] for vector in self.normalizer.vectors],
         )
+        return between, self.normalizer.apply(own, new, new)
 
     def neighbourhoods(
         self,
@@ -182,6 +184,15 @@ class MatrixKernel(BoundKernel):
         # A cross kernel does not say k(x, x) of the new sample: the training mean stands in.
         own = np.full(X_new.shape[0], self.raw_diagonal().mean(), dtype=self.dtype)
         return np.array(X_new, dtype=self.dtype), own
+
+    def raw_neighbourhoods(
+        self,
+        rows: np.ndarray,
+        neighbours: np.ndarray,
+        products: tuple[Products, Products] | None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        near = self.matrix[rows[:, None], neighbours]
+        return near, self.matrix[neighbours[:, :, None], neighbours[:, None, :]]
 
 
 class KernelBank:
@@ -297,15 +308,22 @@ class KernelBank:
         return self.combine(weights)
 
     def diagonal(self, r: int) -> np.ndarray:
-        """The diagonal of kernel ``r``."""
-        return self._bound[r].diagonal()
+        """The diagonal of kernel ``r``; zero for a sample that its view lacks."""
+        present = self.present[self._bound[r].view]
+        values = self._bound[r].diagonal()
+        return values if present is None else values * present
+
+    def coverage(self, r: int) -> float:
+        """The share of the samples that the view of kernel ``r`` has."""
+        present = self.present[self._bound[r].view]
+        return 1.0 if present is None else float(present.mean())
 
     def cross(self, r: int, X_new: Any) -> np.ndarray:
         """Kernel ``r`` between new samples and those of the bank.
 
         ``X_new`` is a table, or the kernel's own cross matrix where the bank is precomputed.
         """
-        return self._bound[r].cross(X_new, None)
+        return self._bound[r].cross(X_new, None)[0]
 
     # Weighted sums
     def combine(self, weights: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -339,42 +357,67 @@ class KernelBank:
                 sum_.add(r, kernel.diagonal(), self.present[view])
         return sum_.result()
 
-    def combine_cross(self, weights: Any, X_new: Any) -> np.ndarray:
-        """The weighted sum between new samples and those of the bank.
+    def combine_cross(self, weights: Any, X_new: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The weighted sum between new samples and those of the bank, and with themselves.
 
         ``X_new`` is a table, or one per view, or (precomputed) one cross matrix per kernel.
         """
-        sum_ = _WeightedSum(self.present, self._weights(weights))
+        between = _WeightedSum(self.present, self._weights(weights))
+        own = _WeightedSum(self.present, self._weights(weights))
         several = isinstance(X_new, (list, tuple)) or getattr(X_new, "ndim", 2) == 3
         for view, kernels in self._by_view(weights):
-            features = self.features[view]
-            if features is None:
-                for r, kernel in kernels:
-                    sum_.add(r, kernel.cross(X_new[r] if several else X_new, None), None)
-                continue
-            table, present = _without_absent(X_new[view] if several else X_new)
-            products = features.cross(table)
-            mask = None
-            if present is not None or self.present[view] is not None:
-                mask = np.outer(
-                    np.ones(table.shape[0], bool) if present is None else present,
-                    np.ones(self.n_samples, bool)
-                    if self.present[view] is None
-                    else self.present[view],
-                )
+            features, here = self.features[view], self.present[view]
+            products, mask, present, table = None, None, None, X_new
+            if features is not None:
+                table, present = _without_absent(X_new[view] if several else X_new)
+                products = features.cross(table)
+                if present is not None or here is not None:
+                    everyone = np.ones(self.n_samples, dtype=bool) if here is None else here
+                    there = np.ones(table.shape[0], dtype=bool) if present is None else present
+                    mask = np.outer(there, everyone)
             for r, kernel in kernels:
-                sum_.add(r, kernel.cross(table, products), mask)
-        return sum_.result()
+                given = table[r] if several and features is None else table
+                values, alone = kernel.cross(given, products)
+                between.add(r, values, mask)
+                own.add(r, alone, present)
+        return between.result(), own.result()
 
     def neighbourhoods(
-        self, rows: np.ndarray, neighbours: np.ndarray
+        self, rows: np.ndarray, neighbours: np.ndarray, weights: Any = None
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """For each kernel: its number, values to the neighbours (b, k), among them (b, k, k)."""
-        for view, kernels in self._by_view(np.ones(len(self))):
-            features = self.features[view]
+        """For each kernel: its number, values to the neighbours (b, k), among them (b, k, k).
+
+        Kernels of weight zero are passed over; what a view lacks is zero.
+        """
+        weights = np.ones(len(self)) if weights is None else self._weights(weights)
+        for view, kernels in self._by_view(weights):
+            features, present = self.features[view], self.present[view]
             products = features.neighbourhoods(rows, neighbours) if features is not None else None
             for r, kernel in kernels:
-                yield r, *kernel.neighbourhoods(rows, neighbours, products)
+                near, among = kernel.neighbourhoods(rows, neighbours, products)
+                if present is not None:
+                    here = present[neighbours]
+                    near *= present[rows][:, None] & here
+                    among *= here[:, :, None] & here[:, None, :]
+                yield r, near, among
+
+    def combine_neighbourhoods(
+        self, weights: Any, rows: np.ndarray, neighbours: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The weighted sum to the neighbours (b, k) and among them (b, k, k)."""
+        weights = self._weights(weights)
+        near_sum = _WeightedSum(self.present, weights)
+        among_sum = _WeightedSum(self.present, weights)
+        for r, near, among in self.neighbourhoods(rows, neighbours, weights):
+            near_mask = among_mask = None
+            present = self.present[self._bound[r].view]
+            if present is not None:
+                here = present[neighbours]
+                near_mask = present[rows][:, None] & here
+                among_mask = here[:, :, None] & here[:, None, :]
+            near_sum.add(r, near, near_mask)
+            among_sum.add(r, among, among_mask)
+        return near_sum.result(), among_sum.result()
 
     def _weights(self, weights: Any) -> np.ndarray:
         weights = np.asarray(weights, dtype=np.float64)

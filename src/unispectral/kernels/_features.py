@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["Features", "Products"]
+__all__ = ["Features", "Products", "Table"]
+
+#: A dense array or a CSR array; the type checker does not know that they share what is used here.
+Table: TypeAlias = Any
 
 #: Up to this many samples the largest and the median distance are taken over all pairs;
 #: above it, over all pairs between an evenly spaced sample and everything.
@@ -46,7 +50,7 @@ class Features:
         float32 or float64. Sparse tables are never made dense.
     """
 
-    def __init__(self, X: np.ndarray | sp.csr_array) -> None:
+    def __init__(self, X: Table) -> None:
         self.X = X
         self.n_samples, self.n_features = X.shape
         self.dtype = X.dtype
@@ -128,7 +132,7 @@ class Features:
         )
         return to_neighbours, among_neighbours
 
-    def cross(self, X_new: np.ndarray | sp.csr_array) -> Products:
+    def cross(self, X_new: Table) -> Products:
         """Products between new samples and all of these."""
         norms = _squared_norms(X_new)
         return Products(_dots(X_new, self.X), norms[:, None], self.squared_norms[None, :])
@@ -181,13 +185,13 @@ def _median_off_zero(distances: np.ndarray) -> float:
     return float(np.median(positive)) if positive.size else 0.0
 
 
-def _squared_norms(X: np.ndarray | sp.csr_array) -> np.ndarray:
+def _squared_norms(X: Table) -> np.ndarray:
     if sp.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel().astype(X.dtype, copy=False)
     return np.einsum("ij,ij->i", X, X)
 
 
-def _dots(A: np.ndarray | sp.csr_array, B: np.ndarray | sp.csr_array) -> np.ndarray:
+def _dots(A: Table, B: Table) -> np.ndarray:
     if not sp.issparse(A):
         return A @ B.T
     from unispectral.kernels import _loops

@@ -67,7 +67,7 @@ def solve_alm(
             reason = f"the time limit of {max_time:g} s was reached"
             break
     assert state is not None
-    gap = float(np.linalg.norm(state.Z - state.S) / max(np.linalg.norm(state.Z), 1e-300))
+    gap = float(np.linalg.norm(state.Z - state.S)) / max(float(np.linalg.norm(state.Z)), 1e-300)
     return Solution(
         Z=sp.csr_array(state.Z),
         P=state.P,
