@@ -1,0 +1,351 @@
+"""Neighbour indexes: built once, asked often, small enough to be shipped to other processes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from unispectral._compat import optional
+from unispectral._threads import map_blocks
+
+__all__ = ["CellIndex", "ExactIndex", "FaissIndex", "NeighbourIndex", "Neighbours"]
+
+#: Entries of one block of products.
+_BLOCK_ENTRIES = 2**22
+#: Neighbours kept beyond those asked for, so that rounding in single precision loses none.
+_SPARE = 4
+
+
+class Neighbours(NamedTuple):
+    """The nearest points of each query, nearest first, ties by number.
+
+    Attributes
+    ----------
+    indices : int32 array of shape (m, k)
+        −1 where there are fewer than ``k`` points.
+    distances : float64 array of shape (m, k)
+        Euclidean; infinite where there is no point.
+    """
+
+    indices: np.ndarray
+    distances: np.ndarray
+
+
+class NeighbourIndex(Protocol):
+    """What a candidate search needs to be able to do."""
+
+    n_samples: int
+
+    def search(self, queries: Any, k: int, exclude: np.ndarray | None = None) -> Neighbours:
+        """The ``k`` nearest points of each query, leaving out one point for each."""
+        ...
+
+
+class ExactIndex:
+    """All pairs, as blocks of products; dense tables in single precision, then re-ranked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> index = ExactIndex(np.array([[0.0], [1.0], [3.0]]))
+    >>> index.search(np.array([[0.9]]), 2).indices.tolist()
+    [[1, 0]]
+    """
+
+    def __init__(self, points: Any) -> None:
+        self.n_samples = points.shape[0]
+        self.points = points
+        if sp.issparse(points):
+            self.origin = np.zeros(0)
+            self.transposed = points.T.tocsr()
+            self.norms = np.asarray(points.multiply(points).sum(axis=1)).ravel()
+        else:
+            self.origin = points.mean(axis=0, dtype=np.float64)
+            self.centred = (points - self.origin).astype(np.float32)
+            self.norms = np.einsum("ij,ij->i", self.centred, self.centred)
+        self.ids = np.arange(self.n_samples, dtype=np.int32)
+
+    def search(self, queries: Any, k: int, exclude: np.ndarray | None = None) -> Neighbours:
+        m = queries.shape[0]
+        skip = _skip(exclude, m)
+        wide = min(k + _SPARE, self.n_samples)
+        out = _empty(m, wide)
+
+        def work(rows: slice) -> None:
+            from unispectral.graph import _select
+
+            products = self._products(queries, rows)
+            keys = np.empty((rows.stop - rows.start, wide), dtype=products.dtype)
+            found = out.indices[rows]
+            _select.select_smallest(
+                products,
+                self.norms.astype(products.dtype),
+                self.ids,
+                skip[rows],
+                wide,
+                keys,
+                found,
+            )
+            _rank(queries, rows, self.points, found, out.distances[rows])
+
+        map_blocks(work, m, max(1, _BLOCK_ENTRIES // max(self.n_samples, 1)))
+        return _first(out, k)
+
+    def _products(self, queries: Any, rows: slice) -> np.ndarray:
+        if not sp.issparse(self.points):
+            return (queries[rows] - self.origin).astype(np.float32) @ self.centred.T
+        from unispectral.kernels import _loops
+
+        part = queries[rows]
+        t = self.transposed
+        out = np.zeros((part.shape[0], self.n_samples), dtype=part.dtype)
+        _loops._accumulate(
+            part.indptr, part.indices, part.data, t.indptr, t.indices, t.data, out,
+            0, part.shape[0], False,
+        )  # fmt: skip
+        return out
+
+
+class CellIndex:
+    """Points in the cells of a coarse k-means; all queries of a cell share their products.
+
+    The queries of one cell are compared with the points of the nearest cells by one matrix
+    product, which is several times faster than looking each query up by itself. How many cells
+    are looked at is measured on a sample, so that the wanted share of true neighbours is found.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    k : int
+        The number of neighbours for which the recall is measured.
+    recall : float
+        The share of true neighbours to find.
+    rng : Generator
+
+    Attributes
+    ----------
+    recall_ : float
+        Measured on a sample.
+    n_probes : int
+        Cells looked at for each query.
+    """
+
+    def __init__(
+        self, points: np.ndarray, k: int, *, recall: float = 0.97, rng: np.random.Generator
+    ) -> None:
+        n = len(points)
+        self.n_samples = n
+        self.points = points
+        self.origin = points.mean(axis=0, dtype=np.float64)
+        centred = (points - self.origin).astype(np.float32)
+        self.centres = _coarse_kmeans(centred, max(1, int(3 * np.sqrt(n))), rng)
+        self._arrange(centred, _nearest_centre(centred, self.centres))
+        self.order_of_cells, self.recall_ = self._calibrate(k, recall, rng)
+        self.n_probes = self.order_of_cells.shape[1]
+
+    def _arrange(self, centred: np.ndarray, cell: np.ndarray) -> None:
+        """Sort the points by cell; a cell far above the mean is cut, which bounds the work."""
+        n_cells = len(self.centres)
+        order = np.argsort(cell, kind="stable").astype(np.int32)
+        sizes = np.bincount(cell, minlength=n_cells)
+        cap = max(64, 4 * -(-self.n_samples // n_cells))
+        pieces = -(-sizes // cap)
+        pieces[sizes == 0] = 0
+        ends = np.cumsum(sizes)
+        cuts = [
+            np.linspace(end - size, end, count + 1).astype(np.int64)[1:]
+            for end, size, count in zip(ends, sizes, pieces, strict=True)
+            if count
+        ]
+        self.offsets = np.concatenate([[0], *cuts])
+        self.centres = np.repeat(self.centres, pieces, axis=0)
+        self.order = order
+        self.sorted = centred[order]
+        self.norms = np.einsum("ij,ij->i", self.sorted, self.sorted)
+
+    def _calibrate(
+        self, k: int, recall: float, rng: np.random.Generator
+    ) -> tuple[np.ndarray, float]:
+        """The nearest cells of every cell, as many as find ``recall`` of a sample's neighbours."""
+        cells = np.repeat(np.arange(len(self.centres)), np.diff(self.offsets))
+        sample = rng.choice(self.n_samples, min(200, self.n_samples), replace=False)
+        keys = self.norms - 2 * (self.sorted[sample] @ self.sorted.T)
+        keys[np.arange(len(sample)), sample] = np.inf
+        wanted = min(k, self.n_samples - 1)
+        true = np.argpartition(keys, wanted - 1, axis=1)[:, :wanted]
+        near = _centre_keys(self.centres, self.centres)
+        # A cell comes first among its own, also where a cut cell shares its centre with others.
+        near[np.arange(len(near)), np.arange(len(near))] = -np.inf
+        order = np.argsort(near, axis=1, kind="stable")
+        own = order[cells[sample]]
+        rank = np.argsort(own, axis=1)
+        ranks = np.take_along_axis(rank, cells[true], axis=1)
+        found = np.cumsum(np.bincount(ranks.ravel(), minlength=len(near))) / ranks.size
+        probes = int(np.searchsorted(found, recall)) + 1
+        probes = min(probes, len(near))
+        return np.ascontiguousarray(order[:, :probes]).astype(np.int32), float(found[probes - 1])
+
+    def search(self, queries: Any, k: int, exclude: np.ndarray | None = None) -> Neighbours:
+        m = queries.shape[0]
+        skip = _skip(exclude, m)
+        wide = min(k + _SPARE, self.n_samples)
+        out = _empty(m, wide)
+        if queries is self.points:
+            cell = np.empty(m, dtype=np.int32)
+            cell[self.order] = np.repeat(np.arange(len(self.centres)), np.diff(self.offsets))
+        else:
+            centred = (queries - self.origin).astype(np.float32)
+            cell = _nearest_centre(centred, self.centres)
+        by_cell = np.argsort(cell, kind="stable")
+        bounds = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=len(self.centres)))])
+
+        def work(group: slice) -> None:
+            for c in range(group.start, group.stop):
+                rows = by_cell[bounds[c] : bounds[c + 1]]
+                for start in range(0, len(rows), 1024):
+                    self._search_cell(c, queries, rows[start : start + 1024], skip, wide, out)
+
+        map_blocks(work, len(self.centres), 8)
+        return _first(out, k)
+
+    def _search_cell(
+        self, c: int, queries: Any, rows: np.ndarray, skip: np.ndarray, wide: int, out: Neighbours
+    ) -> None:
+        from unispectral.graph import _select
+
+        spans = [slice(self.offsets[p], self.offsets[p + 1]) for p in self.order_of_cells[c]]
+        points = np.concatenate([self.sorted[span] for span in spans])
+        norms = np.concatenate([self.norms[span] for span in spans])
+        ids = np.concatenate([self.order[span] for span in spans])
+        part = (queries[rows] - self.origin).astype(np.float32)
+        keys = np.empty((len(rows), wide), dtype=np.float32)
+        found = np.empty((len(rows), wide), dtype=np.int32)
+        distances = np.empty((len(rows), wide))
+        _select.select_smallest(part @ points.T, norms, ids, skip[rows], wide, keys, found)
+        _rank(queries, rows, self.points, found, distances)
+        out.indices[rows] = found
+        out.distances[rows] = distances
+
+
+class FaissIndex:
+    """FAISS's inverted lists (extra ``large``), for those who want its tuned look-ups.
+
+    One query per thread and a fixed seed: the result does not depend on the number of threads.
+    It travels between processes as the bytes that FAISS itself writes.
+    """
+
+    def __init__(self, points: np.ndarray, k: int, *, rng: np.random.Generator) -> None:
+        faiss = optional("faiss", extra="large")
+        n, d = points.shape
+        self.n_samples = n
+        self.points = points
+        self.origin = points.mean(axis=0, dtype=np.float64)
+        centred = (points - self.origin).astype(np.float32)
+        cells = max(1, min(int(4 * np.sqrt(n)), n // 8))
+        self.index = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, cells)
+        self.index.cp.niter = 10
+        self.index.cp.min_points_per_centroid = 1
+        self.index.cp.max_points_per_centroid = 64
+        self.index.cp.seed = int(rng.integers(2**31 - 1))
+        faiss.omp_set_num_threads(1)  # of this thread only; two threads here wait for each other
+        self.index.train(centred)
+        self.index.add(centred)
+        self.index.nprobe = min(cells, 12)
+
+    def search(self, queries: Any, k: int, exclude: np.ndarray | None = None) -> Neighbours:
+        faiss = optional("faiss", extra="large")
+        m = queries.shape[0]
+        skip = _skip(exclude, m)
+        wide = min(k + _SPARE, self.n_samples)
+        out = _empty(m, wide)
+
+        def work(rows: slice) -> None:
+            faiss.omp_set_num_threads(1)
+            part = (queries[rows] - self.origin).astype(np.float32)
+            found = self.index.search(part, wide)[1].astype(np.int32)
+            found[found == skip[rows][:, None]] = -1
+            out.indices[rows] = found
+            _rank(queries, rows, self.points, out.indices[rows], out.distances[rows])
+
+        map_blocks(work, m, 2048)
+        return _first(out, k)
+
+    def __getstate__(self) -> dict[str, Any]:
+        faiss = optional("faiss", extra="large")
+        return {**self.__dict__, "index": faiss.serialize_index(self.index)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        faiss = optional("faiss", extra="large")
+        self.__dict__.update(state)
+        self.index = faiss.deserialize_index(state["index"])
+
+
+def _skip(exclude: np.ndarray | None, m: int) -> np.ndarray:
+    return np.full(m, -1, dtype=np.int32) if exclude is None else exclude.astype(np.int32)
+
+
+def _empty(m: int, k: int) -> Neighbours:
+    return Neighbours(np.full((m, k), -1, dtype=np.int32), np.full((m, k), np.inf))
+
+
+def _first(found: Neighbours, k: int) -> Neighbours:
+    """The first ``k`` columns in arrays of their own, padded where there are not that many."""
+    have = min(k, found.indices.shape[1])
+    out = _empty(len(found.indices), k)
+    out.indices[:, :have] = found.indices[:, :have]
+    np.sqrt(found.distances[:, :have], out=out.distances[:, :have])
+    return out
+
+
+def _rank(
+    queries: Any, rows: slice | np.ndarray, points: Any, found: np.ndarray, distances: np.ndarray
+) -> None:
+    """Exact squared distances of what was found, and rows sorted by them."""
+    from unispectral.graph import _select
+
+    if sp.issparse(points):
+        assert isinstance(rows, slice)
+        _select.exact_sparse(
+            queries.indptr, queries.indices, queries.data, rows.start,
+            points.indptr, points.indices, points.data, points.shape[1], found, distances,
+        )  # fmt: skip
+    else:
+        _select.exact_dense(queries[rows], points, found, distances)
+    _select.sort_rows(distances, found)
+
+
+def _centre_keys(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    keys = points @ centres.T
+    keys *= -2
+    keys += np.einsum("ij,ij->i", centres, centres)
+    return keys
+
+
+def _nearest_centre(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    out = np.empty(len(points), dtype=np.int32)
+
+    def work(rows: slice) -> None:
+        out[rows] = _centre_keys(points[rows], centres).argmin(axis=1)
+
+    map_blocks(work, len(points), 1024)
+    return out
+
+
+def _coarse_kmeans(points: np.ndarray, n_cells: int, rng: np.random.Generator) -> np.ndarray:
+    """Five rounds of Lloyd on a sample: cells need to be compact, not optimal."""
+    n = len(points)
+    sample = points[np.sort(rng.choice(n, min(n, 40 * n_cells), replace=False))]
+    centres = sample[rng.choice(len(sample), min(n_cells, len(sample)), replace=False)].copy()
+    for _ in range(5):
+        cell = _nearest_centre(sample, centres)
+        sizes = np.bincount(cell, minlength=len(centres))
+        used = np.flatnonzero(sizes)
+        order = np.argsort(cell, kind="stable")
+        starts = (np.cumsum(sizes) - sizes)[used]
+        sums = np.add.reduceat(sample[order], starts, axis=0, dtype=np.float64)
+        centres[used] = sums / sizes[used, None]
+        empty = np.flatnonzero(sizes == 0)
+        centres[empty] = sample[rng.choice(len(sample), len(empty))]
+    return centres

@@ -1,0 +1,260 @@
+"""Neighbour searches against brute force, and candidates in each kernel's own geometry."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unispectral._threads import threads
+from unispectral.graph import candidates as module
+from unispectral.graph.candidates import (
+    build_index,
+    candidates,
+    geometries,
+    kernel_nearest,
+    nearest,
+    union,
+)
+from unispectral.kernels import Gaussian, KernelBank, Metric, Polynomial, paper_kernels
+
+
+def brute(X: np.ndarray, k: int, queries: np.ndarray | None = None) -> np.ndarray:
+    """All distances in float64 by differences, ties by number."""
+    Q = X if queries is None else queries
+    squared = ((Q[:, None, :].astype(float) - X[None, :, :].astype(float)) ** 2).sum(axis=2)
+    if queries is None:
+        np.fill_diagonal(squared, np.inf)
+    return np.argsort(squared, axis=1, kind="stable")[:, :k]
+
+
+def manifold(n: int, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    turn = rng.uniform(-1, 1, (n, 4)) @ rng.normal(size=(4, 16))
+    return (np.sin(turn) + 0.05 * rng.normal(size=(n, 16))).astype(np.float32)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    n=st.integers(2, 40),
+    d=st.integers(1, 5),
+    k=st.integers(1, 6),
+    seed=st.integers(0, 10**6),
+    whole=st.booleans(),
+)
+def test_exact_search_equals_brute_force(n, d, k, seed, whole) -> None:
+    X = np.random.default_rng(seed).normal(size=(n, d)) * 3
+    X = np.round(X) if whole else X  # whole numbers: ties and duplicates
+    k = min(k, n - 1)
+    found = nearest(X, k)
+    exact = np.sort(((X[:, None] - X[None]) ** 2).sum(axis=2) + np.diag([np.inf] * n), axis=1)
+    np.testing.assert_allclose(found.distances**2, exact[:, :k], atol=1e-9)
+    assert (found.indices != np.arange(n)[:, None]).all()
+    assert (np.diff(found.distances, axis=1) >= 0).all()
+    same = np.diff(found.distances, axis=1) == 0
+    assert (np.diff(found.indices, axis=1)[same] > 0).all()
+    if not whole:
+        np.testing.assert_array_equal(found.indices, brute(X, k))
+
+
+def test_far_from_the_origin_nothing_cancels() -> None:
+    X = manifold(300).astype(float) + 1e5
+    np.testing.assert_array_equal(nearest(X, 8).indices, brute(X, 8))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_sparse_equals_dense(metric: str) -> None:
+    X = sp.random_array((200, 500), density=0.05, rng=np.random.default_rng(0), format="csr")
+    X = sp.csr_array(X)
+    sparse = nearest(X, 7, metric=metric)
+    dense = nearest(X.toarray(), 7, metric=metric)
+    np.testing.assert_allclose(sparse.distances, dense.distances, atol=1e-7)
+    assert (sparse.indices == dense.indices).mean() > 0.999
+
+
+def test_cosine_ignores_length() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 5))
+    scaled = X * rng.uniform(0.01, 100, (100, 1))
+    a, b = nearest(X, 5, metric="cosine"), nearest(scaled, 5, metric="cosine")
+    np.testing.assert_array_equal(a.indices, b.indices)
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    np.testing.assert_array_equal(a.indices, brute(unit, 5))
+
+
+@pytest.mark.parametrize("index", ["cells", "faiss"])
+def test_approximate_search_finds_most(index: str) -> None:
+    if index == "faiss":
+        pytest.importorskip("faiss")
+    X = manifold(4_000)
+    found = nearest(X, 10, index=index)
+    true = nearest(X, 10, index="exact")
+    hits = [np.isin(a, b).mean() for a, b in zip(found.indices, true.indices, strict=True)]
+    assert np.mean(hits) > 0.94
+    assert (found.indices != np.arange(4_000)[:, None]).all()
+
+
+@pytest.mark.parametrize("index", ["exact", "cells", "faiss"])
+def test_threads_do_not_change_neighbours(index: str) -> None:
+    if index == "faiss":
+        pytest.importorskip("faiss")
+    X = manifold(3_000)
+    found = []
+    for jobs in (1, 2):
+        with threads(jobs):
+            found.append(nearest(X, 6, index=index, n_jobs=jobs))
+    np.testing.assert_array_equal(found[0].indices, found[1].indices)
+    np.testing.assert_array_equal(found[0].distances, found[1].distances)
+
+
+@pytest.mark.parametrize("index", ["exact", "cells", "faiss"])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_an_index_travels_and_answers_for_new_points(index: str, metric: str) -> None:
+    if index == "faiss":
+        pytest.importorskip("faiss")
+    X, new = manifold(2_000), manifold(200, seed=1)
+    built = build_index(X, 5, index=index, metric=metric)
+    again = pickle.loads(pickle.dumps(built))
+    a, b = built.search(new, 5), again.search(new, 5)
+    np.testing.assert_array_equal(a.indices, b.indices)
+    reference = build_index(X, 5, index="exact", metric=metric).search(new, 5)
+    assert np.isin(a.indices, reference.indices).mean() > 0.9
+    if index == "exact" and metric == "euclidean":
+        np.testing.assert_array_equal(a.indices, brute(X, 5, new))
+
+
+def test_the_measured_recall_is_the_recall() -> None:
+    X = manifold(5_000)
+    built = build_index(X, 10, index="cells")
+    found = built.search(X, 10, exclude=np.arange(5_000))
+    true = nearest(X, 10, index="exact")
+    hits = [np.isin(a, b).mean() for a, b in zip(found.indices, true.indices, strict=True)]
+    assert abs(np.mean(hits) - built.recall_) < 0.03
+
+
+def test_cells_of_one_repeated_point_stay_small() -> None:
+    X = np.vstack([np.zeros((3_000, 4)), manifold(1_000)[:, :4]])
+    built = build_index(X, 5, index="cells")
+    assert np.diff(built.offsets).max() <= 4 * (4_000 // 150)
+    found = built.search(X, 5, exclude=np.arange(4_000))
+    assert (found.distances[:3_000] == 0).all()
+    assert (found.indices[:3_000] < 3_000).all()
+
+
+def test_fewer_points_than_neighbours_is_padded() -> None:
+    found = nearest(np.array([[0.0], [1.0]]), 3)
+    assert found.indices.tolist() == [[1, -1, -1], [0, -1, -1]]
+    assert found.distances.tolist() == [[1, np.inf, np.inf]] * 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"index": "tree"}, "index='tree'"),
+        ({"metric": "manhattan"}, "metric='manhattan'"),
+        ({"k": 0}, "k=0"),
+    ],
+)
+def test_bad_arguments_are_named(arguments: dict, match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        build_index(np.eye(3), **{"k": 1, **arguments})
+
+
+def test_a_sparse_table_needs_the_exact_index() -> None:
+    with pytest.raises(ValueError, match="dense"):
+        build_index(sp.csr_array(np.eye(3)), 1, index="cells")
+
+
+def test_union_merges_by_rank_without_repeats() -> None:
+    a = np.array([[1, 2, 3], [5, -1, -1]])
+    b = np.array([[3, 4], [5, 6]])
+    assert union([a, b]).tolist() == [[1, 3, 2, 4], [5, 6, -1, -1]]
+    assert union([a, b], 2).tolist() == [[1, 3], [5, 6]]
+    assert union([a], 5).tolist() == [[1, 2, 3, -1, -1], [5, -1, -1, -1, -1]]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 5), st.integers(1, 4), st.integers(0, 10**6))
+def test_union_keeps_every_candidate_once(n, parts, seed) -> None:
+    rng = np.random.default_rng(seed)
+    lists = [rng.integers(-1, 6, (n, rng.integers(1, 4))) for _ in range(parts)]
+    merged = union(lists)
+    for row in range(n):
+        expected = set(np.concatenate([part[row] for part in lists])) - {-1}
+        kept = merged[row][merged[row] >= 0]
+        assert set(kept) == expected
+        assert len(kept) == len(expected)
+        assert (merged[row][len(kept) :] == -1).all()
+
+
+KERNELS = [
+    Gaussian(0.3),
+    *paper_kernels()[7:],
+    Polynomial(3, offset=1.0, scale="mean"),
+    Metric("laplacian"),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_candidates_are_the_largest_kernel_values(kernel) -> None:
+    # Positive features: even powers then grow with the cosine as the theory asks.
+    X = np.abs(manifold(120).astype(float))
+    bank = KernelBank(X, kernel, gram=False)
+    found = candidates(bank, 6)
+    K = bank.matrix(0) / np.sqrt(bank.diagonal(0))
+    np.fill_diagonal(K, -np.inf)
+    np.testing.assert_allclose(
+        np.take_along_axis(K, found.astype(int), axis=1), -np.sort(-K, axis=1)[:, :6], rtol=1e-7
+    )
+
+
+def test_kernels_share_searches() -> None:
+    X = manifold(50).astype(float)
+    found = geometries(KernelBank(X, "paper"))
+    assert [(view, kind) for view, kind, _ in found] == [
+        (0, "euclidean"),
+        (0, "cosine"),
+        (0, "cosine+"),
+    ]
+    assert sorted(r for _, _, kernels in found for r in kernels) == list(range(12))
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    assert len(geometries(KernelBank(unit, "paper"))) == 1
+
+
+def test_several_geometries_are_merged() -> None:
+    X = manifold(80).astype(float) * np.linspace(0.5, 2, 80)[:, None]
+    found = candidates(KernelBank(X, ["gaussian", "linear"]), 5)
+    assert 5 < found.shape[1] <= 10
+    euclid, cosine = nearest(X, 5).indices, nearest(X, 5, metric="cosine").indices
+    for row in range(80):
+        assert {euclid[row, 0], cosine[row, 0]} <= set(found[row])
+        assert set(found[row]) - {-1} <= set(euclid[row]) | set(cosine[row])
+
+
+def test_precomputed_kernels_are_evaluated() -> None:
+    X = manifold(60).astype(float)
+    K = KernelBank(X, "gaussian").matrix(0)
+    bank = KernelBank.precomputed(K)
+    np.testing.assert_array_equal(candidates(bank, 4), candidates(KernelBank(X, "gaussian"), 4))
+    np.testing.assert_array_equal(candidates(bank, 4), kernel_nearest(bank, 0, 4))
+
+
+def test_absent_samples_have_no_candidates_in_that_view() -> None:
+    first, second = manifold(40).astype(float), manifold(40, seed=1).astype(float)
+    second[:5] = np.nan
+    found = candidates(KernelBank([first, second], "gaussian"), 3)
+    alone = nearest(first, 3).indices
+    for row in range(5):
+        assert set(found[row]) - {-1} == set(alone[row])
+    assert not np.isin(nearest(second[5:], 3).indices + 5, range(5)).any()
+
+
+def test_auto_is_exact_below_the_documented_size(monkeypatch) -> None:
+    X = manifold(400)
+    assert type(build_index(X, 3)).__name__ == "ExactIndex"
+    monkeypatch.setattr(module, "EXACT_SAMPLES", 300)
+    assert type(build_index(X, 3)).__name__ == "CellIndex"
