@@ -92,7 +92,7 @@ def stiefel_descent(
     value = _value(P, LP, target)
     shift = _largest_eigenvalue_bound(L)
     scale = max(shift + float(np.linalg.norm(target)), 1e-300)
-    step = 1.0 / max(2.0 * shift, np.finfo(float).tiny)
+    step = 0.5 / scale
     gradient = _riemannian(P, LP, target)
     norm = float(np.linalg.norm(gradient))
     taken = 0
@@ -118,6 +118,7 @@ def stiefel_descent(
                 if taken % 2
                 else along / max(float(np.vdot(change, change)), 1e-300)
             )
+            step = min(max(step, 1e-8 / scale), 1e8 / scale)
         P, LP, value, gradient = trial, L_trial, trial_value, trial_gradient
         norm = float(np.linalg.norm(gradient))
     return Embedding(P, value, norm, taken)

@@ -1,0 +1,162 @@
+"""The Z-step against independent convex solvers, and its optimality over all samples."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import nnls
+
+from unispectral._threads import threads
+from unispectral.graph import _loops, codes, edge_prices
+
+
+def random_kernel(n, rank, seed, nonnegative=True):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, rank))
+    X = np.abs(X) if nonnegative else X
+    return X @ X.T + 0.01 * np.eye(n)
+
+
+def oracle(K, i, price):
+    """The same problem by SciPy: with K = RᵀR it is ‖R z − t‖², Rᵀt = K_i − price/2."""
+    keep = np.delete(np.arange(len(K)), i)
+    R = np.linalg.cholesky(K[np.ix_(keep, keep)]).T
+    target = np.linalg.solve(R.T, K[keep, i] - price[keep] / 2)
+    z = np.zeros(len(K))
+    z[keep] = nnls(R, target, maxiter=10_000)[0]
+    return z
+
+
+def value(K, i, price, z):
+    return z @ K @ z - 2 * K[i] @ z + price @ z
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(3, 40),
+    st.integers(1, 10),
+    st.integers(0, 10**6),
+    st.booleans(),
+    st.sampled_from([0.0, 0.01, 1.0]),
+    st.sampled_from([0.0, 0.5]),
+)
+def test_codes_are_the_optimum_of_an_independent_solver(n, rank, seed, nonnegative, alpha, beta):
+    K = random_kernel(n, rank, seed, nonnegative)
+    P = np.linalg.qr(np.random.default_rng(seed).normal(size=(n, 2)))[0]
+    found = codes(K, alpha, beta=beta, embedding=P, tol=1e-8)
+    Z = found.matrix.toarray()
+    assert (Z >= 0).all()
+    assert (np.diagonal(Z) == 0).all()
+    prices = edge_prices(alpha, beta, P, slice(0, n))
+    prices = np.broadcast_to(prices, (n, n))
+    for i in range(n):
+        best = oracle(K, i, prices[i])
+        assert value(K, i, prices[i], Z[i]) <= value(K, i, prices[i], best) + 1e-6 * K[i, i]
+    assert found.residual <= 1e-6
+
+
+def test_optimality_holds_over_all_samples():
+    K = random_kernel(120, 6, 3)
+    found = codes(K, 0.05)
+    Z = found.matrix.toarray()
+    gradient = Z @ K - K + 0.025
+    np.fill_diagonal(gradient, 0.0)
+    scale = np.diagonal(K)[:, None]
+    assert (gradient / scale >= -1.01e-6).all()
+    assert np.abs((gradient / scale)[Z > 0]).max() <= 1.01e-6
+
+
+def test_ridge_is_added_to_the_diagonal_of_the_quadratic_term():
+    K = random_kernel(30, 5, 1)
+    shifted = K + 0.5 * np.diag(np.diagonal(K))
+    Z = codes(K, 0.1, ridge=0.5, tol=1e-9).matrix.toarray()
+    for i in range(30):
+        keep = np.delete(np.arange(30), i)
+        gradient = shifted[np.ix_(keep, keep)] @ Z[i, keep] - K[i, keep] + 0.05
+        assert gradient.min() >= -1e-6 * K[i, i]
+
+
+def test_a_warm_start_changes_nothing_but_the_work():
+    K = random_kernel(80, 5, 2)
+    cold = codes(K, 0.02, tol=1e-9)
+    warm = codes(K, 0.02, start=cold.matrix, tol=1e-9)
+    assert warm.passes <= cold.passes
+    np.testing.assert_allclose(warm.matrix.toarray(), cold.matrix.toarray(), atol=1e-6)
+
+
+def test_duplicates_and_nearly_constant_kernels_are_solved_to_tolerance():
+    X = np.repeat(np.random.default_rng(0).normal(size=(20, 3)), 4, axis=0)
+    squared = ((X[:, None] - X[None]) ** 2).sum(-1)
+    for width in (1.0, 1e4):
+        found = codes(np.exp(-squared / width), 0.01)
+        assert found.residual <= 1e-6
+
+
+def test_each_sample_may_have_its_own_price():
+    K = random_kernel(25, 4, 5)
+    alpha = np.linspace(0.0, 1.0, 25)
+    Z = codes(K, alpha, tol=1e-9).matrix.toarray()
+    one = codes(K, float(alpha[7]), tol=1e-9).matrix.toarray()
+    np.testing.assert_allclose(Z[7], one[7], atol=1e-8)
+
+
+def test_thread_count_and_precision():
+    K = random_kernel(150, 6, 4)
+    with threads(1):
+        one = codes(K, 0.05).matrix
+    with threads(2):
+        two = codes(K, 0.05).matrix
+    assert (one != two).nnz == 0
+    single = codes(K.astype(np.float32), 0.05).matrix
+    assert abs(single - one).max() < 1e-2
+
+
+def test_blocks_with_all_candidates_are_the_exact_codes():
+    K = random_kernel(40, 5, 6)
+    n = len(K)
+    neighbours = np.array([np.delete(np.arange(n), i) for i in range(n)])
+    near = K[np.arange(n)[:, None], neighbours]
+    among = K[neighbours[:, :, None], neighbours[:, None, :]]
+    z = np.zeros_like(near)
+    valid = np.ones(near.shape, dtype=bool)
+    prices = np.full_like(near, 0.1)
+    residual = _loops.solve_blocks(among, near, np.diagonal(K).copy(), prices, valid, 0.0, z, 1e-9)
+    exact = codes(K, 0.1, tol=1e-9).matrix.toarray()
+    assert residual <= 1e-8
+    np.testing.assert_allclose(z, exact[np.arange(n)[:, None], neighbours], atol=1e-7)
+
+
+def test_padding_is_never_used():
+    K = random_kernel(10, 3, 0)
+    near = K[:1, 1:5].copy()
+    among = K[None, 1:5, 1:5].copy()
+    valid = np.array([[True, False, True, False]])
+    z = np.full((1, 4), 0.5)
+    _loops.solve_blocks(among, near, K[:1, 0].copy(), np.zeros((1, 4)), valid, 0.0, z, 1e-9)
+    assert z[0, 1] == z[0, 3] == 0.0
+
+
+def test_zero_kernel_gives_an_empty_graph():
+    assert codes(np.zeros((6, 6)), 0.1).matrix.nnz == 0
+
+
+def test_small_problem_oracle():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        m = int(rng.integers(1, 12))
+        A = rng.normal(size=(m + 2, m))
+        t = rng.normal(size=m + 2)
+        z = np.zeros(m)
+        failure = _loops.solve_small(A.T @ A, A.T @ t, z, 1e-10)
+        assert failure <= 1e-10
+        np.testing.assert_allclose(z, nnls(A, t)[0], atol=1e-7)
+
+
+def test_prices_without_embedding_are_one_column():
+    assert edge_prices(0.2, 1.0, None, slice(0, 3)).shape == (3, 1)
+    assert sp.issparse(codes(np.eye(3)).matrix)
+    with pytest.raises(ValueError, match="broadcast"):
+        codes(np.eye(3), np.ones(2))

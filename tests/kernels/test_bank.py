@@ -1,0 +1,166 @@
+"""Kernels against closed forms, the recorded kernels of the paper, and each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+from sklearn.metrics.pairwise import laplacian_kernel
+
+from unispectral.kernels import (
+    Gaussian,
+    KernelBank,
+    Linear,
+    Metric,
+    Polynomial,
+    as_kernel,
+    as_kernels,
+    paper_kernels,
+)
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).normal(size=(23, 5))
+
+
+def test_the_twelve_are_those_of_the_recorded_trace(reference):
+    trace = np.load(reference / "alm_trace_yale66.npz")
+    bank = KernelBank(trace["X"], "paper")
+    for r in range(12):
+        np.testing.assert_allclose(bank.matrix(r), trace["kernels"][r], atol=1e-12)
+
+
+def test_gaussian_is_the_formula_in_both_forms(X):
+    squared = cdist(X, X, "sqeuclidean")
+    largest = squared.max()
+    data = KernelBank(X, Gaussian(0.3), normalize="none").matrix(0)
+    text = KernelBank(X, Gaussian(0.3, form="text"), normalize="none").matrix(0)
+    np.testing.assert_allclose(data, np.exp(-squared / (2 * 0.3**2 * largest)), atol=1e-12)
+    np.testing.assert_allclose(text, np.exp(-squared / (0.3 * largest)), atol=1e-12)
+
+
+def test_median_width_is_the_median_distance(X):
+    squared = cdist(X, X, "sqeuclidean")
+    median = np.median(squared[np.triu_indices(len(X), 1)])
+    K = KernelBank(X, Gaussian(1.0, scale="median"), normalize="none").matrix(0)
+    np.testing.assert_allclose(K, np.exp(-squared / (2 * median)), atol=1e-12)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 4, 7])
+def test_polynomial_powers(X, degree):
+    K = KernelBank(X, Polynomial(degree, offset=1.0), normalize="none").matrix(0)
+    np.testing.assert_allclose(K, (X @ X.T + 1) ** degree, rtol=1e-10)
+
+
+def test_any_metric_or_function_is_a_kernel(X):
+    named = KernelBank(X, Metric("laplacian", {"gamma": 0.2}), normalize="none").matrix(0)
+    own = KernelBank(X, lambda x, y: float(x @ y), normalize="none").matrix(0)
+    np.testing.assert_allclose(named, laplacian_kernel(X, gamma=0.2))
+    np.testing.assert_allclose(own, X @ X.T)
+
+
+def test_normalisations_are_what_they_are_called(X):
+    cosine = KernelBank(X, "linear", normalize="cosine").matrix(0)
+    centred = KernelBank(X, "linear", normalize="center").matrix(0)
+    traced = KernelBank(X, "linear", normalize=("center", "trace")).matrix(0)
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    shifted = X - X.mean(axis=0)
+    np.testing.assert_allclose(cosine, unit @ unit.T, atol=1e-12)
+    np.testing.assert_allclose(centred, shifted @ shifted.T, atol=1e-10)
+    assert np.trace(traced) == pytest.approx(len(X))
+
+
+@pytest.mark.parametrize("normalize", ["none", "cosine", ("center", "trace")])
+def test_sparse_and_blockwise_agree_with_dense(X, normalize):
+    X = np.where(np.abs(X) > 0.8, X, 0.0)
+    X[0] = 0.0
+    dense = KernelBank(X, "paper", normalize=normalize)
+    sparse = KernelBank(sp.csr_array(X), "paper", normalize=normalize)
+    lazy = KernelBank(X, "paper", normalize=normalize, gram=False)
+    rows, cols = np.array([3, 0, 7]), np.array([1, 3])
+    for r in range(12):
+        whole = dense.matrix(r)
+        np.testing.assert_allclose(sparse.matrix(r), whole, atol=1e-10)
+        np.testing.assert_allclose(
+            lazy.block(r, rows, cols), whole[np.ix_(rows, cols)], atol=1e-10
+        )
+        np.testing.assert_allclose(dense.diagonal(r), np.diagonal(whole), atol=1e-10)
+
+
+@pytest.mark.parametrize("gram", [True, False])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_neighbourhoods_are_pieces_of_the_matrix(X, gram, kind):
+    bank = KernelBank(kind(X), ["linear", "gaussian"], gram=gram)
+    rows = np.array([0, 5])
+    neighbours = np.array([[1, 2, 3], [9, 5, 4]])
+    seen = {r: (near, among) for r, near, among in bank.neighbourhoods(rows, neighbours)}
+    for r, (near, among) in seen.items():
+        whole = bank.matrix(r)
+        np.testing.assert_allclose(near, whole[rows[:, None], neighbours], atol=1e-12)
+        np.testing.assert_allclose(
+            among, whole[neighbours[:, :, None], neighbours[:, None, :]], atol=1e-12
+        )
+    weights = [0.3, 0.7]
+    near, _ = bank.combine_neighbourhoods(weights, rows, neighbours)
+    np.testing.assert_allclose(near, bank.combine(weights)[rows[:, None], neighbours], atol=1e-12)
+
+
+@pytest.mark.parametrize("normalize", ["none", "cosine", "center", ("center", "trace")])
+def test_cross_kernel_of_the_training_points_is_the_kernel(X, normalize):
+    bank = KernelBank(X, ["linear", "gaussian", "polyplus_2", "laplacian"], normalize=normalize)
+    for r in range(len(bank)):
+        np.testing.assert_allclose(bank.cross(r, X), bank.matrix(r), atol=1e-9)
+    between, own = bank.combine_cross([1, 2, 3, 4], X)
+    whole = bank.combine([1, 2, 3, 4])
+    np.testing.assert_allclose(between, whole, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(own, np.diagonal(whole), rtol=1e-8, atol=1e-8)
+
+
+def test_float32_goes_through(X):
+    bank = KernelBank(X.astype(np.float32), "paper")
+    assert bank.combine(np.ones(12) / 12).dtype == np.float32
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(2, 12), st.integers(1, 4), st.integers(0, 10**6), st.sampled_from([1e-3, 1e3]))
+def test_scale_free_kernels_do_not_see_the_unit(n, d, seed, unit):
+    X = np.random.default_rng(seed).normal(size=(n, d))
+    specs = [Gaussian(0.5, "median"), Gaussian(0.1), Linear(), Polynomial(2, 1.0, "mean")]
+    one, other = KernelBank(X, specs), KernelBank(unit * X, specs)
+    for r in range(len(specs)):
+        np.testing.assert_allclose(one.matrix(r), other.matrix(r), atol=1e-6)
+
+
+def test_views_with_absent_samples_are_renormalised(X):
+    second = X[:, :2].copy()
+    second[4] = np.nan
+    bank = KernelBank([X, second], "linear")
+    assert bank.names == ("view0:linear", "view1:linear")
+    K = bank.combine([0.25, 0.25])
+    alone = KernelBank(X, "linear").matrix(0)
+    np.testing.assert_allclose(K[4], 0.5 * alone[4], atol=1e-12)
+    assert bank.coverage(1) == pytest.approx(22 / 23)
+
+
+def test_names_and_errors():
+    assert [kernel.name for kernel in paper_kernels()][:2] == ["gaussian_0.01", "gaussian_0.05"]
+    assert paper_kernels("text")[0].form == "text"
+    assert len(as_kernels("paper-text")) == 12
+    with pytest.raises(ValueError, match="kernel='gausian' is not a known kernel"):
+        as_kernel("gausian")
+    with pytest.raises(TypeError, match="must be a kernel name"):
+        as_kernel(3)
+    with pytest.raises(ValueError, match="kernels is empty"):
+        as_kernels([])
+    with pytest.raises(ValueError, match="normalize='unit' is unknown"):
+        KernelBank(np.eye(3), normalize="unit")
+    with pytest.raises(ValueError, match="width=-1"):
+        Gaussian(-1)
+    with pytest.raises(ValueError, match="degree=0"):
+        Polynomial(0)
+    with pytest.raises(ValueError, match="offset=-1"):
+        Polynomial(2, -1)
