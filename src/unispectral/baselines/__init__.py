@@ -1,0 +1,29 @@
+"""The nine comparison methods of the paper's table, each a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unispectral.baselines.aasc import AASC
+    from unispectral.baselines.clustrf import ClustRF
+    from unispectral.baselines.kkm import KKM
+    from unispectral.baselines.mkkm import MKKM
+    from unispectral.baselines.rkkm import RKKM
+    from unispectral.baselines.rmkkm import RMKKM
+    from unispectral.baselines.sc import SC
+    from unispectral.baselines.ssr import SSR
+    from unispectral.baselines.tsep import TSEP
+
+__all__ = ["AASC", "KKM", "MKKM", "RKKM", "RMKKM", "SC", "SSR", "TSEP", "ClustRF"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{name.lower()}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

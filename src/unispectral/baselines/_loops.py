@@ -1,0 +1,306 @@
+"""Compiled Lloyd iterations in kernel space: assignment, repair, centres.
+
+A centre is a weighted mean of the members of its cluster, so a label and a weight per sample say
+everything: ``centres[j] = Σ_{l in j} weights[l] φ(x_l)``. ``products`` holds ``K a_j`` as rows and
+``norms`` holds ``a_jᵀ K a_j``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+__all__ = ["centre_products", "lloyd", "own_distances"]
+
+#: Squared distances below this share of the mean self-similarity count as "on the centre".
+_ON_CENTRE = 1e-10
+
+
+@njit(cache=True, nogil=True)
+def centre_products(K, labels, weights, products, norms):
+    """Fill ``products`` and ``norms`` by adding rows of the symmetric kernel, cluster by cluster.
+
+    Adding whole rows keeps the innermost loop contiguous, which the vector units need.
+    """
+    products[:] = 0.0
+    norms[:] = 0.0
+    n = K.shape[0]
+    for sample in range(n):
+        weight = weights[sample]
+        if weight != 0.0:
+            target = products[labels[sample]]
+            row = K[sample]
+            for i in range(n):
+                target[i] += weight * row[i]
+    for sample in range(n):
+        norms[labels[sample]] += weights[sample] * products[labels[sample], sample]
+
+
+@njit(cache=True, nogil=True)
+def sample_centres(K, starts, products, norms):
+    """Centres that are samples."""
+    for j in range(starts.shape[0]):
+        products[j, :] = K[starts[j]]
+        norms[j] = K[starts[j], starts[j]]
+
+
+@njit(cache=True, nogil=True)
+def assign(products, norms, labels, nearest):
+    """Give each sample to its nearest centre; ``nearest`` is the distance less ``K_ii``."""
+    n_clusters, n = products.shape
+    nearest[:] = np.inf
+    for j in range(n_clusters):
+        row, norm = products[j], norms[j]
+        for i in range(n):
+            value = norm - 2.0 * row[i]
+            if value < nearest[i]:
+                nearest[i] = value
+                labels[i] = j
+
+
+@njit(cache=True, nogil=True)
+def own_distances(diagonal, products, norms, labels, own):
+    """The squared distance of each sample to the centre of its own cluster."""
+    for i in range(labels.shape[0]):
+        j = labels[i]
+        own[i] = max(diagonal[i] + norms[j] - 2.0 * products[j, i], 0.0)
+
+
+@njit(cache=True, nogil=True)
+def cluster_sizes(labels, n_clusters):
+    sizes = np.zeros(n_clusters, dtype=np.int64)
+    for label in labels:
+        sizes[label] += 1
+    return sizes
+
+
+@njit(cache=True, nogil=True)
+def repair(labels, distances, n_clusters):
+    """Fill empty clusters with the farthest samples of clusters that can spare one."""
+    sizes = cluster_sizes(labels, n_clusters)
+    left = distances.copy()
+    for j in range(n_clusters):
+        if sizes[j] > 0:
+            continue
+        farthest = -1
+        for i in range(labels.shape[0]):
+            if sizes[labels[i]] > 1 and (farthest < 0 or left[i] > left[farthest]):
+                farthest = i
+        sizes[labels[farthest]] -= 1
+        sizes[j] = 1
+        labels[farthest] = j
+        left[farthest] = -np.inf
+
+
+@njit(cache=True, nogil=True)
+def recorded_repair(labels, distances, n_clusters):
+    """The repair of the record: the farthest samples, even if that empties their cluster."""
+    sizes = cluster_sizes(labels, n_clusters)
+    missing = np.flatnonzero(sizes == 0)
+    if missing.shape[0] > 0:
+        order = np.argsort(-distances, kind="mergesort")
+        for position in range(missing.shape[0]):
+            labels[order[position]] = missing[position]
+    return missing.shape[0] > 0
+
+
+@njit(cache=True, nogil=True)
+def mean_weights(labels, n_clusters, weights):
+    """Centres that are plain means."""
+    sizes = cluster_sizes(labels, n_clusters)
+    for i in range(labels.shape[0]):
+        weights[i] = 1.0 / sizes[labels[i]]
+
+
+@njit(cache=True, nogil=True)
+def divide_by_cluster_sum(labels, n_clusters, weights):
+    sums = np.zeros(n_clusters)
+    for i in range(labels.shape[0]):
+        sums[labels[i]] += weights[i]
+    for i in range(labels.shape[0]):
+        weights[i] /= sums[labels[i]]
+
+
+@njit(cache=True, nogil=True)
+def recorded_robust_weights(labels, squared, n_clusters, weights):
+    """The record's weights 1/(2d): a sample on its centre gets the mean weight of the others."""
+    total, count = 0.0, 0
+    for i in range(labels.shape[0]):
+        if squared[i] >= _ON_CENTRE:
+            weights[i] = 0.5 / np.sqrt(squared[i])
+            total += weights[i]
+            count += 1
+    rest = total / count if count > 0 else 1.0
+    for i in range(labels.shape[0]):
+        if squared[i] < _ON_CENTRE:
+            weights[i] = rest
+    weights /= weights.max()
+    divide_by_cluster_sum(labels, n_clusters, weights)
+
+
+@njit(cache=True, nogil=True)
+def robust_weights(K, labels, squared, floor, n_clusters, weights):
+    """Weights 1/d of a Weiszfeld step, with Vardi and Zhang's rule for samples on the centre.
+
+    Where ``m`` samples of a cluster lie on its centre, the step moves from the centre towards the
+    weighted mean T of the others by the share 1 − m/r, r the length of the sum of the unit vectors
+    from the centre to the others, and not at all if r ≤ m. The sum of distances never rises.
+    """
+    n = labels.shape[0]
+    on_centre = np.zeros(n_clusters)
+    for i in range(n):
+        if squared[i] <= floor:
+            on_centre[labels[i]] += 1.0
+            weights[i] = 0.0
+        else:
+            weights[i] = 1.0 / np.sqrt(squared[i])
+    pull = np.zeros(n_clusters)
+    for i in range(n):
+        pull[labels[i]] += weights[i]
+    for i in range(n):
+        if pull[labels[i]] > 0.0:
+            weights[i] /= pull[labels[i]]
+    for j in range(n_clusters):
+        if on_centre[j] == 0.0:
+            continue
+        stay = 1.0
+        if pull[j] > 0.0:
+            length = pull[j] * np.sqrt(_squared_shift(K, labels, squared, weights, floor, j))
+            stay = min(1.0, on_centre[j] / length) if length > 0.0 else 1.0
+        for i in range(n):
+            if labels[i] == j:
+                if squared[i] <= floor:
+                    weights[i] = stay / on_centre[j]
+                else:
+                    weights[i] *= 1.0 - stay
+
+
+@njit(cache=True, nogil=True)
+def _squared_shift(K, labels, squared, weights, floor, j):
+    """The squared distance between the weighted mean of cluster j and the sample on its centre."""
+    members = np.flatnonzero(labels == j)
+    centre = members[0]
+    for i in members:
+        if squared[i] <= floor:
+            centre = i
+            break
+    total = K[centre, centre]
+    for i in members:
+        if weights[i] == 0.0:
+            continue
+        row = 0.0
+        for l in members:
+            row += weights[l] * K[i, l]
+        total += weights[i] * (row - 2.0 * K[i, centre])
+    return max(total, 0.0)
+
+
+@njit(cache=True, nogil=True)
+def _objective(squared, robust):
+    total = 0.0
+    for value in squared:
+        total += np.sqrt(max(value, 0.0)) if robust else value
+    return total
+
+
+@njit(cache=True, nogil=True)
+def lloyd(K, diagonal, starts, labels, weights, n_clusters, robust, recorded, max_iter, tol):
+    """Iterate from samples as centres, or (no ``starts``) from the given labels and weights.
+
+    Returns the objective, the number of iterations and whether they converged; ``labels`` and
+    ``weights`` hold the result. The objective is the sum of squared distances, or of distances
+    where ``robust`` or ``recorded``.
+    """
+    n = K.shape[0]
+    products = np.empty((n_clusters, n))
+    norms = np.empty(n_clusters)
+    nearest, own, last = np.empty(n), np.empty(n), np.empty_like(labels)
+    if starts.shape[0] > 0:
+        sample_centres(K, starts, products, norms)
+        labels[:] = -1
+    else:
+        centre_products(K, labels, weights, products, norms)
+    floor = _ON_CENTRE * np.mean(diagonal)
+    objective, iteration, converged = np.inf, 0, False
+    while iteration < max_iter and not converged:
+        last[:] = labels
+        assign(products, norms, labels, nearest)
+        nearest += diagonal
+        repaired = False
+        if recorded:
+            repaired = recorded_repair(labels, nearest, n_clusters)
+            own_distances(diagonal, products, norms, labels, own)
+        else:
+            repair(labels, nearest, n_clusters)
+            own_distances(diagonal, products, norms, labels, own)
+        before, objective = objective, _objective(own, robust or recorded)
+        if not robust:
+            mean_weights(labels, n_clusters, weights)
+        elif recorded:
+            if repaired:  # the record adds K_ii a second time
+                nearest += diagonal
+            recorded_robust_weights(labels, nearest, n_clusters, weights)
+        else:
+            robust_weights(K, labels, own, floor, n_clusters, weights)
+        centre_products(K, labels, weights, products, norms)
+        iteration += 1
+        converged = bool(np.all(labels == last))
+        if robust and not recorded and converged:
+            converged = before - objective <= tol * objective
+    if not recorded or iteration >= max_iter:
+        own_distances(diagonal, products, norms, labels, own)
+        objective = _objective(own, robust or recorded)
+    return objective, iteration, converged
+
+
+@njit(cache=True, nogil=True)
+def within_products(K, members, weights):
+    """``K[members][:, members] @ weights`` without gathering the block."""
+    products = np.zeros(members.shape[0])
+    for i in range(members.shape[0]):
+        row = K[members[i]]
+        total = 0.0
+        for l in range(members.shape[0]):
+            total += weights[l] * row[members[l]]
+        products[i] = total
+    return products
+
+
+@njit(cache=True, nogil=True)
+def recorded_kmeans(X, centres, labels, max_iter):
+    """The record's k-means from given centres: sum of distances, iterations, convergence."""
+    n, dim = X.shape
+    n_clusters = centres.shape[0]
+    squares = np.empty(n)
+    for i in range(n):
+        squares[i] = np.dot(X[i], X[i])
+    products, norms = np.empty((n_clusters, n)), np.empty(n_clusters)
+    nearest, own, last = np.empty(n), np.empty(n), np.empty_like(labels)
+    iteration, converged = 0, False
+    while iteration < max_iter and not converged:
+        last[:] = labels
+        _euclidean_products(X, centres, products, norms)
+        assign(products, norms, labels, nearest)
+        recorded_repair(labels, nearest + squares, n_clusters)
+        own_distances(squares, products, norms, labels, own)
+        sizes = cluster_sizes(labels, n_clusters)
+        centres[:] = 0.0
+        for i in range(n):
+            for d in range(dim):
+                centres[labels[i], d] += X[i, d]
+        for j in range(n_clusters):
+            if sizes[j] > 0:
+                centres[j] /= sizes[j]
+        iteration += 1
+        converged = bool(np.all(labels == last))
+    if iteration >= max_iter:
+        _euclidean_products(X, centres, products, norms)
+        own_distances(squares, products, norms, labels, own)
+    return _objective(own, True), iteration, converged
+
+
+@njit(cache=True, nogil=True)
+def _euclidean_products(X, centres, products, norms):
+    products[:] = np.dot(centres, X.T)
+    for j in range(centres.shape[0]):
+        norms[j] = np.dot(centres[j], centres[j])
