@@ -31,6 +31,7 @@ class BoundKernel:
         self.n_samples = n_samples
         self.dtype = dtype
         self.normalizer = Normalizer(())
+        self.spec: Kernel | None = None
 
     def normalize(self, steps: tuple[str, ...]) -> None:
         step = max(1, _BLOCK_ENTRIES // max(self.n_samples, 1))
@@ -143,7 +144,7 @@ class MetricKernel(BoundKernel):
 
     def __init__(self, spec: Metric, features: Features, view: int) -> None:
         super().__init__(spec.name, features.n_samples, features.dtype, view)
-        self.spec = spec
+        self.spec: Metric = spec
         self.features = features
 
     def _pairs(self, A: Any, B: Any) -> np.ndarray:
@@ -239,7 +240,7 @@ class KernelBank:
                 features.keep_gram()
             self.features.append(features)
             self.present.append(present)
-            bound += [_bind(spec, features, view) for spec in specs]
+            bound += [bind(spec, features, view) for spec in specs]
         if len(tables) > 1:
             for kernel in bound:
                 kernel.name = f"view{kernel.view}:{kernel.name}"
@@ -295,6 +296,22 @@ class KernelBank:
         for features in self.features:
             if features is not None:
                 features.drop_gram()
+
+    def euclidean_table(self, r: int) -> Any:
+        """A table whose Euclidean neighbours are the neighbours under kernel ``r``, or None.
+
+        Any kernel that falls with the distance alone will do, normalised or not where its
+        diagonal is constant; the dot product does without normalisation.
+        """
+        kernel = self._bound[r]
+        if not isinstance(kernel, ProductKernel) or self.present[kernel.view] is not None:
+            return None
+        steps = set(self.normalize)
+        if kernel.name.rpartition(":")[2].startswith("gaussian") and "center" not in steps:
+            return kernel.features.X
+        if kernel.name.rpartition(":")[2] == "linear" and "cosine" not in steps:
+            return kernel.features.X
+        return None
 
     # Values of one kernel
     def block(self, r: int, rows: Index, cols: Index) -> np.ndarray:
@@ -476,12 +493,15 @@ class _WeightedSum:
         return self.total
 
 
-def _bind(spec: Kernel, features: Features, view: int) -> BoundKernel:
+def bind(spec: Kernel, features: Features, view: int) -> BoundKernel:
+    """A kernel on a table, remembering what it was made from."""
     evaluate = spec.bind(features)
     if evaluate is None:
         assert isinstance(spec, Metric)
         return MetricKernel(spec, features, view)
-    return ProductKernel(spec.name, evaluate, features, view)
+    bound = ProductKernel(spec.name, evaluate, features, view)
+    bound.spec = spec
+    return bound
 
 
 def _without_absent(table: Any) -> tuple[Any, np.ndarray | None]:

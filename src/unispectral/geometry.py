@@ -1,0 +1,294 @@
+"""Geometries: the distances in which neighbours are sought and codes are computed.
+
+A kernel says how alike two samples are; its distance is d² = k(x,x) + k(y,y) − 2k(x,y). Which
+distance is right depends on the data. On manifolds and among documents the kernel's own distance
+is; where the clusters are subspaces (faces under changing light), directions in which *all*
+samples vary drown the differences that matter, and the whitened distance is, in which those
+directions are shrunk. A geometry is one such distance on one set of samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from unispectral._threads import map_blocks
+from unispectral.kernels import KernelBank
+
+__all__ = [
+    "Geometry",
+    "KernelGeometry",
+    "Neighbourhoods",
+    "TableGeometry",
+    "Whitening",
+    "localize",
+]
+
+#: Samples whose pairs give the median distance, and points of the Nyström approximation.
+_SAMPLE = 1_000
+LANDMARKS = 1_000
+#: Up to this many samples every one is a landmark, and the whitening is exact.
+EXACT_WHITENING = 2_000
+_BLOCK = 256
+
+
+class Geometry(Protocol):
+    """Squared distances among samples, and from new samples to them."""
+
+    name: str
+    n_samples: int
+
+    def distances(self, rows: Any, cols: Any) -> np.ndarray:
+        """Squared distances between two groups of samples."""
+
+    def nearest(self, k: int, rng: np.random.Generator) -> np.ndarray:
+        """The k nearest other samples of each, nearest first; −1 where there are fewer."""
+
+    def around(self, rows: np.ndarray, neighbours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Squared distances to neighbours (b, k) and among them (b, k, k)."""
+
+    def cross(self, new: Any) -> np.ndarray:
+        """Squared distances from new samples to all of these."""
+
+
+class KernelGeometry:
+    """The distance of one kernel of a bank."""
+
+    def __init__(self, bank: KernelBank, r: int) -> None:
+        self.bank = bank
+        self.r = r
+        self.name = bank.names[r]
+        self.n_samples = bank.n_samples
+        self._own = bank.diagonal(r).astype(np.float64)
+
+    def distances(self, rows: Any, cols: Any) -> np.ndarray:
+        values = self.bank.block(self.r, rows, cols)
+        return _squared(values, self._own[rows][:, None], self._own[cols][None, :])
+
+    def nearest(self, k: int, rng: np.random.Generator) -> np.ndarray:
+        from unispectral.graph.candidates import nearest
+
+        table = self.bank.euclidean_table(self.r)
+        if table is not None:
+            return nearest(table, k, random_state=rng).indices
+        return _smallest(self, k)
+
+    def around(self, rows: np.ndarray, neighbours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        only = np.zeros(len(self.bank))
+        only[self.r] = 1.0
+        near, among = self.bank.combine_neighbourhoods(only, rows, neighbours)
+        own = self._own[neighbours]
+        return (
+            _squared(near, self._own[rows][:, None], own),
+            _squared(among, own[:, :, None], own[:, None, :]),
+        )
+
+    def cross(self, new: Any) -> np.ndarray:
+        only = np.zeros(len(self.bank))
+        only[self.r] = 1.0
+        between, own = self.bank.combine_cross(only, new)
+        return _squared(between, own[:, None].astype(np.float64), self._own[None, :])
+
+
+class TableGeometry:
+    """Euclidean distances among the rows of a table that a map makes of any sample."""
+
+    def __init__(self, name: str, table: np.ndarray, transform: Any) -> None:
+        self.name = name
+        self.table = table
+        self.n_samples = table.shape[0]
+        self.transform = transform
+        self._norms = np.einsum("ij,ij->i", table, table).astype(np.float64)
+
+    def distances(self, rows: Any, cols: Any) -> np.ndarray:
+        dots = self.table[rows] @ self.table[cols].T
+        return _squared(dots, self._norms[rows][:, None], self._norms[cols][None, :])
+
+    def nearest(self, k: int, rng: np.random.Generator) -> np.ndarray:
+        from unispectral.graph.candidates import nearest
+
+        return nearest(self.table, k, random_state=rng).indices
+
+    def around(self, rows: np.ndarray, neighbours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        gathered = self.table[neighbours]
+        near = np.matmul(gathered, self.table[rows][:, :, None])[:, :, 0]
+        among = gathered @ gathered.transpose(0, 2, 1)
+        own = self._norms[neighbours]
+        return (
+            _squared(near, self._norms[rows][:, None], own),
+            _squared(among, own[:, :, None], own[:, None, :]),
+        )
+
+    def cross(self, new: Any) -> np.ndarray:
+        rows = self.transform(new)
+        norms = np.einsum("ij,ij->i", rows, rows).astype(np.float64)
+        return _squared(rows @ self.table.T, norms[:, None], self._norms[None, :])
+
+
+class Whitening:
+    """Feature maps in which the directions that all samples share are shrunk.
+
+    With Kc the centred Gaussian kernel of a geometry, at ``width`` times its median distance, and
+    λ = shrink · trace(Kc) / n, the map has the inner products H = Kc (Kc + λI)⁻¹, scaled to unit
+    diagonal. H is the closed form of self-expression with a ridge, so that its entries are codes
+    over *all* samples. Above ``EXACT_WHITENING`` samples, landmarks stand for all (Nyström).
+
+    Parameters
+    ----------
+    base : Geometry
+    width : float
+    rng : Generator
+        Draws the landmarks.
+    """
+
+    def __init__(self, base: Geometry, *, width: float = 2.0, rng: np.random.Generator) -> None:
+        self.base = base
+        n = base.n_samples
+        self.landmarks = (
+            np.arange(n)
+            if n <= EXACT_WHITENING
+            else np.sort(rng.choice(n, size=min(n, LANDMARKS), replace=False))
+        )
+        self.rate = -0.5 / (width**2 * median_distance(base))
+        values = np.exp(base.distances(slice(None), self.landmarks) * self.rate)
+        inner = values[self.landmarks]
+        inner.flat[:: len(inner) + 1] += 1e-8  # repeated samples would make it singular
+        self.root = scipy.linalg.cholesky(inner, lower=True, check_finite=False)
+        self.features = self._expand(values)
+        self.mean = self.features.mean(axis=0)
+        self.features -= self.mean
+
+    def _expand(self, values: np.ndarray) -> np.ndarray:
+        """Rows whose dot products are the kernel: values · root⁻ᵀ."""
+        return scipy.linalg.solve_triangular(
+            self.root, values.T, lower=True, check_finite=False
+        ).T.copy()
+
+    def geometry(self, shrink: float) -> TableGeometry:
+        """The geometry of one strength of shrinking."""
+        gram = self.features.T @ self.features
+        trace = float(np.trace(gram))
+        gram.flat[:: len(gram) + 1] += max(shrink * trace / self.base.n_samples, 1e-300)
+        root = scipy.linalg.cholesky(gram, lower=True, check_finite=False)
+
+        def shrunk(features: np.ndarray) -> np.ndarray:
+            rows = scipy.linalg.solve_triangular(
+                root, features.T, lower=True, check_finite=False
+            ).T
+            norms = np.linalg.norm(rows, axis=1, keepdims=True)
+            return np.ascontiguousarray(rows / np.where(norms > 0, norms, 1))
+
+        def transform(new: Any) -> np.ndarray:
+            values = np.exp(self.base.cross(new)[:, self.landmarks] * self.rate)
+            return shrunk(self._expand(values) - self.mean)
+
+        return TableGeometry(
+            f"{self.base.name} whitened {shrink:g}", shrunk(self.features), transform
+        )
+
+
+class Neighbourhoods(NamedTuple):
+    """A geometry boiled down to what codes need: each sample's candidates and small kernels.
+
+    The kernel is the Gaussian of the geometry's median distance, so that its own diagonal is one
+    and its median over pairs e^{-1/2} whatever the data.
+    """
+
+    name: str
+    neighbours: np.ndarray
+    near: np.ndarray
+    among: np.ndarray
+    rate: float
+
+    @property
+    def valid(self) -> np.ndarray:
+        return self.neighbours >= 0
+
+    def graph(self, codes: np.ndarray) -> sp.csr_array:
+        """Codes (n, k) as a CSR array whose row i is the code of sample i."""
+        n = len(codes)
+        keep = self.valid & (codes > 0)
+        counts = keep.sum(axis=1)
+        matrix = sp.csr_array(
+            (codes[keep], self.neighbours[keep], np.concatenate([[0], np.cumsum(counts)])),
+            shape=(n, n),
+        )
+        matrix.sort_indices()
+        return matrix
+
+
+def localize(geometry: Geometry, k: int, rng: np.random.Generator) -> Neighbourhoods:
+    """Find each sample's k nearest and evaluate the Gaussian kernel around it.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    k : int
+    rng : Generator
+        For approximate searches in large data.
+    """
+    n = geometry.n_samples
+    k = min(k, n - 1)
+    neighbours = geometry.nearest(k, rng)
+    rate = -0.5 / median_distance(geometry)
+    near = np.empty((n, k))
+    among = np.empty((n, k, k))
+
+    def work(rows: slice) -> None:
+        chosen = np.arange(rows.start, rows.stop)
+        to, between = geometry.around(chosen, np.maximum(neighbours[rows], 0))
+        near[rows] = np.exp(to * rate)
+        among[rows] = np.exp(between * rate)
+
+    map_blocks(work, n, _BLOCK)
+    return Neighbourhoods(geometry.name, neighbours, near, among, rate)
+
+
+def median_distance(geometry: Geometry) -> float:
+    """The median squared distance between distinct samples, over an evenly spaced sample."""
+    n = geometry.n_samples
+    chosen = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp))
+    block = geometry.distances(chosen, chosen)[np.triu_indices(len(chosen), 1)]
+    positive = block[block > 1e-12 * max(float(block.max(initial=0.0)), 1e-300)]
+    return float(np.median(positive)) if positive.size else 1.0
+
+
+def expand(
+    bases: Sequence[Geometry], whiten: Sequence[float], rng: np.random.Generator
+) -> list[tuple[int, Geometry]]:
+    """Every base geometry and its whitened ones, each with the number of its base."""
+    found: list[tuple[int, Geometry]] = []
+    for position, base in enumerate(bases):
+        found.append((position, base))
+        if len(whiten):
+            whitening = Whitening(base, rng=rng)
+            found += [(position, whitening.geometry(shrink)) for shrink in whiten]
+    return found
+
+
+def _squared(products: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    squared = products.astype(np.float64) * -2.0
+    squared += left
+    squared += right
+    return np.maximum(squared, 0.0, out=squared)
+
+
+def _smallest(geometry: Geometry, k: int) -> np.ndarray:
+    """The k nearest by looking at all pairs, for kernels that no index knows."""
+    n = geometry.n_samples
+    out = np.empty((n, k), dtype=np.int64)
+
+    def work(rows: slice) -> None:
+        block = geometry.distances(rows, slice(None))
+        block[np.arange(len(block)), np.arange(rows.start, rows.stop)] = np.inf
+        part = np.argpartition(block, k - 1, axis=1)[:, :k]
+        part.sort(axis=1)  # ties to the earlier sample
+        order = np.argsort(np.take_along_axis(block, part, axis=1), axis=1, kind="stable")
+        out[rows] = np.take_along_axis(part, order, axis=1)
+
+    map_blocks(work, n, max(1, 2**20 // n))
+    return out

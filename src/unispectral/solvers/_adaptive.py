@@ -1,0 +1,277 @@
+"""The label-free model: local codes in several geometries, weighted by how well they cluster.
+
+The pieces are the paper's: sparse non-negative codes in kernel space, an embedding from their
+graph, labels from the embedding, prices of edges raised by distances in the embedding, weights
+over kernels. What differs, each for a measured reason, is listed in ``docs/adaptive``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg
+from sklearn.cluster import KMeans
+
+from unispectral._threads import map_blocks
+from unispectral.eigen import smallest_eigenvectors
+from unispectral.geometry import Neighbourhoods
+from unispectral.labels import procrustes, rotate
+from unispectral.solvers._result import Solution
+from unispectral.spectrum import affinity, laplacian, stiefel_descent
+
+__all__ = ["Recipe", "adapt", "modularity"]
+
+#: The median of a Gaussian kernel of median width over pairs: the unit of prices.
+MEDIAN = float(np.exp(-0.5))
+_BLOCK = 512
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The numbers of the label-free model, all free of the data's scale.
+
+    Attributes
+    ----------
+    n_clusters : int
+    alpha : float
+        Price of a coefficient, in units of the kernel's median.
+    beta : float
+        How much of ½‖eᵢ − eⱼ‖² is added to the price of edge ij, in the same unit.
+    gamma : float
+        Pull of the labels on the embedding; 0 leaves the eigenvectors.
+    ridge : float
+        Multiple of the kernel's diagonal in the quadratic term.
+    temperature : float
+        Geometries whose modularity is this much lower weigh e times less.
+    """
+
+    n_clusters: int
+    alpha: float = 1e-3
+    beta: float = 1.0
+    gamma: float = 0.0
+    ridge: float = 1.0
+    temperature: float = 0.02
+
+
+def modularity(W: sp.csr_array, labels: np.ndarray) -> float:
+    """How much more of the graph's weight lies inside clusters than chance would put there.
+
+    Examples
+    --------
+    >>> W = sp.csr_array(np.kron(np.eye(2), np.ones((2, 2))))
+    >>> modularity(W, np.array([0, 0, 1, 1]))
+    0.5
+    """
+    total = float(W.sum())
+    if total <= 0:
+        return 0.0
+    rows = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
+    inside = float(W.data[labels[rows] == labels[W.indices]].sum())
+    volumes = np.bincount(labels, weights=np.asarray(W.sum(axis=1)).ravel())
+    return inside / total - float(np.sum((volumes / total) ** 2))
+
+
+def adapt(
+    geometries: Sequence[Neighbourhoods],
+    recipe: Recipe,
+    *,
+    max_iter: int = 4,
+    tol: float = 1e-4,
+    n_init: int = 10,
+    max_time: float | None = None,
+    rng: np.random.Generator | None = None,
+    on_iteration: Callable[[int, float], None] | None = None,
+) -> Solution:
+    """Learn a graph in every geometry, weigh the graphs, and couple them with the embedding.
+
+    Parameters
+    ----------
+    geometries : sequence of Neighbourhoods
+    recipe : Recipe
+    max_iter : int
+        Passes: the first without, the others with the embedding in the prices.
+    tol : float
+        Stops early when a pass changes the graph by less than this share.
+    n_init : int
+        Starts of the read-out of the labels.
+    max_time : float or None
+        Seconds after which the state reached is returned.
+    rng : Generator
+    on_iteration : callable(iteration, objective) or None
+
+    Returns
+    -------
+    Solution
+        Its weights are those of the geometries.
+    """
+    rng = rng or np.random.default_rng(0)
+    begun = time.monotonic()
+    codes = [_codes(geometry, recipe, None, None) for geometry in geometries]
+    weights = _weights(geometries, codes, recipe, n_init, rng)
+    active = [position for position, weight in enumerate(weights) if weight > 0]
+    path: list[float] = []
+    P, embedding, W, labels = None, None, None, None
+    converged, reason = True, f"the {max_iter} passes asked for were made"
+    iteration = 0
+    for iteration in range(1, max_iter + 1):
+        if embedding is not None:
+            for position in active:
+                codes[position] = _codes(
+                    geometries[position], recipe, embedding, codes[position][0]
+                )
+        graph = _blend(geometries, codes, weights)
+        W, before = affinity(graph), W
+        pairs = smallest_eigenvectors(W, recipe.n_clusters, rng=rng, start=P)
+        P = pairs.vectors
+        if recipe.gamma > 0:
+            P, labels = _pulled(P, W, recipe, labels, rng)
+        embedding = unit_rows(P)
+        path.append(float(sum(weights[position] * codes[position][1] for position in active)))
+        if on_iteration is not None:
+            on_iteration(iteration, path[-1])
+        if before is not None and _change(W, before) < tol:
+            reason = f"the last pass changed the graph by less than {tol:g} of itself"
+            break
+        if max_time is not None and time.monotonic() - begun > max_time:
+            converged, reason = False, f"the time limit of {max_time:g} s was reached"
+            break
+    assert embedding is not None
+    assert W is not None
+    labels = read_out(W, embedding, recipe.n_clusters, n_init=n_init, rng=rng)
+    return Solution(
+        Z=graph.T.tocsr(),
+        P=embedding,
+        Q=procrustes(embedding, labels),
+        labels=labels,
+        weights=weights,
+        objective=path,
+        n_iter=iteration,
+        converged=converged,
+        reason=reason,
+        kkt=max(codes[position][2] for position in active),
+        eigenvalues=pairs.values,
+    )
+
+
+def unit_rows(P: np.ndarray) -> np.ndarray:
+    """Rows scaled to length one; a row of zeros stays one."""
+    norms = np.linalg.norm(P, axis=1, keepdims=True)
+    return P / np.where(norms > 1e-12, norms, 1.0)
+
+
+def read_out(
+    W: sp.csr_array,
+    embedding: np.ndarray,
+    n_clusters: int,
+    *,
+    n_init: int,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Labels of the embedding: k-means and rotations, the one of largest modularity kept."""
+    seeds = rng.integers(2**31 - 1, size=n_init)
+    found = [
+        KMeans(n_clusters, n_init=1, random_state=int(seed)).fit(embedding).labels_
+        for seed in seeds
+    ]
+    found.append(rotate(embedding, n_init=max(1, n_init // 2), rng=rng).labels)
+    return max(found, key=lambda labels: modularity(W, labels))
+
+
+def _codes(
+    geometry: Neighbourhoods,
+    recipe: Recipe,
+    embedding: np.ndarray | None,
+    start: np.ndarray | None,
+) -> tuple[np.ndarray, float, float]:
+    """Codes scaled to sum one (n, k), the objective before scaling, and the KKT residual."""
+    from unispectral.graph import _loops
+
+    n, k = geometry.near.shape
+    codes = np.zeros((n, k))
+    valid = geometry.valid
+    own = np.ones(n)
+
+    def work(rows: slice) -> tuple[float, float]:
+        prices = np.full((rows.stop - rows.start, k), recipe.alpha * MEDIAN)
+        if embedding is not None:
+            others = embedding[np.maximum(geometry.neighbours[rows], 0)]
+            gap = others - embedding[rows][:, None, :]
+            prices += (0.5 * recipe.beta * MEDIAN) * np.einsum("bkc,bkc->bk", gap, gap)
+        near, among, z = geometry.near[rows], geometry.among[rows], codes[rows]
+        residual = _loops.solve_blocks(
+            among, near, own[rows], prices, valid[rows], float(recipe.ridge), z, 1e-6
+        )
+        value = len(z) - 2.0 * np.vdot(z, near) + np.vdot(z, prices)
+        value += np.einsum("bk,bkl,bl->", z, among, z, optimize=True) + recipe.ridge * np.vdot(
+            z, z
+        )
+        total = z.sum(axis=1, keepdims=True)
+        z /= np.where(total > 0, total, 1.0)
+        # A sample that nothing explains leans on all its candidates alike.
+        lonely = total[:, 0] <= 0
+        allowed = valid[rows][lonely]
+        z[lonely] = allowed / np.maximum(allowed.sum(axis=1, keepdims=True), 1)
+        return residual, float(value)
+
+    parts = map_blocks(work, n, _BLOCK)
+    return codes, sum(part[1] for part in parts), max(part[0] for part in parts)
+
+
+def _weights(
+    geometries: Sequence[Neighbourhoods],
+    codes: Sequence[tuple[np.ndarray, float, float]],
+    recipe: Recipe,
+    n_init: int,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Weights e^{q/τ} of the geometries, q the modularity of the clusters each gives alone."""
+    if len(geometries) == 1:
+        return np.ones(1)
+    scores = []
+    for geometry, (values, _, _) in zip(geometries, codes, strict=True):
+        W = affinity(geometry.graph(values))
+        E = unit_rows(smallest_eigenvectors(W, recipe.n_clusters, rng=rng).vectors)
+        labels = read_out(W, E, recipe.n_clusters, n_init=max(1, n_init // 2), rng=rng)
+        scores.append(modularity(W, labels))
+    weights = np.exp((np.array(scores) - max(scores)) / recipe.temperature)
+    weights[weights < 1e-3 * weights.sum()] = 0.0
+    return weights / weights.sum()
+
+
+def _blend(
+    geometries: Sequence[Neighbourhoods],
+    codes: Sequence[tuple[np.ndarray, float, float]],
+    weights: np.ndarray,
+) -> sp.csr_array:
+    parts = [
+        weight * geometry.graph(values)
+        for geometry, (values, _, _), weight in zip(geometries, codes, weights, strict=True)
+        if weight > 0
+    ]
+    return sp.csr_array(sum(parts[1:], start=parts[0]))
+
+
+def _pulled(
+    P: np.ndarray,
+    W: sp.csr_array,
+    recipe: Recipe,
+    labels: np.ndarray | None,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The P-step with the labels' pull: target γ F̂ Qᵀ with F̂ of unit columns."""
+    E = unit_rows(P)
+    labels = rotate(E, rng=rng).labels if labels is None else labels
+    one_hot = np.zeros_like(P)
+    one_hot[np.arange(len(P)), labels] = 1.0
+    one_hot /= np.sqrt(np.maximum(one_hot.sum(axis=0), 1.0))
+    U, _, Vt = np.linalg.svd(P.T @ one_hot)
+    P = stiefel_descent(laplacian(W, normalized=True), recipe.gamma * one_hot @ (U @ Vt).T, P).P
+    return P, rotate(unit_rows(P), rng=rng).labels
+
+
+def _change(W: sp.csr_array, before: sp.csr_array) -> float:
+    return float(sp.linalg.norm(W - before) / max(sp.linalg.norm(before), 1e-300))
