@@ -1,0 +1,26 @@
+"""Saved models: files that can be opened without trusting them.
+
+A saved model is one zip archive, which ``np.load`` opens too. ``model.json`` says what it is;
+every other member is an array in NumPy's own format, numbers only. Nothing in it is executed.
+
+``model.json`` holds
+
+``format``, ``version``
+    ``"unispectral-model"`` and the number of this format, 1.
+``library``
+    The version of unispectral that wrote it, for people to read.
+``class``
+    The estimator, one of a fixed list.
+``params``, ``fitted``
+    Its parameters and fitted attributes by name. What JSON has no word for is an object with one
+    key: ``{"$array": member}``, ``{"$csr": members, "shape": …}``, ``{"$tuple": […]}``,
+    ``{"$map": [[key, value], …]}``, ``{"$strings": […]}``, ``{"$float": "nan"}``,
+    ``{"$kernel": class, "fields": {…}}`` and ``{"$bank": {…}}``.
+``arrays``
+    Type and shape of every array member.
+"""
+
+from unispectral.persistence._archive import ModelFileError
+from unispectral.persistence._models import load_model, save_model
+
+__all__ = ["ModelFileError", "load_model", "save_model"]
