@@ -6,7 +6,7 @@ import gc
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -20,10 +20,11 @@ Task = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Sample:
-    """Seconds of every repeat, and what the last one returned."""
+    """Seconds of every repeat and what the last one returned, or why there are none."""
 
     seconds: tuple[float, ...]
-    outcome: Any
+    outcome: Any = None
+    failure: str = ""
 
     @property
     def median(self) -> float:
@@ -36,26 +37,32 @@ def interleaved(
     """Time tasks in turns, so that a busy moment of the machine falls on all of them.
 
     A first round, which pays for compilation and caches, is thrown away. A task that takes
-    longer than `patience` seconds in it is not repeated: that one run is its sample.
+    longer than `patience` seconds in it is not repeated: that one run is its sample. One that
+    fails in it is reported with the reason.
 
     Examples
     --------
-    >>> samples = interleaved({"sum": lambda: sum(range(10))}, repeats=3)
+    >>> samples = interleaved({"sum": lambda: sum(range(10)), "no": lambda: 1 / 0}, repeats=3)
     >>> len(samples["sum"].seconds), samples["sum"].outcome
     (3, 45)
+    >>> samples["no"].failure
+    'ZeroDivisionError: division by zero'
     """
-    first = {name: timed(task) for name, task in tasks.items()}
-    slow = {name for name, (seconds, _) in first.items() if seconds > patience}
-    seconds: dict[str, list[float]] = {
-        name: [first[name][0]] if name in slow else [] for name in tasks
-    }
-    outcomes = {name: outcome for name, (_, outcome) in first.items()}
-    for _ in range(repeats):
-        for name, task in tasks.items():
-            if name not in slow:
-                elapsed, outcomes[name] = timed(task)
-                seconds[name].append(elapsed)
-    return {name: Sample(tuple(seconds[name]), outcomes[name]) for name in tasks}
+    samples, repeated = {}, {}
+    for name, task in tasks.items():
+        try:
+            elapsed, outcome = timed(task)
+        except Exception as error:
+            samples[name] = Sample((), failure=f"{type(error).__name__}: {error}")
+            continue
+        samples[name] = Sample((elapsed,), outcome)
+        if elapsed <= patience:
+            repeated[name] = task
+    rounds = [{name: timed(task) for name, task in repeated.items()} for _ in range(repeats)]
+    for name in repeated if rounds else ():
+        seconds = tuple(turn[name][0] for turn in rounds)
+        samples[name] = Sample(seconds, rounds[-1][name][1])
+    return samples
 
 
 def timed(task: Task) -> tuple[float, Any]:
@@ -66,7 +73,7 @@ def timed(task: Task) -> tuple[float, Any]:
     return time.perf_counter() - start, outcome
 
 
-def spread(values: Sequence[float]) -> dict[str, float]:
+def spread(values: Any) -> dict[str, float]:
     """Median and quartiles.
 
     Examples
@@ -78,7 +85,7 @@ def spread(values: Sequence[float]) -> dict[str, float]:
     return {"median": float(median), "low": float(low), "high": float(high)}
 
 
-def ratio(above: Sequence[float], below: Sequence[float]) -> dict[str, float]:
+def ratio(above: Any, below: Any) -> dict[str, float]:
     """Spread of the quotients, round by round; of medians where the rounds differ in number.
 
     Examples
@@ -86,7 +93,7 @@ def ratio(above: Sequence[float], below: Sequence[float]) -> dict[str, float]:
     >>> ratio([2.0, 4.0, 6.0], [1.0, 2.0, 3.0])
     {'median': 2.0, 'low': 2.0, 'high': 2.0}
     """
-    if len(above) == len(below):
+    if np.size(above) == np.size(below):
         return spread(np.divide(above, below))
     return spread(np.divide(above, np.median(below)))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -17,7 +19,7 @@ class Prices(dict):
 
 def objective(
     K: np.ndarray,
-    Z: np.ndarray | sp.sparray,
+    Z: Any,
     P: np.ndarray,
     Q: np.ndarray,
     labels: np.ndarray,
@@ -31,7 +33,7 @@ def objective(
     >>> objective(K, np.zeros((2, 2)), P, np.eye(2), np.array([0, 1]), Prices(1.0, 1.0, 1.0))
     2.0
     """
-    Z = Z.toarray() if sp.issparse(Z) else np.asarray(Z)
+    Z = _dense(Z)
     R = np.eye(len(Z)) - Z
     W = 0.5 * (Z + Z.T)
     cut = np.vdot(P, W.sum(axis=1)[:, None] * P - W @ P)
@@ -44,9 +46,11 @@ def objective(
     )
 
 
-def codes_residual(
-    K: np.ndarray, Z: np.ndarray | sp.sparray, P: np.ndarray | None, prices: Prices
-) -> float:
+def _dense(Z: Any) -> np.ndarray:
+    return Z.toarray() if sp.issparse(Z) else np.asarray(Z)
+
+
+def codes_residual(K: np.ndarray, Z: Any, P: np.ndarray | None, prices: Prices) -> float:
     """Largest failure of the optimality conditions of Z given P, relative to K_ii.
 
     Half the gradient in column i is KZ_i − K_i + B_i/2: it vanishes where a code is positive and
@@ -58,7 +62,7 @@ def codes_residual(
     >>> codes_residual(K, np.array([[0.0, 0.8], [0.8, 0.0]]), None, Prices(0.2, 0.0, 0.0)) < 1e-12
     True
     """
-    Z = Z.toarray() if sp.issparse(Z) else np.asarray(Z)
+    Z = _dense(Z)
     gradient = K @ Z - K + 0.5 * prices["alpha"]
     if P is not None:
         squares = np.einsum("ij,ij->i", P, P)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -251,7 +252,8 @@ def main(arguments: list[str] | None = None) -> None:
         for model in MODELS:
             store.cell(
                 f"{data} {model}",
-                lambda data=data, model=model: compare(
+                partial(
+                    compare,
                     data,
                     model,
                     repeats=options.repeats,

@@ -1,0 +1,218 @@
+"""What the project set out to reach, judged from the stored cells alone."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks._measure import ratio
+from benchmarks._report import number
+from benchmarks.solver import summary
+
+__all__ = ["Row", "slopes", "targets"]
+
+Cells = dict[str, Any]
+
+
+class Row(NamedTuple):
+    """One line of the table of targets."""
+
+    work: str
+    target: str
+    reached: str
+    met: bool
+
+
+def targets(cells: Cells, solver_cells: Cells) -> list[Row]:
+    """Every target whose cells were measured."""
+    rows: list[Row] = []
+    for judge in (_coil20, _ar, _tdt2, _twelve, _tiny, _first_use, _graph, _growth):
+        rows += judge(cells)
+    return rows + _alm(solver_cells)
+
+
+def _seconds(cell: dict[str, Any] | None, method: str) -> np.ndarray | None:
+    found = (cell or {}).get("methods", {}).get(method, {}).get("seconds")
+    return np.array(found) if found else None
+
+
+def _at_most(work: str, against: str, factor: float, above: Any, below: Any) -> list[Row]:
+    if above is None or below is None:
+        return []
+    found = ratio(above, below)
+    return [
+        Row(work, f"≤ {factor:g} × {against}", f"{number(found)} ×", found["median"] <= factor)
+    ]
+
+
+def _coil20(cells: Cells) -> list[Row]:
+    cell = cells.get("peers coil20")
+    work = "SCSK exact, COIL20, linear kernel"
+    ours = _seconds(cell, "SCSK, linear kernel")
+    gram, eigen = _seconds(cell, "Gram matrix"), _seconds(cell, "LAPACK eigenvectors")
+    floor = None if gram is None or eigen is None else gram + eigen
+    neighbours = _seconds(cell, "spectral, neighbours, arpack")
+    return [
+        *_at_most(work, "(Gram + LAPACK eigenvectors)", 4, ours, floor),
+        *_at_most(work, "spectral clustering on neighbours (arpack)", 3, ours, neighbours),
+    ]
+
+
+def _ar(cells: Cells) -> list[Row]:
+    rows = []
+    for method in ("SCSK, as it comes", "SCSK, linear kernel"):
+        seconds = _seconds(cells.get("peers ar"), method)
+        if seconds is not None:
+            median = float(np.median(seconds))
+            rows.append(Row(f"{method}, AR", "≤ 1 s", f"{number(median)} s", median <= 1))
+    return rows
+
+
+def _tdt2(cells: Cells) -> list[Row]:
+    cell, memory = cells.get("peers tdt2"), cells.get("memory tdt2", {})
+    one, twelve = _seconds(cell, "SCSK, linear kernel"), _seconds(cell, "SCMK, twelve kernels")
+    rows = [
+        *_at_most(
+            "SCSK exact, float32, TDT2",
+            "its sparse Gram",
+            4,
+            one,
+            _seconds(cell, "Gram matrix"),
+        ),
+        *_at_most("SCMK, twelve kernels, TDT2", "SCSK", 4, twelve, one),
+    ]
+    for method, limit in (("SCSK, linear kernel", 1.5), ("SCMK, twelve kernels", 3.0)):
+        peak = memory.get(method, {}).get("peak")
+        if peak is not None:
+            reached = f"{peak / 1024:.2f} GB, all of the process"
+            rows.append(Row(f"{method}, TDT2", f"≤ {limit:g} GB", reached, peak <= 1024 * limit))
+    return rows
+
+
+def _twelve(cells: Cells) -> list[Row]:
+    cell = cells.get("peers coil20")
+    twelve, one = (
+        _seconds(cell, name) for name in ("SCMK, twelve kernels", "SCSK, linear kernel")
+    )
+    return _at_most("SCMK, twelve kernels, COIL20", "SCSK", 4, twelve, one)
+
+
+def _tiny(cells: Cells) -> list[Row]:
+    cell = cells.get("peers digits-300")
+    rows = []
+    for method in ("SCSK, linear kernel", "SCSK, as it comes"):
+        for peer in ("spectral, rbf", "spectral, neighbours, arpack"):
+            work = f"{method}, 300 digits"
+            rows += _at_most(work, peer, 3, _seconds(cell, method), _seconds(cell, peer))
+    return rows
+
+
+def _first_use(cells: Cells) -> list[Row]:
+    cell = cells.get("first use")
+    if cell is None:
+        return []
+    package, sklearn, estimators = (
+        float(np.median(cell["import"][name]))
+        for name in ("unispectral", "scikit-learn", "estimators")
+    )
+    numba = "loaded" if cell["numba_loaded"] else "not loaded"
+    rows = [
+        Row(
+            "import",
+            "≤ 1 s, numba not loaded",
+            f"{number(package)} s, numba {numba}",
+            package <= 1 and not cell["numba_loaded"],
+        ),
+        Row(
+            "import of the estimators beyond scikit-learn",
+            "≤ 1 s",
+            f"{number(estimators)} s (scikit-learn by itself {number(sklearn)} s)",
+            estimators <= 1,
+        ),
+    ]
+    if "nothing_compiled" not in cell:
+        return rows
+    compiled, later = cell["nothing_compiled"], cell["from_cache"]
+    compile_time = compiled["first"] - compiled["second"]
+    cached = float(np.median([found["first"] for found in later]))
+    return [
+        *rows,
+        Row(
+            "first fit ever, 300 digits",
+            "≤ 10 s of compilation",
+            f"{number(compile_time)} s",
+            compile_time <= 10,
+        ),
+        Row(
+            "first fit of a later process",
+            "starts from the cache",
+            f"{number(cached)} s, with the import of numba",
+            cached < compiled["first"] / 2,
+        ),
+    ]
+
+
+def _graph(cells: Cells) -> list[Row]:
+    rows = []
+    for key in sorted(name for name in cells if name.startswith("graph ")):
+        ours = _seconds(cells[key], "ours")
+        for against in ("same problem", "its own settings"):
+            peer = _seconds(cells[key], f"elastic net, {against}")
+            if ours is None or peer is None:
+                continue
+            found = ratio(peer, ours)
+            rows.append(
+                Row(
+                    f"graph of {key.removeprefix('graph ').upper()} against the elastic net, "
+                    f"{against}",
+                    "≥ 20 ×",
+                    f"{number(found)} ×",
+                    found["median"] >= 20,
+                )
+            )
+    return rows
+
+
+def slopes(cells: Cells, *, smallest: int = 1000) -> dict[str, tuple[float, float]]:
+    """Slope and intercept of log seconds over log n for each method of the growth study.
+
+    Fitted from `smallest` upwards, where the cost of calling no longer hides the growth.
+    """
+    points: dict[str, list[tuple[int, float]]] = {}
+    for key, cell in cells.items():
+        if key.startswith("growth ") and cell["n"] >= smallest:
+            for method, found in cell["methods"].items():
+                if found.get("seconds"):
+                    points.setdefault(method, []).append((cell["n"], np.median(found["seconds"])))
+    fitted = {}
+    for method, pairs in points.items():
+        if len(pairs) >= 2:
+            n, seconds = np.log(np.array(pairs, dtype=float)).T
+            slope, intercept = np.polyfit(n, seconds, 1)
+            fitted[method] = (float(slope), float(intercept))
+    return fitted
+
+
+def _growth(cells: Cells) -> list[Row]:
+    fitted = slopes(cells).get("SCSK, linear kernel")
+    if fitted is None:
+        return []
+    return [Row("growth of the dense fit", "slope ≤ 2.2", f"{fitted[0]:.2f}", fitted[0] <= 2.2)]
+
+
+def _alm(solver_cells: Cells) -> list[Row]:
+    rows = []
+    for key, cell in sorted(solver_cells.items()):
+        found = summary(cell)
+        never = found["never"]
+        rows.append(
+            Row(
+                f"against the authors' algorithm to the same objective, {key.upper()}",
+                "≥ 100 ×",
+                f"{'≥ ' if never else ''}{number(found['to_same'])} ×"
+                + (f" (it never gets there in {never} of {len(cell['alm'])})" if never else ""),
+                found["to_same"]["median"] >= 100,
+            )
+        )
+    return rows
