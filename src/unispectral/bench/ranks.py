@@ -1,0 +1,106 @@
+"""Average ranks over data sets, and which of their differences are more than chance.
+
+J. Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7 (2006).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from unispectral.bench.results import Table
+
+__all__ = ["Ranks", "rank_columns"]
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """The average ranks of the columns of a table (1 is best), from the best to the worst.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        From the best to the worst.
+    ranks : tuple of float
+        Their average ranks.
+    datasets : int
+        The number of data sets on which all of these columns have a figure.
+    critical : float
+        Average ranks that differ by less than this do not differ at the level of five per cent
+        (Nemenyi).
+    statistic, p_value : float
+        Friedman's test, in the form of Iman and Davenport, of all columns being equal.
+    groups : tuple of (int, int)
+        First and last position of each longest run of columns within the critical difference.
+    left_out : tuple of str
+        Columns without a figure on more than a third of the data sets.
+    """
+
+    columns: tuple[str, ...]
+    ranks: tuple[float, ...]
+    datasets: int
+    critical: float
+    statistic: float
+    p_value: float
+    groups: tuple[tuple[int, int], ...]
+    left_out: tuple[str, ...]
+
+
+def rank_columns(table: Table, level: float = 0.05) -> Ranks | None:
+    """Rank the columns of a table; None if fewer than two columns or data sets can be compared."""
+    values = np.array(
+        [[np.nan if f.value is None else round(f.value, 2) for f in table.row(d.name)]
+         for d in table.datasets]
+    )  # fmt: skip
+    if values.size == 0:
+        return None
+    started = ~np.isnan(values).all(axis=1)
+    values = values[started]
+    present = (
+        np.isnan(values).mean(axis=0) <= 1 / 3 if len(values) else np.zeros(values.shape[1], bool)
+    )
+    kept = np.flatnonzero(present)
+    complete = values[:, kept][~np.isnan(values[:, kept]).any(axis=1)]
+    n, k = complete.shape
+    if n < 2 or k < 2:
+        return None
+    ranks = np.mean([stats.rankdata(-row, method="average") for row in complete], axis=0)
+    order = np.argsort(ranks, kind="stable")
+    ordered = ranks[order]
+    critical = float(
+        stats.studentized_range.ppf(1 - level, k, np.inf)
+        / np.sqrt(2)
+        * np.sqrt(k * (k + 1) / 6 / n)
+    )
+    statistic, p_value = _friedman(ranks, n, k)
+    return Ranks(
+        columns=tuple(table.columns[kept[i]] for i in order),
+        ranks=tuple(float(r) for r in ordered),
+        datasets=n,
+        critical=critical,
+        statistic=statistic,
+        p_value=p_value,
+        groups=_groups(ordered, critical),
+        left_out=tuple(c for c, p in zip(table.columns, present, strict=True) if not p),
+    )
+
+
+def _friedman(ranks: np.ndarray, n: int, k: int) -> tuple[float, float]:
+    chi = 12 * n / (k * (k + 1)) * (np.sum(ranks**2) - k * (k + 1) ** 2 / 4)
+    rest = n * (k - 1) - chi
+    if rest <= 1e-9:  # the same order on every data set
+        return float("inf"), 0.0
+    statistic = max(0.0, (n - 1) * chi / rest)
+    return float(statistic), float(stats.f.sf(statistic, k - 1, (k - 1) * (n - 1)))
+
+
+def _groups(ranks: np.ndarray, critical: float) -> tuple[tuple[int, int], ...]:
+    """Runs of ranks that span less than the critical difference and are in no longer one."""
+    groups: list[tuple[int, int]] = []
+    for first in range(len(ranks)):
+        last = int(np.searchsorted(ranks, ranks[first] + critical, side="left")) - 1
+        if last > first and (not groups or last > groups[-1][1]):
+            groups.append((first, last))
+    return tuple(groups)

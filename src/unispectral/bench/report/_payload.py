@@ -1,0 +1,302 @@
+"""What the page shows, as plain data."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from unispectral.bench._progress import duration
+from unispectral.bench.paper import paper_notes
+from unispectral.bench.ranks import rank_columns
+from unispectral.bench.results import Figure, Results, Setting, Table
+from unispectral.bench.study import METRICS, PROTOCOLS, Column, Dataset, Method, Surface
+
+__all__ = ["payload"]
+
+_RULES = {
+    "mean": "mean of the repeats",
+    "objective": "repeat with the best objective",
+    "first": "first repeat",
+}
+
+
+def payload(results: Results, command: str) -> dict[str, Any]:
+    """Everything that the script of the page draws."""
+    study = results.study
+    protocols = results.protocols()
+    tables = {p: {m: results.table(p, m) for m in study.metrics} for p in protocols}
+    samples = {
+        cell.dataset.name: results.records[cell.key].n_samples
+        for cell in results.cells
+        if cell.key in results.records and results.records[cell.key].n_samples
+    }
+    return {
+        "title": study.title,
+        "about": study.about.strip(),
+        "numbers": _numbers(results),
+        "metrics": [{"id": metric, "title": METRICS[metric]} for metric in study.metrics],
+        "protocols": [{"id": protocol, "text": PROTOCOLS[protocol]} for protocol in protocols],
+        "datasets": [
+            {"title": d.title, "samples": samples.get(d.name, d.samples)} for d in study.datasets
+        ],
+        "columns": {p: [_column(m, c) for m, c in results.columns(p)] for p in protocols},
+        "figures": {
+            p: {m: _figures(results, t) for m, t in ts.items()} for p, ts in tables.items()
+        },
+        "settings": _all_settings(results),
+        "ranks": {p: {m: _ranks(t) for m, t in ts.items()} for p, ts in tables.items()},
+        "weights": [entry for protocol in protocols for entry in _weights(results, protocol)],
+        "surfaces": _surfaces(results),
+        "reductions": results.reductions(),
+        "failures": _failures(results),
+        "notes": paper_notes() if _compares(results) else [],
+        "made": _made(results, command),
+    }
+
+
+def _compares(results: Results) -> bool:
+    figures = (
+        figure.paper
+        for protocol in results.protocols()
+        for figure in results.table(protocol, results.study.metrics[0]).figures.values()
+    )
+    return any(paper is not None for paper in figures)
+
+
+def _numbers(results: Results) -> list[tuple[str, str]]:
+    status = Counter(record.status for record in results.records.values())
+    keys = {cell.key for cell in results.cells}
+    failed = sum(status.values()) - status["done"]
+    columns = {c.name for m in results.study.methods for c in m.columns}
+    spent = sum(record.seconds or 0.0 for record in results.records.values())
+    return [
+        (str(len(results.study.datasets)), "data sets"),
+        (str(len(columns)), "columns"),
+        (_thousands(status["done"]), f"of {_thousands(len(keys))} fits done"),
+        (str(failed), "failed"),
+        (duration(spent), "of fitting"),
+    ]
+
+
+def _thousands(count: int) -> str:
+    return f"{count:,}".replace(",", "\u202f")
+
+
+def _column(method: Method, column: Column) -> dict[str, Any]:
+    parts = [_RULES[column.repeats]] if method.repeats > 1 else []
+    if method.grid:
+        size = int(np.prod([len(values) for values in method.grid.values()]))
+        fixed = ", ".join(f"{key} = {value}" for key, value in column.fix.items())
+        parts.append(f"at {fixed}" if fixed else f"{column.grid} of {size} grid points")
+    if method.input == "kernel":
+        parts.append("best kernel" if column.kernels == "best" else "mean over the kernels")
+    estimator = method.estimator + (f".{method.constructor}" if method.constructor else "")
+    return {
+        "name": column.name,
+        "title": method.title,
+        "method": method.name,
+        "rule": ", ".join(parts) or "one fit",
+        "estimator": estimator,
+        "ours": method.estimator.startswith("unispectral.") and "baselines" not in estimator,
+    }
+
+
+def _round(value: float | None, digits: int = 4) -> float | None:
+    return None if value is None or not np.isfinite(value) else round(value, digits)
+
+
+def _seconds(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.3g}")
+
+
+def _figures(results: Results, table: Table) -> list[list[dict[str, Any]]]:
+    methods = {column.name: method for method, column in results.columns(table.protocol)}
+    return [
+        [_figure(results, dataset, methods[f.column], f) for f in table.row(dataset.name)]
+        for dataset in table.datasets
+    ]
+
+
+def _figure(results: Results, dataset: Dataset, method: Method, figure: Figure) -> dict[str, Any]:
+    place = None
+    if figure.parameters is not None or figure.kernel is not None:
+        for index, setting in enumerate(results.settings(dataset.name, method.name)):
+            same = (setting.kernel, setting.parameters) == (figure.kernel, figure.parameters)
+            if same:
+                place = index
+                break
+    return {
+        "value": _round(figure.value),
+        "spread": _round(figure.spread),
+        "paper": figure.paper,
+        "setting": place,
+        "seconds": _seconds(figure.seconds),
+        "peak": figure.peak_bytes,
+        "done": figure.done,
+        "expected": figure.expected,
+        "failed": figure.failed,
+        "note": figure.note,
+    }
+
+
+def _all_settings(results: Results) -> dict[str, list[dict[str, Any]]]:
+    found = {}
+    for number, dataset in enumerate(results.study.datasets):
+        for method in results.study.methods:
+            settings = results.settings(dataset.name, method.name)
+            fixed = set(method.on(dataset.name)[0].parameters)
+            found[f"{number}|{method.name}"] = [
+                _setting(setting, results.study.metrics, fixed) for setting in settings
+            ]
+    return found
+
+
+def _setting(setting: Setting, metrics: tuple[str, ...], fixed: set[str]) -> dict[str, Any]:
+    done = setting.done
+    seconds = [record.seconds for record in done if record.seconds is not None]
+    return {
+        "kernel": setting.kernel,
+        "parameters": setting.parameters if len(fixed) == len(setting.parameters) else {
+            key: value for key, value in setting.parameters.items() if key not in fixed
+        },
+        "values": {
+            metric: [round(100 * r.scores[metric], 2) for r in done] for metric in metrics
+        } if done else None,
+        "seconds": _seconds(float(np.mean(seconds))) if seconds else None,
+        "done": len(done),
+        "failed": len(setting.failed),
+        "key": done[0].key[:12] if done else None,
+    }  # fmt: skip
+
+
+def _ranks(table: Table) -> dict[str, Any] | None:
+    ranks = rank_columns(table)
+    if ranks is None:
+        return None
+    return {
+        "columns": ranks.columns,
+        "ranks": [round(rank, 4) for rank in ranks.ranks],
+        "datasets": ranks.datasets,
+        "critical": round(ranks.critical, 4),
+        "p_value": ranks.p_value,
+        "groups": ranks.groups,
+        "left_out": ranks.left_out,
+    }
+
+
+def _weights(results: Results, protocol: str) -> list[dict[str, Any]]:
+    metric = results.study.metrics[0]
+    found = []
+    for method, column in results.columns(protocol):
+        rows, names = [], None
+        for dataset in results.study.datasets:
+            figure = results.figure(dataset, method, column, metric)
+            for setting in results.settings(dataset.name, method.name):
+                if (setting.kernel, setting.parameters) != (figure.kernel, figure.parameters):
+                    continue
+                weights = [r.facts["weights"] for r in setting.done if "weights" in r.facts]
+                if not weights:
+                    continue
+                mean = np.abs(np.mean(weights, axis=0))
+                kernels = next(
+                    (r.facts["kernels"] for r in setting.done if "kernels" in r.facts),
+                    results.bank(dataset),
+                )
+                if len(kernels) != len(mean) or not mean.sum() or kernels != (names or kernels):
+                    continue
+                names = kernels
+                shares = (mean / mean.sum()).round(4).tolist()
+                rows.append({"dataset": dataset.title, "weights": shares})
+        if rows:
+            found.append(
+                {"protocol": protocol, "column": column.name, "kernels": names, "rows": rows}
+            )
+    return found
+
+
+def _surfaces(results: Results) -> list[dict[str, Any]]:
+    methods = {method.name: method for method in results.study.methods}
+    return [
+        drawn
+        for surface in results.study.surfaces
+        for dataset in results.study.datasets
+        if (drawn := _surface(results, surface, methods[surface.method], dataset)) is not None
+    ]
+
+
+def _surface(
+    results: Results, surface: Surface, method: Method, dataset: Dataset
+) -> dict[str, Any] | None:
+    grid = method.on(dataset.name)[0].grid
+    if surface.x not in grid or surface.y not in grid:
+        return None
+    xs, ys = list(grid[surface.x]), list(grid[surface.y])
+    third = surface.panel if surface.panel in grid else None
+    panels = [None] if third is None else list(grid[third])
+    values: dict[str, Any] = {
+        m: [[[None] * len(xs) for _ in ys] for _ in panels] for m in results.study.metrics
+    }
+    seen = False
+    for setting in results.settings(dataset.name, method.name):
+        if not setting.done:
+            continue
+        panel = 0 if third is None else panels.index(setting.parameters[third])
+        j, i = ys.index(setting.parameters[surface.y]), xs.index(setting.parameters[surface.x])
+        for metric, cube in values.items():
+            value = round(100 * setting.value(metric, "mean"), 2)
+            # Several kernels meet in one place of the picture: the best one is shown.
+            cube[panel][j][i] = max(value, cube[panel][j][i] or 0.0)
+            seen = True
+    if not seen:
+        return None
+    return {
+        "title": surface.title or method.title,
+        "dataset": dataset.title,
+        "x": {"name": surface.x, "values": xs},
+        "y": {"name": surface.y, "values": ys},
+        "panel": None if third is None else {"name": third, "values": panels},
+        "values": values,
+    }
+
+
+def _failures(results: Results) -> list[dict[str, Any]]:
+    """Failures that differ only by their seed are one line."""
+    merged: dict[str, dict[str, Any]] = {}
+    for cell, record in results.failures():
+        reason = (record.reason or record.status)[:600]
+        line = {
+            "dataset": cell.dataset.title,
+            "method": cell.method.name,
+            "kernel": cell.kernel,
+            "parameters": cell.parameters,
+            "status": record.status,
+            "reason": reason,
+        }
+        entry = merged.setdefault(json.dumps(line, sort_keys=True), {**line, "seeds": []})
+        entry["seeds"].append(cell.repeat)
+    for entry in merged.values():
+        entry["seeds"] = ", ".join(str(seed) for seed in sorted(set(entry["seeds"])))
+    return list(merged.values())[:500]
+
+
+def _made(results: Results, command: str) -> dict[str, Any]:
+    used = Counter(record.environment for record in results.records.values())
+    facts = [("Page written", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))]
+    ended = sorted(record.ended for record in results.records.values())
+    if ended:
+        facts.append(("Fits from, to", f"{ended[0][:16]}, {ended[-1][:16]} UTC".replace("T", " ")))
+    for number, count in used.most_common(4):
+        content = results.environments.get(number, {})
+        if not content:
+            continue
+        versions = ", ".join(f"{k} {v}" for k, v in content["versions"].items())
+        facts.append((f"{count} fits with", f"Python {content['python']}, {versions}"))
+        machine = f"{content['processor']}, {content['cores']} cores, "
+        machine += f"{content['memory'] / 2**30:.0f} GB, {content['system']}, "
+        machine += f"{content['threads']} thread(s) per fit"
+        facts.append(("on", machine))
+    return {"command": command or "unispectral bench", "facts": facts}

@@ -1,0 +1,419 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const byId = (id) => document.getElementById(id);
+  const state = { metric: data.metrics[0].id, protocol: data.protocols[0]?.id, sort: null, up: false, set: "" };
+  const SVG = "http://www.w3.org/2000/svg";
+
+  // Elements. Everything that comes from data goes in as text or as an attribute of our choosing.
+  function el(tag, attributes = {}, ...children) {
+    const node = document.createElement(tag);
+    return fill(node, attributes, children);
+  }
+  function svg(tag, attributes = {}, ...children) {
+    const node = document.createElementNS(SVG, tag);
+    return fill(node, attributes, children);
+  }
+  function fill(node, attributes, children) {
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value === null || value === undefined || value === false) continue;
+      if (name === "onclick") node.addEventListener("click", value);
+      else node.setAttribute(name, value === true ? "" : value);
+    }
+    for (const child of children.flat(Infinity)) {
+      if (child === null || child === undefined || child === "") continue;
+      node.append(child.nodeType ? child : document.createTextNode(String(child)));
+    }
+    return node;
+  }
+  const replace = (id, ...children) => byId(id).replaceChildren(...children.flat(Infinity).filter(Boolean));
+
+  // Words for numbers.
+  const number = (v, digits = 2) => (v === null || v === undefined ? "–" : v.toFixed(digits));
+  const signed = (v) => (v < 0 ? "−" : "+") + Math.abs(v).toFixed(2);
+  function seconds(s) {
+    if (s === null || s === undefined) return "–";
+    if (s < 0.001) return "< 1 ms";
+    if (s < 1) return `${(s * 1000).toPrecision(s < 0.1 ? 2 : 3)} ms`;
+    if (s < 90) return `${s.toPrecision(3)} s`;
+    if (s < 5400) return `${Math.round(s / 60)} min`;
+    return `${(s / 3600).toFixed(1)} h`;
+  }
+  const bytes = (b) => (b ? `${(b / 2 ** 20).toFixed(0)} MB` : "–");
+  const parameters = (p) => Object.entries(p || {}).map(([k, v]) => `${k} = ${JSON.stringify(v)}`).join(", ");
+  const metricTitle = (id = state.metric) => data.metrics.find((m) => m.id === id).title;
+
+  // Figures: value, spread, paper, setting, seconds, peak, done, expected, failed, note.
+  const columnsOf = (protocol = state.protocol) => data.columns[protocol] || [];
+  const figure = (set, column, metric = state.metric, protocol = state.protocol) =>
+    data.figures[protocol][metric][set][column];
+  function complete(metric = state.metric, protocol = state.protocol) {
+    const columns = columnsOf(protocol).map((_, c) => c);
+    return data.datasets.map((_, d) => d).filter((d) => columns.every((c) => figure(d, c, metric, protocol).value !== null));
+  }
+  const mean = (values) => (values.length ? values.reduce((a, b) => a + b, 0) / values.length : null);
+  function best(set, metric) {
+    const values = columnsOf().map((_, c) => figure(set, c, metric).value).filter((v) => v !== null);
+    return values.length ? Math.max(...values.map((v) => Math.round(v * 100))) : null;
+  }
+
+  // The table.
+  function rowsOf(metric) {
+    const full = complete(metric);
+    const ranks = data.ranks[state.protocol]?.[metric];
+    const rows = columnsOf().map((column, c) => ({
+      column, c,
+      rank: ranks ? ranks.ranks[ranks.columns.indexOf(column.name)] ?? null : null,
+      mean: mean(full.map((d) => figure(d, c, metric).value)),
+    }));
+    if (state.sort !== null) {
+      const key = { name: (r) => r.column.name, rank: (r) => r.rank, mean: (r) => r.mean }[state.sort]
+        || ((r) => figure(Number(state.sort), r.c, metric).value);
+      rows.sort((a, b) => {
+        const [x, y] = [key(a), key(b)];
+        if (x === null || y === null) return (x === null) - (y === null);
+        const order = typeof x === "string" ? x.localeCompare(y) : x - y;
+        return state.up ? order : -order;
+      });
+    }
+    return rows;
+  }
+  function heading(label, key, tip) {
+    const sorted = state.sort === key ? (state.up ? "ascending" : "descending") : null;
+    const press = () => {
+      state.up = state.sort === key ? !state.up : key === "name" || key === "rank";
+      state.sort = key;
+      drawTable();
+    };
+    return el("th", { scope: "col", "aria-sort": sorted, title: tip }, el("button", { type: "button", onclick: press }, label));
+  }
+  function drawTable() {
+    fillTable(byId("table"), state.metric, true);
+    const printed = data.metrics.map((m) => [el("h3", {}, m.title), fillTable(el("table", { class: "figures" }), m.id, false)]);
+    replace("printed", printed);
+    byId("protocol-text").textContent = `${state.protocol}: ${data.protocols.find((p) => p.id === state.protocol).text}`;
+  }
+  function fillTable(table, metric, live) {
+    const count = complete(metric).length;
+    const head = el("tr", {}, heading("Method", "name"), heading("Rank", "rank", "Average rank"),
+      heading("Mean", "mean", `Mean over the ${count} data sets on which all columns have a figure`),
+      data.datasets.map((set, d) => heading(set.title, String(d), `${set.samples ?? "?"} samples`)));
+    const tops = data.datasets.map((_, d) => best(d, metric));
+    const body = rowsOf(metric).map((row) => el("tr", {},
+      el("th", { scope: "row", title: row.column.title, class: row.column.ours ? "ours" : null }, row.column.name),
+      el("td", { class: "sum" }, number(row.rank, 1)),
+      el("td", { class: "sum last" }, number(row.mean, 1)),
+      data.datasets.map((_, d) => cellOf(d, row.c, metric, tops[d], live))));
+    table.replaceChildren(el("thead", {}, head), el("tbody", {}, body));
+    return table;
+  }
+  function cellOf(set, c, metric, top, live) {
+    const f = figure(set, c, metric);
+    const isBest = f.value !== null && Math.round(f.value * 100) === top;
+    const marks = (f.done < f.expected ? "†" : "") + (f.note ? "‡" : "");
+    const gap = f.value !== null && f.paper !== null ? f.value - f.paper : null;
+    const content = [
+      el("span", { class: f.value === null ? "value none" : "value" }, number(f.value)),
+      marks ? el("sup", {}, marks) : null,
+      el("small", {}, f.paper === null ? "\u00a0" : [number(f.paper), " ",
+        gap === null ? "" : el("span", { class: gap < -0.005 ? "down" : gap > 0.005 ? "up" : null }, signed(gap))]),
+    ];
+    return el("td", { class: isBest ? "best" : null }, live
+      ? el("button", { type: "button", class: "figure", onclick: () => openCell(set, c, metric) }, content)
+      : el("div", { class: "figure" }, content));
+  }
+
+  // One figure in full.
+  function openCell(set, c, metric) {
+    const column = columnsOf()[c];
+    const f = figure(set, c, metric);
+    const settings = data.settings[`${set}|${column.method}`] || [];
+    const facts = [
+      ["Score", `${metricTitle(metric)} ${number(f.value)}${f.spread === null ? "" : ` ± ${number(f.spread)} over the repeats`}`],
+      ["Paper", f.paper === null ? "–" : `${number(f.paper)}${f.value === null ? "" : `, difference ${signed(f.value - f.paper)}`}`],
+      ["Protocol", state.protocol], ["Made of", column.rule], ["Estimator", column.estimator],
+    ];
+    const chosen = f.setting === null ? null : settings[f.setting];
+    if (chosen) facts.push(["Kernel", chosen.kernel ?? "–"], ["Parameters", parameters(chosen.parameters) || "defaults"]);
+    facts.push(["One fit", `${seconds(f.seconds)}, peak memory of the process ${bytes(f.peak)}`],
+      ["Cells", `${f.done} of ${f.expected} done, ${f.failed} failed`]);
+    if (f.note) facts.push(["Remark", f.note]);
+    const body = [el("dl", {}, facts.map(([k, v]) => [el("dt", {}, k), el("dd", {}, v)]))];
+    if (chosen?.values && chosen.values[metric].length > 1) body.push(el("h4", {}, "Repeats"), strip(chosen.values[metric], f.value));
+    if (settings.length > 1) body.push(el("h4", {}, "All settings, best first"), settingsTable(settings, metric));
+    if (chosen?.key) body.push(el("h4", {}, "Do one of its cells again"), el("pre", {}, `unispectral bench redo ${chosen.key}`));
+    byId("cell-title").textContent = `${column.name} on ${data.datasets[set].title}`;
+    replace("cell-body", body);
+    byId("cell").showModal();
+  }
+  function settingsTable(settings, metric) {
+    const rows = settings.map((s) => ({ s, value: s.values ? mean(s.values[metric]) : null }))
+      .sort((a, b) => (b.value ?? -1) - (a.value ?? -1));
+    const most = rows.slice(0, 60);
+    const hasKernel = settings.some((s) => s.kernel);
+    const hasParameters = settings.some((s) => Object.keys(s.parameters).length);
+    const meter = (v) => { const i = el("i"); i.style.width = `${v ?? 0}%`; return el("span", { class: "meter" }, i); };
+    return el("div", { class: "scroll" }, el("table", { class: "plain" },
+      el("thead", {}, el("tr", {}, [hasKernel && "Kernel", hasParameters && "Parameters", metricTitle(metric), "", "One fit", "Done"]
+        .filter((t) => t !== false).map((t) => el("th", {}, t)))),
+      el("tbody", {}, most.map(({ s, value }) => el("tr", {},
+        hasKernel ? el("td", { class: "name" }, s.kernel ?? "–") : null,
+        hasParameters ? el("td", {}, parameters(s.parameters)) : null,
+        el("td", {}, number(value)), el("td", {}, meter(value)), el("td", {}, seconds(s.seconds)),
+        el("td", {}, s.failed ? `${s.done}, ${s.failed} failed` : s.done)))),
+      rows.length > most.length ? el("tfoot", {}, el("tr", {}, el("td", { colspan: 6 }, `and ${rows.length - most.length} more`))) : null));
+  }
+  function strip(values, at) {
+    const [w, h] = [560, 46];
+    const low = Math.min(...values, at ?? 100), high = Math.max(...values, at ?? 0);
+    const pad = Math.max(0.5, (high - low) * 0.08);
+    const x = (v) => 24 + (w - 48) * (v - low + pad) / (high - low + 2 * pad);
+    return svg("svg", { viewBox: `0 0 ${w} ${h}`, role: "img", "aria-label": "The score of each repeat" },
+      svg("line", { class: "axis", x1: 10, x2: w - 10, y1: 20, y2: 20 }),
+      values.map((v) => svg("circle", { class: "dot", cx: x(v), cy: 20, r: 5, "fill-opacity": 0.45, "data-tip": number(v) })),
+      at === null ? null : svg("line", { class: "group", x1: x(at), x2: x(at), y1: 8, y2: 32 }),
+      svg("text", { class: "soft", x: 10, y: 44, "font-size": 11 }, number(low, 1)),
+      svg("text", { class: "soft", x: w - 10, y: 44, "font-size": 11, "text-anchor": "end" }, number(high, 1)));
+  }
+
+  // The width a picture has: its letters then are as large as those around it.
+  const roomIn = (id, most) => Math.max(300, Math.min(most, byId(id).clientWidth - 28 || most));
+
+  // Average ranks.
+  function drawRanks() {
+    const ranks = data.ranks[state.protocol]?.[state.metric];
+    byId("ranks").hidden = !ranks;
+    if (!ranks) return;
+    const p = ranks.p_value < 0.001 ? "p < 0.001" : `p = ${ranks.p_value.toFixed(3)}`;
+    byId("ranks-text").textContent = `${metricTitle()}, protocol ${state.protocol}, ${ranks.datasets} data sets; 1 is best. `
+      + `Friedman’s test of all being equal: ${p}. Average ranks closer than the critical difference of `
+      + `${ranks.critical.toFixed(2)} (Nemenyi, 5 %) are not told apart: the band begins at the best one, the bars join such columns.`
+      + (ranks.left_out.length ? ` Not ranked, for lack of figures: ${ranks.left_out.join(", ")}.` : "");
+    const k = ranks.columns.length, row = 24, left = 116, right = 64, w = roomIn("ranks-picture", 860), top = 30;
+    const h = top + k * row + 14;
+    const x = (r) => left + (w - left - right) * (r - 1) / Math.max(1, k - 1);
+    const y = (i) => top + (i + 0.5) * row;
+    const ticks = Array.from({ length: k }, (_, i) => i + 1).filter((t) => (w - left - right) / k > 28 || t % (w > 500 ? 2 : 4) === 1);
+    const band = [x(ranks.ranks[0]), Math.min(x(ranks.ranks[0] + ranks.critical), w - right + 12)];
+    const lanes = [];
+    const bars = ranks.groups.map(([a, b]) => {
+      let lane = lanes.findIndex((end) => end < a);
+      if (lane < 0) lane = lanes.push(-1) - 1;
+      lanes[lane] = b;
+      const at = w - right + 20 + lane * 9;
+      return svg("line", { class: "group", x1: at, x2: at, y1: y(a) - 5, y2: y(b) + 5 });
+    });
+    const width = Math.max(w, w - right + 26 + lanes.length * 9);
+    replace("ranks-picture", svg("svg", { viewBox: `0 0 ${width} ${h}`, width, role: "img", "aria-label": "Average ranks with critical difference" },
+      svg("rect", { class: "band", x: band[0], y: top - 4, width: band[1] - band[0], height: k * row + 8, rx: 4 }),
+      ticks.map((t) => [svg("line", { class: "axis", x1: x(t), x2: x(t), y1: top - 4, y2: h - 10 }),
+        svg("text", { class: "soft", x: x(t), y: 18, "font-size": 12, "text-anchor": "middle" }, t)]),
+      ranks.columns.map((name, i) => [
+        svg("text", { x: left - 14, y: y(i) + 4, "font-size": 13, "text-anchor": "end" }, name),
+        svg("line", { class: "leader", x1: left - 6, x2: x(ranks.ranks[i]), y1: y(i), y2: y(i) }),
+        svg("circle", { class: i === 0 ? "dot" : "dot other", cx: x(ranks.ranks[i]), cy: y(i), r: 5.5, "data-tip": `${name}: average rank ${ranks.ranks[i].toFixed(2)}` })]),
+      bars));
+  }
+
+  // Score against time.
+  function drawTime() {
+    const sets = state.set === "" ? complete() : [Number(state.set)];
+    const points = columnsOf().map((column, c) => {
+      const fs = sets.map((d) => figure(d, c)).filter((f) => f.value !== null && f.seconds > 0);
+      if (!fs.length || fs.length < sets.length) return null;
+      return { name: column.name, ours: column.ours, v: mean(fs.map((f) => f.value)),
+        t: Math.exp(mean(fs.map((f) => Math.log(Math.max(f.seconds, 1e-4))))) };
+    }).filter(Boolean);
+    byId("time").hidden = !columnsOf().length;
+    if (!points.length) return replace("time-picture", el("p", { class: "say" }, "No data set has a figure in every column yet; choose one."));
+    const w = roomIn("time-picture", 1060), [h, left, right, top, bottom] = [430, 52, w > 500 ? 96 : 74, 18, 48];
+    const logs = points.map((p) => Math.log10(p.t));
+    const x0 = Math.floor(Math.min(...logs) * 2) / 2 - 0.1, x1 = Math.ceil(Math.max(...logs) * 2) / 2 + 0.1;
+    const vs = points.map((p) => p.v);
+    const y0 = Math.max(0, Math.floor((Math.min(...vs) - 2) / 5) * 5), y1 = Math.min(100, Math.ceil((Math.max(...vs) + 1) / 5) * 5);
+    const x = (t) => left + (w - left - right) * (Math.log10(t) - x0) / (x1 - x0);
+    const y = (v) => h - bottom - (h - bottom - top) * (v - y0) / Math.max(1, y1 - y0);
+    const front = [];
+    for (const p of [...points].sort((a, b) => a.t - b.t || b.v - a.v)) if (!front.length || p.v > front[front.length - 1].v) front.push(p);
+    const yTicks = Array.from({ length: Math.floor((y1 - y0) / 5) + 1 }, (_, i) => y0 + 5 * i).filter((t) => y1 - y0 <= 40 || t % 10 === 0);
+    const xTicks = Array.from({ length: 12 }, (_, i) => i - 5).filter((e) => e >= x0 && e <= x1);
+    replace("time-picture", svg("svg", { viewBox: `0 0 ${w} ${h}`, width: w, role: "img", "aria-label": "Score against seconds of one fit" },
+      yTicks.map((t) => [svg("line", { class: "axis", x1: left, x2: w - 8, y1: y(t), y2: y(t) }), svg("text", { class: "soft", x: left - 8, y: y(t) + 4, "font-size": 12, "text-anchor": "end" }, t)]),
+      xTicks.map((e) => [svg("line", { class: "axis", x1: x(10 ** e), x2: x(10 ** e), y1: top, y2: h - bottom }),
+        svg("text", { class: "soft", x: x(10 ** e), y: h - bottom + 18, "font-size": 12, "text-anchor": "middle" }, seconds(10 ** e))]),
+      svg("text", { class: "soft", x: (left + w - right) / 2, y: h - 8, "font-size": 12, "text-anchor": "middle" },
+        state.set === "" ? `seconds of one fit, geometric mean over ${sets.length} data sets` : "seconds of one fit"),
+      svg("text", { class: "soft", x: 14, y: top + 4, "font-size": 12, transform: `rotate(-90 14 ${top + 4})`, "text-anchor": "end" }, metricTitle()),
+      svg("polyline", { class: "front", points: front.map((p) => `${x(p.t)},${y(p.v)}`).join(" ") }),
+      labelled(points, x, y)));
+  }
+  function labelled(points, x, y) {
+    // Labels to the right of their points, pushed down as far as those above need.
+    const taken = [];
+    return [...points].sort((a, b) => y(a.v) - y(b.v)).map((p) => {
+      const [px, py] = [x(p.t), y(p.v)];
+      const width = p.name.length * 6.8 + 14;
+      let at = py;
+      for (const t of taken) if (px < t.x + t.w && t.x < px + width && Math.abs(at - t.y) < 13) at = t.y + 13;
+      taken.push({ x: px, y: at, w: width });
+      return svg("g", { "data-tip": `${p.name}\n${metricTitle()} ${number(p.v)}\n${seconds(p.t)}` },
+        at - py > 5 ? svg("line", { class: "leader", x1: px, y1: py, x2: px + 8, y2: at }) : null,
+        svg("circle", { class: p.ours ? "dot" : "dot other", cx: px, cy: py, r: 5.5 }),
+        svg("text", { x: px + 10, y: at + 4, "font-size": 12 }, p.name));
+    });
+  }
+
+  // Colours of maps: one scale, dark to light, readable in both themes.
+  const STOPS = [[38, 42, 82], [42, 88, 128], [32, 134, 138], [94, 177, 115], [200, 210, 88], [250, 231, 120]];
+  function colour(t) {
+    const u = Math.min(0.9999, Math.max(0, t)) * (STOPS.length - 1), i = Math.floor(u), f = u - i;
+    return `rgb(${STOPS[i].map((a, k) => Math.round(a + f * (STOPS[i + 1][k] - a))).join(",")})`;
+  }
+  const inkOn = (t) => (t > 0.55 ? "#14181c" : "#ffffff");
+
+  // Kernel weights.
+  function drawWeights() {
+    const shown = data.weights.filter((entry) => entry.protocol === state.protocol);
+    byId("weights").hidden = !shown.length;
+    replace("weights-pictures", shown.map((entry) => {
+      const kernels = entry.kernels, rows = entry.rows, left = 76, size = 28, gap = 2, top = 8, foot = 92;
+      const w = left + kernels.length * size + 8, h = top + rows.length * size + foot;
+      return el("div", { class: "card" }, el("h3", {}, entry.column), svg("svg", { viewBox: `0 0 ${w} ${h}`, width: w, role: "img", "aria-label": `Kernel weights of ${entry.column}` },
+        rows.map((row, i) => [
+          svg("text", { x: left - 8, y: top + i * size + 18, "font-size": 12, "text-anchor": "end" }, row.dataset),
+          row.weights.map((v, j) => [
+            svg("rect", { x: left + j * size, y: top + i * size, width: size - gap, height: size - gap, rx: 4, class: "band", "data-tip": `${row.dataset}, ${kernels[j]}: ${v.toFixed(3)}` }),
+            svg("rect", { x: left + j * size, y: top + i * size, width: size - gap, height: size - gap, rx: 4, class: "dot", "fill-opacity": Math.sqrt(v).toFixed(3), "pointer-events": "none" }),
+            v >= 0.095 ? svg("text", { x: left + j * size + (size - gap) / 2, y: top + i * size + 17, "font-size": 10.5, "text-anchor": "middle", "pointer-events": "none" }, v.toFixed(2).slice(1)) : null])]),
+        kernels.map((name, j) => svg("text", { class: "soft", "font-size": 11, "text-anchor": "end",
+          transform: `translate(${left + j * size + 17} ${top + rows.length * size + 8}) rotate(-60)` }, name))));
+    }));
+  }
+
+  // Parameter surfaces.
+  function drawSurfaces() {
+    byId("surfaces").hidden = !data.surfaces.length;
+    replace("surfaces-pictures", data.surfaces.map((s) => {
+      const values = s.values[state.metric];
+      const all = values.flat(2).filter((v) => v !== null);
+      if (!all.length) return null;
+      const range = [Math.min(...all), Math.max(...all)];
+      const panels = values.map((grid, k) => {
+        const name = s.panel ? `${s.panel.name} = ${s.panel.values[k]}` : metricTitle();
+        return [el("div", { class: "card" }, el("h3", {}, name), heat(s, grid, range)), el("div", { class: "card" }, el("h3", {}, name), surface(s, grid, range))];
+      });
+      return el("div", {}, el("h3", {}, `${s.title} on ${s.dataset}: ${metricTitle().toLowerCase()} from ${number(range[0], 1)} to ${number(range[1], 1)}`),
+        el("div", { class: "panels" }, panels.map((p) => p[0])), el("div", { class: "panels" }, panels.map((p) => p[1])));
+    }));
+  }
+  const scaled = (v, [low, high]) => (high > low ? (v - low) / (high - low) : 0.5);
+  function heat(s, grid, range) {
+    const left = 62, size = 44, top = 6, nx = s.x.values.length, ny = s.y.values.length;
+    const w = left + nx * size + 6, h = top + ny * size + 44;
+    return svg("svg", { viewBox: `0 0 ${w} ${h}`, width: w, role: "img", "aria-label": `Heat map over ${s.x.name} and ${s.y.name}` },
+      grid.map((line, j) => line.map((v, i) => {
+        const [px, py] = [left + i * size, top + (ny - 1 - j) * size];
+        const tip = `${s.x.name} = ${s.x.values[i]}, ${s.y.name} = ${s.y.values[j]}\n${metricTitle()} ${number(v)}`;
+        if (v === null) return svg("rect", { class: "band", x: px, y: py, width: size - 2, height: size - 2, rx: 4, "data-tip": tip });
+        const t = scaled(v, range);
+        return [svg("rect", { x: px, y: py, width: size - 2, height: size - 2, rx: 4, fill: colour(t), "data-tip": tip }),
+          svg("text", { x: px + size / 2 - 1, y: py + size / 2 + 3, "font-size": 11, "text-anchor": "middle", "pointer-events": "none", "data-ink": inkOn(t) }, v.toFixed(0))];
+      })),
+      s.y.values.map((v, j) => svg("text", { class: "soft", x: left - 8, y: top + (ny - 1 - j) * size + size / 2 + 3, "font-size": 11, "text-anchor": "end" }, v)),
+      s.x.values.map((v, i) => svg("text", { class: "soft", x: left + i * size + size / 2, y: top + ny * size + 14, "font-size": 11, "text-anchor": "middle" }, v)),
+      svg("text", { x: left + nx * size / 2, y: h - 8, "font-size": 12, "text-anchor": "middle" }, s.x.name),
+      svg("text", { x: 12, y: top + ny * size / 2, "font-size": 12, "text-anchor": "middle", transform: `rotate(-90 12 ${top + ny * size / 2})` }, s.y.name));
+  }
+  function surface(s, grid, range) {
+    const [w, h] = [340, 270], tilt = 0.52;
+    const node = svg("svg", { viewBox: `0 0 ${w} ${h}`, width: w, class: "turn", role: "img", "aria-label": `Surface over ${s.x.name} and ${s.y.name}` });
+    const nx = s.x.values.length - 1, ny = s.y.values.length - 1;
+    let angle = -0.62;
+    const project = (i, j, t) => {
+      const [a, b] = [nx ? i / nx - 0.5 : 0, ny ? j / ny - 0.5 : 0];
+      const [u, v] = [a * Math.cos(angle) - b * Math.sin(angle), a * Math.sin(angle) + b * Math.cos(angle)];
+      return { x: w / 2 + u * 200, y: h / 2 + 48 + v * 200 * tilt * 0.8 - t * 120, depth: v };
+    };
+    const draw = () => {
+      const quads = [];
+      for (let j = 0; j < ny; j++) for (let i = 0; i < nx; i++) {
+        const corners = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]];
+        const values = corners.map(([a, b]) => grid[b][a]);
+        if (values.some((v) => v === null)) continue;
+        const points = corners.map(([a, b], k) => project(a, b, scaled(values[k], range)));
+        const t = scaled(mean(values), range);
+        quads.push({ depth: mean(points.map((p) => p.depth)), node: svg("polygon", { points: points.map((p) => `${p.x.toFixed(1)},${p.y.toFixed(1)}`).join(" "),
+          fill: colour(t), stroke: "#00000055", "stroke-width": 0.7, "stroke-linejoin": "round" }) });
+      }
+      quads.sort((a, b) => a.depth - b.depth);
+      const floor = [[0, 0], [nx, 0], [nx, ny], [0, ny]].map(([a, b]) => project(a, b, 0));
+      const name = (i, j, text) => { const p = project(i, j, 0); return svg("text", { class: "soft", x: p.x, y: p.y + 14, "font-size": 11, "text-anchor": "middle" }, text); };
+      const front = (Math.cos(angle) > 0) ? ny * 1.14 : -ny * 0.14, side = (Math.sin(angle) > 0) ? nx * 1.14 : -nx * 0.14;
+      node.replaceChildren(svg("polygon", { class: "axis", points: floor.map((p) => `${p.x},${p.y}`).join(" ") }), ...quads.map((q) => q.node),
+        name(nx / 2, front, s.x.name), name(side, ny / 2, s.y.name));
+    };
+    let from = null;
+    node.addEventListener("pointerdown", (e) => { from = [e.clientX, angle]; node.setPointerCapture(e.pointerId); });
+    node.addEventListener("pointermove", (e) => { if (from) { angle = from[1] - (e.clientX - from[0]) / 120; draw(); } });
+    node.addEventListener("pointerup", () => { from = null; });
+    node.addEventListener("pointercancel", () => { from = null; });
+    draw();
+    return node;
+  }
+
+  // Lists, once.
+  function drawOnce() {
+    byId("title").textContent = data.title;
+    byId("about").textContent = data.about;
+    replace("numbers", data.numbers.map(([value, label]) => el("li", {}, el("b", {}, value), label)));
+    byId("less").hidden = !data.reductions.length;
+    replace("reductions", data.reductions.map(([set, method, note]) => el("li", {}, el("b", {}, `${method} on ${set}. `), note)));
+    byId("failures").hidden = !data.failures.length;
+    replace("failure-table", el("thead", {}, el("tr", {}, ["Data", "Method", "Kernel and parameters", "Repeat", "What happened"].map((t) => el("th", {}, t)))),
+      el("tbody", {}, data.failures.map((f) => el("tr", {}, el("td", { class: "name" }, f.dataset), el("td", { class: "name" }, f.method),
+        el("td", {}, [f.kernel, parameters(f.parameters)].filter(Boolean).join("; ")), el("td", {}, f.seeds), el("td", { class: "wide" }, el("b", {}, f.status), `: ${f.reason}`)))));
+    byId("paper-notes").hidden = !data.notes.length;
+    replace("notes", data.notes.map((note) => el("li", {}, note)));
+    byId("command").textContent = data.made.command;
+    replace("versions", el("tbody", {}, data.made.facts.map(([k, v]) => el("tr", {}, el("th", { scope: "row" }, k), el("td", { class: "wide" }, v)))));
+    choice("metrics", data.metrics.map((m) => [m.id, m.title]), "metric");
+    choice("protocols", data.protocols.map((p) => [p.id, p.id]), "protocol");
+    replace("time-data", el("option", { value: "" }, "mean of all"), data.datasets.map((set, d) => el("option", { value: d }, set.title)));
+    if (!complete().length && data.datasets.length) { state.set = "0"; byId("time-data").value = "0"; }
+    byId("time-data").addEventListener("change", (e) => { state.set = e.target.value; drawTime(); });
+  }
+  function choice(id, options, key) {
+    replace(id, options.map(([value, label]) => {
+      const input = el("input", { type: "radio", name: key, value, checked: state[key] === value });
+      input.addEventListener("change", () => { state[key] = value; if (key === "protocol") state.sort = null; draw(); });
+      return el("label", {}, input, el("span", {}, label));
+    }));
+  }
+
+  // Tips of pictures.
+  const tip = byId("tip");
+  document.addEventListener("pointerover", (e) => {
+    const text = e.target.closest?.("[data-tip]")?.getAttribute("data-tip");
+    tip.hidden = !text;
+    if (text) tip.textContent = text;
+  });
+  document.addEventListener("pointermove", (e) => {
+    if (tip.hidden) return;
+    tip.style.left = `${Math.min(e.clientX + 14, innerWidth - tip.offsetWidth - 8)}px`;
+    tip.style.top = `${Math.min(e.clientY + 16, innerHeight - tip.offsetHeight - 8)}px`;
+  });
+  byId("cell").addEventListener("click", (e) => { if (e.target === byId("cell")) byId("cell").close(); });
+
+  function draw() {
+    if (data.protocols.length) { drawTable(); drawRanks(); drawTime(); drawWeights(); }
+    byId("figures").hidden = !data.protocols.length;
+    byId("time").hidden = byId("time").hidden || !data.protocols.length;
+    drawSurfaces();
+    for (const text of document.querySelectorAll("[data-ink]")) text.style.fill = text.getAttribute("data-ink");
+  }
+  let wide = innerWidth;
+  addEventListener("resize", () => { if (innerWidth !== wide) { wide = innerWidth; draw(); } });
+  drawOnce();
+  draw();
+  document.documentElement.setAttribute("data-ready", "yes");
+})();

@@ -1,0 +1,288 @@
+"""From stored cells to figures: repeats, then the grid, then the kernels, as a column says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from unispectral.bench._cells import Cell, canonical, expand, kernel_names
+from unispectral.bench.paper import paper_figure
+from unispectral.bench.store import Record, Store
+from unispectral.bench.study import PROTOCOLS, Column, Dataset, Method, Study
+
+__all__ = ["Figure", "Results", "Setting", "Table"]
+
+
+@dataclass
+class Setting:
+    """The repeats of one method with one kernel and one set of parameters on one data set."""
+
+    kernel: str | None
+    parameters: dict[str, Any]
+    expected: int = 0
+    done: list[Record] = field(default_factory=list)
+    failed: list[Record] = field(default_factory=list)
+
+    def value(self, metric: str, rule: str) -> float:
+        """The repeats as one number, NaN if there is none."""
+        if not self.done:
+            return float("nan")
+        values = [record.scores[metric] for record in self.done]
+        if rule == "mean":
+            return float(np.mean(values))
+        if rule == "objective":
+            objectives = [record.facts.get("objective") for record in self.done]
+            if all(objective is not None for objective in objectives):
+                return values[int(np.argmin(np.asarray(objectives, dtype=float)))]
+        return values[0] if rule == "first" or len(values) == 1 else float(np.mean(values))
+
+    def has_objectives(self) -> bool:
+        return all("objective" in record.facts for record in self.done)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of a table, with what it was made of.
+
+    ``value`` and ``paper`` are per cent; both may be None.
+    """
+
+    dataset: str
+    column: str
+    value: float | None
+    spread: float | None = None
+    paper: float | None = None
+    kernel: str | None = None
+    parameters: dict[str, Any] | None = None
+    seconds: float | None = None
+    total_seconds: float = 0.0
+    peak_bytes: int | None = None
+    done: int = 0
+    expected: int = 0
+    failed: int = 0
+    note: str | None = None
+
+    @property
+    def difference(self) -> float | None:
+        """Our figure minus the paper's."""
+        if self.value is None or self.paper is None:
+            return None
+        return self.value - self.paper
+
+    @property
+    def partial(self) -> bool:
+        """Whether cells are missing, so that the figure may still change."""
+        return self.done < self.expected
+
+
+@dataclass(frozen=True)
+class Table:
+    """One metric under one protocol: data sets in rows, columns as the study lists them."""
+
+    protocol: str
+    metric: str
+    datasets: tuple[Dataset, ...]
+    columns: tuple[str, ...]
+    figures: dict[tuple[str, str], Figure]
+
+    def row(self, dataset: str) -> list[Figure]:
+        return [self.figures[dataset, column] for column in self.columns]
+
+    def best(self, dataset: str) -> set[str]:
+        """The columns with the highest figure of a row, at the precision that is printed."""
+        values = {f.column: round(f.value, 2) for f in self.row(dataset) if f.value is not None}
+        top = max(values.values(), default=None)
+        return {column for column, value in values.items() if value == top}
+
+    def means(self) -> dict[str, float | None]:
+        """The mean of each column over the data sets on which all columns have a figure."""
+        rows = [self.row(d.name) for d in self.datasets]
+        full = [row for row in rows if all(f.value is not None for f in row)]
+        if not full:
+            return dict.fromkeys(self.columns)
+        values = np.array([[f.value for f in row] for row in full], dtype=float)
+        return dict(zip(self.columns, values.mean(axis=0).tolist(), strict=True))
+
+
+class Results:
+    """The figures of a study, read from a store.
+
+    Parameters
+    ----------
+    study : Study
+        What was run.
+    store : Store
+        Where the cells are.
+    """
+
+    def __init__(self, study: Study, store: Store) -> None:
+        self.study = study
+        self.cells = expand(study)
+        self.records = store.records({cell.key for cell in self.cells})
+        self.environments = store.environments()
+        self._settings: dict[tuple[str, str], dict[tuple[str | None, str], Setting]] = {}
+        self._cells: dict[tuple[str, str], list[Cell]] = {}
+        for cell in self.cells:
+            place = (cell.dataset.name, cell.method.name)
+            self._cells.setdefault(place, []).append(cell)
+            setting = self._settings.setdefault(place, {}).setdefault(
+                cell.setting, Setting(cell.kernel, cell.parameters)
+            )
+            setting.expected += 1
+            record = self.records.get(cell.key)
+            if record is not None:
+                (setting.done if record.status == "done" else setting.failed).append(record)
+
+    def settings(self, dataset: str, method: str) -> list[Setting]:
+        """All settings of a method on a data set."""
+        return list(self._settings.get((dataset, method), {}).values())
+
+    def columns(self, protocol: str) -> list[tuple[Method, Column]]:
+        """The columns shown under a protocol."""
+        return [
+            (method, column)
+            for method in self.study.methods
+            for column in method.columns
+            if protocol in column.protocols
+        ]
+
+    def protocols(self) -> list[str]:
+        """The protocols under which the study shows anything."""
+        return [protocol for protocol in PROTOCOLS if self.columns(protocol)]
+
+    def table(self, protocol: str, metric: str) -> Table:
+        """All figures of one metric under one protocol."""
+        figures = {}
+        columns = self.columns(protocol)
+        for dataset in self.study.datasets:
+            for method, column in columns:
+                figure = self.figure(dataset, method, column, metric)
+                figures[dataset.name, column.name] = figure
+        names = tuple(column.name for _, column in columns)
+        return Table(protocol, metric, self.study.datasets, names, figures)
+
+    def figure(self, dataset: Dataset, method: Method, column: Column, metric: str) -> Figure:
+        """One figure."""
+        paper = paper_figure(metric, dataset.title, column.paper or column.name)
+        settings = self.chosen_settings(dataset, method, column)
+        note = self.note(dataset, method, column, settings)
+        base: dict[str, Any] = {
+            "dataset": dataset.name,
+            "column": column.name,
+            "paper": paper,
+            "note": note,
+        }
+        if not settings:
+            return Figure(value=None, **base)
+        value, best = _reduce(settings, column, metric)
+        records = [record for setting in settings for record in setting.done]
+        shown = best.done if best is not None else records
+        scores = [record.scores[metric] for record in (best.done if best else [])]
+        return Figure(
+            value=None if np.isnan(value) else 100.0 * value,
+            spread=100.0 * float(np.std(scores, ddof=1)) if len(scores) > 1 else None,
+            kernel=best.kernel if best is not None else None,
+            parameters=best.parameters if best is not None else None,
+            seconds=_mean(record.seconds for record in shown),
+            total_seconds=sum(record.seconds or 0.0 for record in records),
+            peak_bytes=max((record.peak_bytes or 0 for record in shown), default=None),
+            done=len(records),
+            expected=sum(setting.expected for setting in settings),
+            failed=sum(len(setting.failed) for setting in settings),
+            **base,
+        )
+
+    def chosen_settings(self, dataset: Dataset, method: Method, column: Column) -> list[Setting]:
+        """The settings a column is made of on a data set."""
+        fixed = column.fixed(dataset.name)
+        return [
+            setting
+            for setting in self.settings(dataset.name, method.name)
+            if all(setting.parameters.get(key) == value for key, value in fixed.items())
+        ]
+
+    def note(
+        self, dataset: Dataset, method: Method, column: Column, settings: list[Setting]
+    ) -> str | None:
+        """What a reader of the figure has to know."""
+        local, reduction = method.on(dataset.name)
+        if method.datasets is not None and dataset.name not in method.datasets:
+            return "The study does not run this method here."
+        notes = []
+        if reduction is not None:
+            less = "Not run" if reduction.skip else _describe(method, local)
+            notes.append(f"{less}: {reduction.reason}")
+        done = [setting for setting in settings if setting.done]
+        if column.repeats == "objective" and not all(s.has_objectives() for s in done):
+            notes.append("The method tells no objective; the mean of the repeats is shown.")
+        return " ".join(notes) or None
+
+    def bank(self, dataset: Dataset) -> list[str]:
+        """The names of the kernels on a data set."""
+        return kernel_names(self.study, dataset)
+
+    def failures(self) -> list[tuple[Cell, Record]]:
+        """The cells that failed, in order."""
+        return [
+            (cell, self.records[cell.key])
+            for cell in self.cells
+            if cell.key in self.records and self.records[cell.key].status != "done"
+        ]
+
+    def reductions(self) -> list[tuple[str, str, str]]:
+        """Data set, method and note of every place where less was run."""
+        found = []
+        for method in self.study.methods:
+            for dataset in self.study.datasets:
+                _, reduction = method.on(dataset.name)
+                if reduction is not None:
+                    note = self.note(dataset, method, method.columns[0], []) or ""
+                    found.append((dataset.title, method.name, note))
+        return found
+
+
+def _describe(method: Method, local: Method) -> str:
+    """In a few words, what a reduction left."""
+    parts = []
+    if local.repeats != method.repeats:
+        parts.append(f"{local.repeats} of {method.repeats} repeats")
+    if local.kernels != method.kernels and local.kernels is not None:
+        parts.append(f"{len(local.kernels)} kernels")
+    if local.grid != method.grid:
+        sizes = [int(np.prod([len(v) for v in m.grid.values()])) for m in (local, method)]
+        parts.append(f"{sizes[0]} of {sizes[1]} grid points")
+    if local.parameters != method.parameters:
+        changed = {k: v for k, v in local.parameters.items() if method.parameters.get(k) != v}
+        parts.append(", ".join(f"{key} = {canonical(value)}" for key, value in changed.items()))
+    text = ", ".join(parts) or "Other limits"
+    return text[0].upper() + text[1:]
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
+
+
+def _reduce(settings: list[Setting], column: Column, metric: str) -> tuple[float, Setting | None]:
+    """The figure, and the setting it comes from if it comes from one."""
+    groups: dict[str | None, list[Setting]] = {}
+    for setting in settings:
+        groups.setdefault(setting.kernel, []).append(setting)
+    kernels: list[tuple[float, Setting | None]] = []
+    for group in groups.values():
+        values = np.array([setting.value(metric, column.repeats) for setting in group])
+        if np.isnan(values).all():
+            continue
+        if column.grid == "best":
+            place = int(np.nanargmax(values))
+            kernels.append((float(values[place]), group[place]))
+        else:
+            kernels.append((float(np.nanmean(values)), group[0] if len(group) == 1 else None))
+    if not kernels:
+        return float("nan"), None
+    if column.kernels == "best" or len(kernels) == 1:
+        return max(kernels, key=lambda pair: pair[0])
+    return float(np.mean([value for value, _ in kernels])), None

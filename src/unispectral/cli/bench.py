@@ -1,0 +1,303 @@
+"""``unispectral bench``: run studies, export their tables, write their report."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unispectral.bench import Results, Store, StoreError, Study, run, write_report, write_tables
+from unispectral.bench._progress import Reporter, duration, make_reporter
+from unispectral.bench._toml import parse_size
+
+__all__ = ["bench"]
+
+DEFAULT_STORE = "unispectral-bench.sqlite"
+
+
+class _RunByDefault(click.Group):
+    """A group in which a missing command means ``run``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0] not in self.commands and args[0] not in ("--help", "-h")):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_RunByDefault)
+def bench() -> None:
+    """Compare clustering methods: run studies, export tables, write reports.
+
+    Without a command the small study is run: `unispectral bench` is the same as
+    `unispectral bench run --study small`.
+    """
+
+
+def _study_options(command: Any) -> Any:
+    for option in (
+        click.option("--datasets", metavar="A,B", help="Only these data sets of the study."),
+        click.option("--methods", metavar="A,B", help="Only these methods of the study."),
+    ):
+        command = option(command)
+    return command
+
+
+_store_option = click.option(
+    "--store",
+    default=DEFAULT_STORE,
+    show_default=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The file of results.",
+)
+
+
+def _run_options(command: Any) -> Any:
+    for option in (
+        click.option("--processes", "-j", type=click.IntRange(1), help="Worker processes."),
+        click.option("--force", is_flag=True, help="Do all cells again."),
+        click.option("--retry", is_flag=True, help="Do failed cells again."),
+        click.option("--time-limit", type=float, metavar="SECONDS", help="Limit of one fit."),
+        click.option("--memory-limit", metavar="SIZE", help="Limit of one fit, like 6GB."),
+        click.option(
+            "--backend",
+            type=click.Choice(["processes", "dask"]),
+            default="processes",
+            show_default=True,
+            help="Our own processes, or a Dask cluster.",
+        ),
+        click.option("--address", help="The scheduler of the Dask cluster."),
+        click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result."),
+        click.option("--no-report", is_flag=True, help="Do not write the page afterwards."),
+        click.option("--dry-run", is_flag=True, help="Count the cells and estimate their time."),
+    ):
+        command = option(command)
+    return command
+
+
+@bench.command("run")
+@click.option("--study", "source", default="small", show_default=True, metavar="NAME|FILE.toml")
+@_study_options
+@_store_option
+@_run_options
+def run_command(
+    source: str, datasets: str | None, methods: str | None, store: Path, **options: Any
+) -> None:
+    """Run what the store lacks of a study, then write its report."""
+    with _sentences():
+        study = Study.load(source).select(_split(datasets), _split(methods))
+        _run(study, store, **options)
+
+
+@bench.command("surface")
+@click.argument("dataset")
+@click.option("--truth", help="The column of true classes, if DATASET is a file.")
+@click.option("--gamma", "gammas", multiple=True, type=float, help="Values of gamma; repeat it.")
+@_store_option
+@_run_options
+def surface_command(
+    dataset: str, truth: str | None, gammas: tuple[float, ...], store: Path, **options: Any
+) -> None:
+    """Run the parameter study (accuracy over alpha and beta for some gammas) on DATASET.
+
+    DATASET is a built-in name such as yale, or a file.
+    """
+    with _sentences():
+        _run(parameter_study(dataset, truth, gammas), store, **options)
+
+
+def parameter_study(dataset: str, truth: str | None = None, gammas: tuple[float, ...] = ()) -> Any:
+    """The built-in parameter study, on another data set."""
+    from dataclasses import replace
+
+    from unispectral.bench import Dataset
+
+    study = Study.load("parameters")
+    path = Path(dataset)
+    if path.is_file():
+        chosen = Dataset(path.stem, file=str(path.resolve()), truth=truth)
+    else:
+        known = {entry.name: entry for entry in Study.load("paper").datasets}
+        chosen = known.get(dataset.lower(), Dataset(dataset))
+    methods = study.methods
+    if gammas:
+        methods = tuple(replace(m, grid={**m.grid, "gamma": list(gammas)}) for m in methods)
+    title = f"{study.title}: {chosen.title}"
+    name = f"parameters-{chosen.name}"[:80]
+    return replace(study, name=name, title=title, datasets=(chosen,), methods=methods)
+
+
+@bench.command("export")
+@click.option("--study", "name", help="A study of the store; the latest by default.")
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    type=click.Choice(["csv", "parquet", "latex", "markdown"]),
+    help="What to write; repeat it. All by default.",
+)
+@click.option("--out", type=click.Path(path_type=Path), default=Path("."), help="The folder.")
+@_store_option
+def export_command(name: str | None, formats: tuple[str, ...], out: Path, store: Path) -> None:
+    """Write the tables of a study: CSV, Parquet, LaTeX, Markdown."""
+    with _sentences(), Store(store, readonly=True) as results:
+        study, _ = results.load_study(name)
+        chosen = formats or ("csv", "parquet", "latex", "markdown")
+        for path in write_tables(Results(study, results), out, chosen):
+            click.echo(str(path))
+
+
+@bench.command("report")
+@click.option("--study", "name", help="A study of the store; the latest by default.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The page.")
+@_store_option
+def report_command(name: str | None, out: Path | None, store: Path) -> None:
+    """Write the report of a study: one page that works offline."""
+    with _sentences(), Store(store, readonly=True) as results:
+        study, saved = results.load_study(name)
+        path = out or _page(store, study.name)
+        write_report(Results(study, results), path, command=saved["command"])
+        click.echo(str(path))
+
+
+@bench.command("list")
+@_store_option
+def list_command(store: Path) -> None:
+    """List the built-in studies and those of the store."""
+    with _sentences():
+        for name in Study.builtin():
+            study = Study.load(name)
+            click.echo(f"built-in  {name}: {study.title} ({len(study.cells())} cells)")
+        if not store.is_file():
+            return
+        with Store(store, readonly=True) as results:
+            for name in results.studies():
+                study, _ = results.load_study(name)
+                figures = Results(study, results)
+                done = sum(r.status == "done" for r in figures.records.values())
+                total = len({cell.key for cell in figures.cells})
+                failed = len(figures.records) - done
+                click.echo(f"stored    {name}: {done} of {total} cells done, {failed} failed")
+
+
+@bench.command("redo")
+@click.argument("key")
+@_store_option
+def redo_command(key: str, store: Path) -> None:
+    """Do the cell with this key again and compare it with what is stored."""
+    import numpy as np
+
+    from unispectral.bench._pool import Pool, run_alone
+    from unispectral.bench._worker import decode_labels
+
+    with _sentences(), Store(store, readonly=True) as results:
+        record = results.find(key)
+        with Pool(1, threads=1) as pool:
+            answer = run_alone(pool, record.job)
+        click.echo(f"{record.job['method']} on {record.job['dataset']['name']}: {record.status}")
+        if answer["status"] != "done" or record.labels is None:
+            click.echo(f"now: {answer['status']}: {answer.get('reason')}")
+            sys.exit(0 if answer["status"] == record.status else 1)
+        import base64
+
+        labels = decode_labels(base64.b64decode(answer["labels"]))
+        same = bool(np.array_equal(labels, record.labels))
+        for metric, value in answer["scores"].items():
+            click.echo(
+                f"  {metric:15s} {100 * value:7.2f}  stored {100 * record.scores[metric]:7.2f}"
+            )
+        click.echo("The labels are the same." if same else "The labels differ.")
+        sys.exit(0 if same else 1)
+
+
+def _split(names: str | None) -> list[str] | None:
+    return [name.strip() for name in names.split(",") if name.strip()] if names else None
+
+
+def _page(store: Path, name: str) -> Path:
+    safe = "".join(c if c.isalnum() or c in "-_" else "-" for c in name)
+    return store.with_name(f"{store.stem}-{safe}.html")
+
+
+def _run(
+    study: Study,
+    path: Path,
+    *,
+    time_limit: float | None,
+    memory_limit: str | None,
+    quiet: bool,
+    no_report: bool,
+    dry_run: bool,
+    **options: Any,
+) -> None:
+    from dataclasses import replace
+
+    if time_limit is not None:
+        study = replace(study, time_limit=time_limit)
+    if memory_limit is not None:
+        study = replace(study, memory_limit=parse_size(memory_limit))
+    command = _command()
+    with Store(path) as store:
+        if store.set_aside is not None:
+            click.echo(f"The store was damaged and is now {store.set_aside}.", err=True)
+        if dry_run:
+            _estimate(study, store, options["processes"])
+            return
+        try:
+            summary = run(study, store, reporter=make_reporter(quiet), command=command, **options)
+        except KeyboardInterrupt:
+            click.echo("Stopped. Finished cells are kept; the same command goes on.", err=True)
+            sys.exit(130)
+        done = summary.found + summary.elsewhere + summary.outcomes["done"]
+        lines = [f"{done} of {summary.total} cells are done, {summary.failed} failed in this run."]
+        if not no_report:
+            page = write_report(Results(study, store), _page(path, study.name), command=command)
+            lines.append(f"Report: {page}")
+    _echo(lines)
+
+
+def _echo(lines: list[str]) -> None:
+    try:
+        for line in lines:
+            click.echo(line)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _estimate(study: Study, store: Store, processes: int | None) -> None:
+    from unispectral.bench._environment import cores
+    from unispectral.bench.runner import pending
+
+    cells = list({cell.key: cell for cell in study.cells()}.values())
+    todo = pending(cells, store)
+    reporter = Reporter()
+    reporter.start(cells, todo, store, processes or cores())
+    click.echo(f"{len(cells)} cells, {len(todo)} to do; {reporter.remaining()}.")
+    for dataset in study.datasets:
+        counts = {m: n for (d, m), n in reporter.left.items() if d == dataset.name}
+        parts = []
+        for method, count in counts.items():
+            seconds = reporter.estimate.seconds(reporter.datasets[dataset.name], method)
+            told = "?" if seconds is None else duration(seconds * count)
+            parts.append(f"{method} {count} × = {told}")
+        if parts:
+            click.echo(f"  {dataset.title}: " + "; ".join(parts))
+
+
+def _command() -> str:
+    """The command as typed, with the program's name and no folder in front of it."""
+    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+
+
+class _sentences:
+    """Errors of input become one line and an exit code."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, (StoreError, ValueError, TypeError, ImportError, OSError)):
+            raise click.ClickException(str(error)) from error
