@@ -4,9 +4,33 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TextIO
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "listening"]
+
+_listener: ContextVar[Callable[[str, int, int | None, str], None] | None] = ContextVar(
+    "unispectral_progress", default=None
+)
+
+
+@contextmanager
+def listening(callback: Callable[[str, int, int | None, str], None]) -> Iterator[None]:
+    """Send what fits report inside the context to ``callback`` instead of a stream.
+
+    Examples
+    --------
+    >>> with listening(lambda stage, done, total, note: print(stage, done, total)):
+    ...     Progress(0)("graph", 1, 2)
+    graph 1 2
+    """
+    token = _listener.set(callback)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
 
 
 class Progress:
@@ -39,6 +63,10 @@ class Progress:
         self, stage: str, done: int = 0, total: int | None = None, note: str = ""
     ) -> None:
         """Say that ``done`` of ``total`` steps of a stage are behind us."""
+        listener = _listener.get()
+        if listener is not None:
+            listener(stage, done, total, note)
+            return
         if not self.active:
             return
         now = time.monotonic()
@@ -62,5 +90,9 @@ class Progress:
 
     def close(self) -> None:
         """End the line on a terminal."""
-        if self.active and getattr(self.stream, "isatty", lambda: False)():
+        if (
+            _listener.get() is None
+            and self.active
+            and getattr(self.stream, "isatty", lambda: False)()
+        ):
             self.stream.write("\n")

@@ -75,7 +75,7 @@ def check_samples(
     return X
 
 
-def check_views(X: Any) -> tuple[list[Table], list[str]]:
+def check_views(X: Any, least: int = 2) -> tuple[list[Table], list[str]]:
     """Several tables of the same samples; a row of NaN is a sample that a view lacks."""
     names = [str(name) for name in X] if isinstance(X, Mapping) else []
     tables = list(X.values()) if isinstance(X, Mapping) else list(X)
@@ -91,7 +91,7 @@ def check_views(X: Any) -> tuple[list[Table], list[str]]:
             dtype=[np.float64, np.float32],
             order="C",
             ensure_all_finite="allow-nan",
-            ensure_min_samples=2,
+            ensure_min_samples=least,
             input_name=f"view {name!r}",
         )
         checked.append(_check_absent(_canonical(table), name))

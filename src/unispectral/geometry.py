@@ -9,7 +9,7 @@ directions are shrunk. A geometry is one such distance on one set of samples.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -203,10 +203,21 @@ class Neighbourhoods(NamedTuple):
     near: np.ndarray
     among: np.ndarray
     rate: float
+    present: np.ndarray | None = None
 
     @property
     def valid(self) -> np.ndarray:
         return self.neighbours >= 0
+
+    def within(self, present: np.ndarray) -> Neighbourhoods:
+        """The same, where these samples are only those of all for which ``present`` is true."""
+        n, k = len(present), self.neighbours.shape[1]
+        own = np.flatnonzero(present)
+        neighbours = np.full((n, k), -1, dtype=np.int64)
+        neighbours[own] = np.where(self.valid, own[self.neighbours], -1)
+        near, among = np.zeros((n, k)), np.zeros((n, k, k))
+        near[own], among[own] = self.near, self.among
+        return Neighbourhoods(self.name, neighbours, near, among, self.rate, present)
 
     def graph(self, codes: np.ndarray) -> sp.csr_array:
         """Codes (n, k) as a CSR array whose row i is the code of sample i."""
@@ -258,16 +269,14 @@ def median_distance(geometry: Geometry) -> float:
 
 
 def expand(
-    bases: Sequence[Geometry], whiten: Sequence[float], rng: np.random.Generator
-) -> list[tuple[int, Geometry]]:
-    """Every base geometry and its whitened ones, each with the number of its base."""
-    found: list[tuple[int, Geometry]] = []
-    for position, base in enumerate(bases):
-        found.append((position, base))
-        if len(whiten):
-            whitening = Whitening(base, rng=rng)
-            found += [(position, whitening.geometry(shrink)) for shrink in whiten]
-    return found
+    base: Geometry, whiten: Sequence[float], rng: np.random.Generator
+) -> Iterator[Geometry]:
+    """A geometry and its whitened forms."""
+    yield base
+    if len(whiten):
+        whitening = Whitening(base, rng=rng)
+        for shrink in whiten:
+            yield whitening.geometry(shrink)
 
 
 def _squared(products: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -37,7 +37,7 @@ def write_graph(
     graph: Any,
     *,
     labels: Any = None,
-    names: Sequence[Any] | None = None,
+    names: Sequence[Any] | np.ndarray | None = None,
     format: str | None = None,
 ) -> None:
     """Write a graph, whole or not at all.

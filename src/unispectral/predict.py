@@ -2,16 +2,96 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from unispectral.geometry import Geometry
 from unispectral.kernels import KernelBank
 
-__all__ = ["Placement", "place"]
+__all__ = ["GeometrySource", "KernelSource", "Placement", "place"]
 
-#: Training points that a new point may use: those nearest to it in kernel space.
-CANDIDATES = 64
+
+class Nearness(NamedTuple):
+    """How new points lie to the training points under one kernel.
+
+    ``distance`` (m, n) orders the training points, ``near`` (m, n) is the kernel to them, ``own``
+    (m,) of each new point with itself, ``known`` (m,) which new points the source can speak of.
+    """
+
+    distance: np.ndarray
+    near: np.ndarray
+    own: np.ndarray
+    known: np.ndarray
+
+
+class Source(Protocol):
+    """A kernel that new points can be described in."""
+
+    weight: float
+    alpha: float
+    ridge: float
+    n_candidates: int
+
+    def nearness(self, new: Any) -> Nearness: ...
+
+    def among(self, neighbours: np.ndarray) -> np.ndarray: ...
+
+    def original(self, neighbours: np.ndarray) -> np.ndarray: ...
+
+
+@dataclass
+class KernelSource:
+    """The weighted kernel of the paper's model."""
+
+    bank: KernelBank
+    weights: np.ndarray
+    alpha: float
+    ridge: float
+    weight: float = 1.0
+    n_candidates: int = 64
+
+    def nearness(self, new: Any) -> Nearness:
+        near, own = self.bank.combine_cross(self.weights, new)
+        distance = own[:, None] + self.bank.combine_diagonal(self.weights)[None, :] - 2.0 * near
+        return Nearness(distance, near, own, np.ones(len(near), dtype=bool))
+
+    def among(self, neighbours: np.ndarray) -> np.ndarray:
+        return self.bank.combine_neighbourhoods(self.weights, neighbours[:, 0], neighbours)[1]
+
+    def original(self, neighbours: np.ndarray) -> np.ndarray:
+        return neighbours
+
+
+@dataclass
+class GeometrySource:
+    """One geometry of the label-free model; ``samples`` are the training points it has."""
+
+    geometry: Geometry
+    rate: float
+    view: int
+    weight: float
+    alpha: float
+    ridge: float
+    n_candidates: int
+    samples: np.ndarray | None = None
+
+    def nearness(self, new: Any) -> Nearness:
+        table = new[self.view] if isinstance(new, list) else new
+        known = np.ones(table.shape[0], dtype=bool)
+        if isinstance(table, np.ndarray) and np.isnan(table[:, 0]).any():
+            known = ~np.isnan(table[:, 0])
+            table = np.where(known[:, None], table, 0.0)
+        distance = self.geometry.cross(table)
+        return Nearness(distance, np.exp(distance * self.rate), np.ones(len(distance)), known)
+
+    def among(self, neighbours: np.ndarray) -> np.ndarray:
+        return np.exp(self.geometry.around(neighbours[:, 0], neighbours)[1] * self.rate)
+
+    def original(self, neighbours: np.ndarray) -> np.ndarray:
+        return neighbours if self.samples is None else self.samples[neighbours]
 
 
 class Placement(NamedTuple):
@@ -19,83 +99,89 @@ class Placement(NamedTuple):
 
     Attributes
     ----------
-    neighbours : ndarray of shape (m, k)
-        Training points that each new point may use.
-    codes : ndarray of shape (m, k)
-        How much it uses each.
+    neighbours, shares : ndarray of shape (m, k)
+        Training points that each new point is made of, and how much of each; rows sum to one.
     twin : ndarray of shape (m,)
         The training point that coincides with it, or −1.
+    explained : ndarray of shape (m,)
+        The sum of the code before it was scaled: small for points unlike any training point.
     """
 
     neighbours: np.ndarray
-    codes: np.ndarray
+    shares: np.ndarray
     twin: np.ndarray
+    explained: np.ndarray
 
     def average(self, values: np.ndarray) -> np.ndarray:
         """The mean of a training quantity over each new point's code; a twin's own value."""
-        total = self.codes.sum(axis=1, keepdims=True)
-        # A point that no code explains is placed at its nearest training point.
-        lonely = total[:, 0] <= 0
-        shares = self.codes / np.where(total > 0, total, 1)
-        shares[lonely, 0] = 1.0
-        mean = np.einsum("mk,mkc->mc", shares, values[self.neighbours])
+        mean = np.einsum("mk,mkc->mc", self.shares, values[self.neighbours])
         known = self.twin >= 0
         mean[known] = values[self.twin[known]]
         return mean
 
 
-def place(
-    bank: KernelBank,
-    weights: np.ndarray,
-    near: np.ndarray,
-    own: np.ndarray,
-    *,
-    alpha: float,
-    ridge: float,
-    tol: float = 1e-6,
-) -> Placement:
-    """Solve each new point's lasso over the training points nearest to it in kernel space.
+def place(sources: Sequence[Source], new: Any, tol: float = 1e-6) -> Placement:
+    """Describe new points by their codes in every source, weighted as the sources are.
 
-    Parameters
-    ----------
-    bank : KernelBank
-        The kernels of the training points.
-    weights : ndarray of shape (r,)
-        The learned kernel weights.
-    near : ndarray of shape (m, n)
-        The weighted kernel between new and training points.
-    own : ndarray of shape (m,)
-        The weighted kernel of each new point with itself.
-    alpha, ridge : float
-        As in the Z-step; a new point has no embedding yet, so that there is no spectral price.
+    Each code solves the Z-step's problem over the nearest training points; a new point has no
+    embedding yet, so that there is no spectral price. A point that no training point explains is
+    put at the nearest one.
     """
+    found = [_place_one(source, new, tol) for source in sources]
+    weights = np.array([source.weight for source in sources])
+    known = np.stack([known for *_, known in found])
+    portion = weights[:, None] * known
+    total = portion.sum(axis=0)
+    portion = portion / np.where(total > 0, total, 1.0)
+    neighbours = np.concatenate([neighbours for neighbours, *_ in found], axis=1)
+    shares = np.concatenate(
+        [part[:, None] * codes for part, (_, codes, *_) in zip(portion, found, strict=True)],
+        axis=1,
+    )
+    explained = sum(part * sums for part, (_, _, sums, *_) in zip(portion, found, strict=True))
+    return Placement(neighbours, shares, found[0][3], np.asarray(explained))
+
+
+def _place_one(source: Source, new: Any, tol: float) -> tuple[np.ndarray, ...]:
     from unispectral.graph import _loops
 
-    m, n = near.shape
-    k = min(CANDIDATES, n)
-    # The nearest first: k(x,x) − 2k(x,j) + k(j,j) in order, ties to the earlier sample.
-    distance = bank.combine_diagonal(weights)[None, :] - 2.0 * near
-    part = (
-        np.argpartition(distance, k - 1, axis=1)[:, :k] if k < n else np.tile(np.arange(n), (m, 1))
-    )
-    part.sort(axis=1)
+    distance, near, own, known = source.nearness(new)
+    m, n = distance.shape
+    k = min(source.n_candidates, n)
+    part = np.argpartition(distance, k - 1, axis=1)[:, :k]
+    part.sort(axis=1)  # ties to the earlier sample
     order = np.argsort(np.take_along_axis(distance, part, axis=1), axis=1, kind="stable")
-    neighbours = np.take_along_axis(part, order, axis=1)
-    _, among = bank.combine_neighbourhoods(weights, neighbours[:, 0], neighbours)
-    to = np.take_along_axis(near, neighbours, axis=1).astype(np.float64)
+    local = np.take_along_axis(part, order, axis=1)
+    to = np.take_along_axis(near, local, axis=1).astype(np.float64)
     codes = np.zeros((m, k))
-    prices = np.full((m, k), float(alpha))
+    prices = np.full((m, k), float(source.alpha))
     valid = np.ones((m, k), dtype=bool)
     _loops.solve_blocks(
-        among.astype(np.float64),
-        to,
-        own.astype(np.float64),
-        prices,
-        valid,
-        float(ridge),
-        codes,
-        float(tol),
-    )
-    gap = own + np.take_along_axis(distance, neighbours[:, :1], axis=1)[:, 0]
-    close = (1e-10 if near.dtype == np.float64 else 1e-5) * np.maximum(np.abs(own), 1e-300)
-    return Placement(neighbours, codes, np.where(gap <= close, neighbours[:, 0], -1))
+        source.among(local).astype(np.float64), to, own.astype(np.float64), prices, valid,
+        float(source.ridge), codes, float(tol),
+    )  # fmt: skip
+    sums = codes.sum(axis=1)
+    lonely = sums <= 0
+    codes[lonely, 0] = 1.0
+    codes /= codes.sum(axis=1, keepdims=True)
+    scale = float(np.median(distance)) if distance.size else 1.0
+    close = (1e-10 if near.dtype == np.float64 else 1e-6) * max(scale, 1e-300)
+    nearest = np.take_along_axis(distance, local[:, :1], axis=1)[:, 0]
+    neighbours = source.original(local)
+    twin = np.where((nearest <= close) & known, neighbours[:, 0], -1)
+    return neighbours, codes, sums, twin, known
+
+
+def in_chunks(
+    work: Callable[[Any], np.ndarray], new: Any, n_training: int, entries: int = 2**23
+) -> np.ndarray:
+    """Apply ``work`` to row blocks of new points so that no array holds more than ``entries``."""
+    step = max(1, entries // max(n_training, 1))
+    if isinstance(new, list):
+        total = new[0].shape[0]
+        cut = lambda a, b: [table[a:b] for table in new]  # noqa: E731
+    else:
+        total = new.shape[0]
+        cut = lambda a, b: new[a:b]  # noqa: E731
+    parts = [work(cut(start, min(start + step, total))) for start in range(0, total, step)]
+    return np.concatenate(parts)

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-import scipy.sparse.linalg
 from sklearn.cluster import KMeans
 
 from unispectral._threads import map_blocks
 from unispectral.eigen import smallest_eigenvectors
-from unispectral.geometry import Neighbourhoods
+from unispectral.geometry import Geometry, KernelGeometry, Neighbourhoods, expand, localize
+from unispectral.kernels import KernelBank
 from unispectral.labels import procrustes, rotate
 from unispectral.solvers._result import Solution
 from unispectral.spectrum import affinity, laplacian, stiefel_descent
 
-__all__ = ["Recipe", "adapt", "modularity"]
+__all__ = ["Localized", "Recipe", "adapt", "localize_all", "modularity"]
 
 #: The median of a Gaussian kernel of median width over pairs: the unit of prices.
 MEDIAN = float(np.exp(-0.5))
@@ -55,6 +55,60 @@ class Recipe:
     gamma: float = 0.0
     ridge: float = 1.0
     temperature: float = 0.02
+
+
+@dataclass
+class Localized:
+    """A geometry with its neighbourhoods: of which kernel and view, on which of the samples."""
+
+    geometry: Geometry
+    neighbourhoods: Neighbourhoods
+    kernel: int
+    view: int
+    present: np.ndarray | None
+
+    def title(self, names: Sequence[str]) -> str:
+        """The kernel's public name, and what was done to it."""
+        return names[self.kernel] + self.geometry.name.removeprefix(self.neighbourhoods.name)
+
+
+def localize_all(samples, settings, rng, progress) -> tuple[list[Localized], list[str]]:
+    """Every geometry of every kernel of every view, boiled down to neighbourhoods.
+
+    Returns them and the names of the kernels.
+    """
+    found: list[Localized] = []
+    names: list[str] = []
+    for view, bank, present in _banks(samples, settings):
+        for r in range(len(bank)):
+            base = KernelGeometry(bank, r)
+            for geometry in expand(base, settings.whiten, rng):
+                progress("geometries", len(found), note=geometry.name)
+                around = localize(geometry, settings.n_neighbors, rng)
+                if present is not None:
+                    around = around.within(present)
+                found.append(
+                    Localized(geometry, around._replace(name=base.name), len(names), view, present)
+                )
+            names.append(base.name)
+        bank.release()
+    return found, names
+
+
+def _banks(samples, settings):
+    """One bank per view, on the samples that the view has."""
+    if samples.bank is not None:
+        yield 0, samples.bank, None
+        return
+    for view, table in enumerate(samples.tables):
+        present = None
+        if isinstance(table, np.ndarray) and np.isnan(table[:, 0]).any():
+            present = ~np.isnan(table[:, 0])
+            table = table[present]
+        # The Euclidean geometry needs no matrix of all pairs; other kernels look at all of them.
+        direct = all(kernel.name.startswith(("linear", "gaussian")) for kernel in samples.kernels)
+        bank = KernelBank(table, samples.kernels, normalize=settings.normalize, gram=not direct)
+        yield view, bank, present
 
 
 def modularity(W: sp.csr_array, labels: np.ndarray) -> float:
@@ -234,6 +288,8 @@ def _weights(
     scores = []
     for geometry, (values, _, _) in zip(geometries, codes, strict=True):
         W = affinity(geometry.graph(values))
+        if geometry.present is not None:
+            W = W[geometry.present][:, geometry.present]
         E = unit_rows(smallest_eigenvectors(W, recipe.n_clusters, rng=rng).vectors)
         labels = read_out(W, E, recipe.n_clusters, n_init=max(1, n_init // 2), rng=rng)
         scores.append(modularity(W, labels))
@@ -252,7 +308,12 @@ def _blend(
         for geometry, (values, _, _), weight in zip(geometries, codes, weights, strict=True)
         if weight > 0
     ]
-    return sp.csr_array(sum(parts[1:], start=parts[0]))
+    graph = sp.csr_array(sum(parts[1:], start=parts[0]))
+    if any(geometry.present is not None for geometry in geometries):
+        # A sample that some views lack is described by the others alone.
+        total = np.asarray(graph.sum(axis=1)).ravel()
+        graph = sp.csr_array(sp.diags_array(1.0 / np.where(total > 0, total, 1.0)) @ graph)
+    return graph
 
 
 def _pulled(
@@ -274,4 +335,5 @@ def _pulled(
 
 
 def _change(W: sp.csr_array, before: sp.csr_array) -> float:
-    return float(sp.linalg.norm(W - before) / max(sp.linalg.norm(before), 1e-300))
+    gap = (W - before).data
+    return float(np.linalg.norm(gap)) / max(float(np.linalg.norm(before.data)), 1e-300)

@@ -1,0 +1,90 @@
+"""What ``"auto"`` means, for each model: one table, so that nobody has to hunt for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["ADAPTIVE", "PAPER", "Settings", "resolve"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every number of a fit, with nothing left to guess."""
+
+    alpha: float
+    beta: float
+    gamma: float
+    ridge: float
+    n_neighbors: int
+    whiten: tuple[float, ...]
+    normalize: Any
+    solver: str
+    max_iter: int
+    tol: float
+
+
+#: The label-free model. Scale-free: the same numbers for any data.
+ADAPTIVE = Settings(
+    alpha=1e-3,
+    beta=1.0,
+    gamma=0.0,
+    ridge=1.0,
+    n_neighbors=8,
+    whiten=(0.3, 3.0),
+    normalize="none",
+    solver="local",
+    max_iter=4,
+    tol=1e-4,
+)
+
+#: The paper's objective, to the letter.
+PAPER = Settings(
+    alpha=0.1,
+    beta=0.1,
+    gamma=0.1,
+    ridge=0.0,
+    n_neighbors=30,
+    whiten=(),
+    normalize="cosine",
+    solver="exact",
+    max_iter=50,
+    tol=1e-5,
+)
+
+_ALM = {"max_iter": 200, "tol": 1e-3}
+
+
+def resolve(estimator: Any) -> Settings:
+    """Replace every ``"auto"`` of an estimator by its number.
+
+    Examples
+    --------
+    >>> from unispectral import SCSK
+    >>> resolve(SCSK(alpha=0.5)).alpha, resolve(SCSK.paper()).solver
+    (0.5, 'exact')
+    """
+    table = PAPER if estimator.model == "paper" else ADAPTIVE
+    found = {}
+    for name in Settings.__dataclass_fields__:
+        value = getattr(estimator, name)
+        auto = isinstance(value, str) and value == "auto"
+        found[name] = getattr(table, name) if auto else value
+        if auto and estimator.solver == "alm" and name in _ALM:
+            found[name] = _ALM[name]
+    _refuse_contradictions(estimator, found)
+    found["whiten"] = tuple(float(strength) for strength in found["whiten"] or ())
+    return Settings(**found)
+
+
+def _refuse_contradictions(estimator: Any, found: dict[str, Any]) -> None:
+    if estimator.model == "adaptive" and found["solver"] != "local":
+        raise ValueError(
+            f"solver={found['solver']!r} minimises the paper's objective; use it with "
+            "model='paper', or leave solver='auto'."
+        )
+    if estimator.model == "paper" and found["whiten"]:
+        raise ValueError(
+            f"whiten={found['whiten']!r} is not part of the paper's objective; use it with "
+            "model='adaptive', or leave whiten='auto'."
+        )
