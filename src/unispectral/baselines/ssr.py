@@ -1,0 +1,173 @@
+"""Simplex sparse representation."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from unispectral._compat import Interval, fit_context
+from unispectral._threads import map_blocks, threads
+from unispectral.baselines._base import ClusteringMethod
+from unispectral.baselines._draws import as_draws
+from unispectral.baselines._kmeans import kmeans
+from unispectral.baselines._spectral import graph_embedding
+from unispectral.kernels._features import Features
+
+__all__ = ["SSR", "SimplexCodes", "simplex_codes"]
+
+#: Samples per block: enough work for a thread, few enough for an interrupt.
+_BLOCK = 32
+
+
+class SSR(ClusteringMethod):
+    """Simplex sparse representation (Huang, Nie and Huang, IJCAI 2015, 3569–3575).
+
+    Each sample is approximated by a convex combination of the others, ``min ‖x_i − Xᵀa‖²`` with
+    a ≥ 0, Σ a = 1 and a_i = 0. There is no parameter to tune and the solution is sparse. The
+    coefficients, made symmetric, are the graph of a spectral clustering.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        The number of clusters.
+    tol : float, default=1e-8
+        Each code is optimal to ``tol`` times the mean squared distance to the other samples: for
+        y = Σ a_j (x_j − x_i), no y·(x_j − x_i) is smaller than ‖y‖² by more.
+    n_init : int, default=10
+        Random starts of k-means.
+    max_iter : int, default=300
+        Iterations of one start of k-means.
+    n_jobs : int or None, default=None
+        Threads; None is all cores.
+    random_state : int, RandomState, Generator or None, default=None
+        The starts of k-means.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+    graph_ : CSR array of shape (n_samples, n_samples)
+        Row i is the code of sample i.
+    affinity_matrix_ : CSR array of shape (n_samples, n_samples)
+        The symmetric part of the graph.
+    embedding_ : ndarray of shape (n_samples, n_clusters)
+        Unit rows of the smallest eigenvectors of the unnormalised Laplacian.
+    kkt_gap_ : float
+        The largest violation of the conditions of optimality, in the unit of ``tol``.
+    objective_ : float
+        Of k-means.
+    n_iter_ : int
+        Of k-means.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])
+    >>> labels = SSR(2, random_state=0).fit_predict(X)
+    >>> bool(len(set(labels[:3])) == 1 and len(set(labels[3:])) == 1)
+    True
+    """
+
+    _parameter_constraints = {
+        **ClusteringMethod._parameter_constraints,
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        tol: float = 1e-8,
+        n_init: int = 10,
+        max_iter: int = 300,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.tol = tol
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the samples.
+
+        Parameters
+        ----------
+        X : array or sparse array of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        X = self._features(X)
+        with threads(self.n_jobs):
+            found = simplex_codes(X, tol=self.tol)
+            self.graph_, self.kkt_gap_ = found.matrix, found.gap
+            self.affinity_matrix_ = sp.csr_array((found.matrix + found.matrix.T) * 0.5)
+            self.embedding_ = graph_embedding(self.affinity_matrix_, self.n_clusters)
+            draws = as_draws(self.random_state, recorded=False)
+            self._keep(
+                kmeans(
+                    self.embedding_,
+                    self.n_clusters,
+                    draws,
+                    n_init=self.n_init,
+                    max_iter=self.max_iter,
+                )
+            )
+        return self
+
+
+class SimplexCodes(NamedTuple):
+    """Codes on the simplex, row i that of sample i, and their largest relative gap."""
+
+    matrix: sp.csr_array
+    gap: float
+
+
+def simplex_codes(X: Any, *, tol: float = 1e-8) -> SimplexCodes:
+    """The convex combination of the other samples that is nearest to each sample.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array of shape (n, d)
+        Its matrix of dot products is formed once; nothing larger than n × n is.
+    tol : float
+        See :class:`SSR`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> simplex_codes(np.array([[0.0], [1.0], [4.0]])).matrix.toarray()[1].round(3).tolist()
+    [0.75, 0.0, 0.25]
+    """
+    from unispectral.baselines import _simplex
+
+    if not sp.issparse(X):
+        # Only differences matter: about the mean, dot products lose fewer digits.
+        X = np.asarray(X, dtype=np.float64)
+        X = X - X.mean(axis=0)
+    G = np.ascontiguousarray(Features(X.astype(np.float64)).gram)
+    parts = map_blocks(
+        lambda rows: _simplex.simplex_codes(G, rows.start, rows.stop, float(tol)),
+        G.shape[0],
+        _BLOCK,
+    )
+    counts = np.concatenate([part[0] for part in parts])
+    matrix = sp.csr_array(
+        (
+            np.concatenate([part[2] for part in parts]),
+            np.concatenate([part[1] for part in parts]),
+            np.concatenate([[0], np.cumsum(counts)]),
+        ),
+        shape=G.shape,
+    )
+    matrix.sort_indices()
+    return SimplexCodes(matrix, float(max(part[3].max() for part in parts)))
