@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-__all__ = ["laplacian_eigenvectors", "unit_rows"]
+from unispectral.eigen import smallest_eigenvectors
+
+__all__ = ["graph_embedding", "laplacian_eigenvectors", "leading_eigenvectors", "unit_rows"]
 
 #: Above this many samples a Lanczos method needs less time than the reduction of LAPACK.
 DENSE_SAMPLES = 4_000
@@ -71,3 +74,45 @@ def unit_rows(vectors: np.ndarray) -> np.ndarray:
     """
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.where(lengths > 0, lengths, 1.0)
+
+
+def graph_embedding(W: sp.csr_array, n_clusters: int, *, normalized: bool = False) -> np.ndarray:
+    """Unit rows of the smallest eigenvectors of the Laplacian of a sparse graph.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> W = sp.csr_array(np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3)))
+    >>> abs(graph_embedding(W, 2)).round(6)[[0, -1]].tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    found = smallest_eigenvectors(W, n_clusters, normalized=normalized, tol=1e-8)
+    return unit_rows(found.vectors)
+
+
+def leading_eigenvectors(W: np.ndarray, n_vectors: int) -> np.ndarray:
+    """The eigenvectors of the largest eigenvalues of ``D^-½ W D^-½``, largest first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> abs(leading_eigenvectors(np.ones((4, 4)), 1)).round(6).ravel().tolist()
+    [0.5, 0.5, 0.5, 0.5]
+    """
+    n = W.shape[0]
+    degrees = W.sum(axis=1, dtype=np.float64)
+    roots = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
+    if n <= DENSE_SAMPLES or n_vectors > n // 20:
+        scaled = W * roots[:, None] * roots[None, :]
+        _, vectors = scipy.linalg.eigh(
+            scaled, subset_by_index=(n - n_vectors, n - 1), overwrite_a=True, check_finite=False
+        )
+        return vectors[:, ::-1]
+
+    def product(v: np.ndarray) -> np.ndarray:
+        return roots * (W @ (roots * v.ravel()).astype(W.dtype, copy=False))
+
+    operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
+    values, vectors = eigsh(operator, k=n_vectors, which="LA", v0=np.ones(n), tol=1e-6)
+    return vectors[:, np.argsort(-values)]

@@ -1,0 +1,257 @@
+"""Clustering random forests."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import parallel_config
+from sklearn.ensemble import RandomForestClassifier
+
+from unispectral._compat import Interval, StrOptions, fit_context
+from unispectral._memory import require_memory
+from unispectral._threads import map_blocks, thread_count, threads
+from unispectral.baselines._base import ClusteringMethod
+from unispectral.baselines._draws import FreshDraws
+from unispectral.baselines._kmeans import kmeans
+from unispectral.baselines._spectral import leading_eigenvectors, unit_rows
+
+__all__ = ["ClustRF", "forest_similarity", "synthetic_rows"]
+
+#: Rows of the similarity per block.
+_BLOCK = 16
+
+
+class ClustRF(ClusteringMethod):
+    """Clustering random forest (Zhu, Loy and Gong, CVPR 2014, 3450–3457), ClustRF-u and -a.
+
+    A forest learns to tell the samples from synthetic ones whose features are drawn independently.
+    Two samples are similar if they share much of their path from the root to their leaves, on
+    average over the trees. The similarities are clustered by normalised spectral clustering.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        The number of clusters.
+    weights : {"uniform", "adaptive"}, default="uniform"
+        What a node counts: one (ClustRF-u), or one over the number of its training rows
+        (ClustRF-a), so that specific nodes count more. The root does not count.
+    n_estimators : int, default=200
+        Trees.
+    max_features : {"sqrt", "log2"}, int or float, default="sqrt"
+        Features looked at per node, as in scikit-learn's forests.
+    n_init : int, default=10
+        Random starts of k-means.
+    max_iter : int, default=300
+        Iterations of one start of k-means.
+    n_jobs : int or None, default=None
+        Threads; None is all cores.
+    random_state : int, RandomState, Generator or None, default=None
+        Synthetic rows, trees and starts of k-means.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+    affinity_matrix_ : ndarray of shape (n_samples, n_samples)
+        Symmetric, between 0 and 1, with a diagonal of 1; float32 above 4,000 samples.
+    embedding_ : ndarray of shape (n_samples, n_clusters)
+    objective_ : float
+        Of k-means.
+    n_iter_ : int
+        Of k-means.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.vstack([rng.normal(0, 1, (20, 4)), rng.normal(8, 1, (20, 4))])
+    >>> labels = ClustRF(2, n_estimators=30, random_state=0).fit_predict(X)
+    >>> len(set(labels[:20])), len(set(labels[20:]))
+    (1, 1)
+    """
+
+    _parameter_constraints = {
+        **ClusteringMethod._parameter_constraints,
+        "weights": [StrOptions({"uniform", "adaptive"})],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "max_features": [
+            StrOptions({"sqrt", "log2"}),
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="right"),
+        ],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        weights: str = "uniform",
+        n_estimators: int = 200,
+        max_features: str | int | float = "sqrt",
+        n_init: int = 10,
+        max_iter: int = 300,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.weights = weights
+        self.n_estimators = n_estimators
+        self.max_features = max_features
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the samples.
+
+        Parameters
+        ----------
+        X : array or sparse array of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        X = self._features(X)
+        draws = FreshDraws(self.random_state)
+        with threads(self.n_jobs):
+            forest = self._grow(X, draws)
+            self.affinity_matrix_ = forest_similarity(
+                forest, X, adaptive=self.weights != "uniform"
+            )
+            vectors = leading_eigenvectors(self.affinity_matrix_, self.n_clusters)
+            self.embedding_ = unit_rows(vectors)
+            self._keep(
+                kmeans(
+                    self.embedding_,
+                    self.n_clusters,
+                    draws,
+                    n_init=self.n_init,
+                    max_iter=self.max_iter,
+                )
+            )
+        return self
+
+    def _grow(self, X: Any, draws: FreshDraws) -> RandomForestClassifier:
+        synthetic = synthetic_rows(X, draws.generator)
+        if sp.issparse(X):
+            both = _short_indices(sp.vstack([X, synthetic], "csr"))
+        else:
+            both = np.vstack([X, synthetic])
+        real = np.repeat([0, 1], X.shape[0])
+        forest = RandomForestClassifier(
+            self.n_estimators,
+            max_features=self.max_features,
+            max_samples=0.5,  # as many draws as there are real rows
+            n_jobs=thread_count(),
+            random_state=draws.seed(),
+        )
+        with parallel_config("threading"):  # trees release the lock; processes would copy rows
+            return forest.fit(both, real)
+
+
+def synthetic_rows(X: Any, rng: np.random.Generator) -> Any:
+    """As many rows as ``X`` has, each feature drawn by itself from the values it has in ``X``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = synthetic_rows(np.array([[0.0, 5.0], [1.0, 6.0]]), np.random.default_rng(0))
+    >>> bool(np.isin(rows[:, 0], [0, 1]).all() and np.isin(rows[:, 1], [5, 6]).all())
+    True
+    """
+    n, d = X.shape
+    if not sp.issparse(X):
+        out = np.empty_like(X)
+        for feature in range(d):
+            out[:, feature] = X[rng.integers(n, size=n), feature]
+        return out
+    columns = sp.csc_array(X)
+    # The number of non-zeros that n draws with replacement hit, then where and which.
+    counts = rng.binomial(n, np.diff(columns.indptr) / n)
+    rows = [rng.choice(n, size=count, replace=False, shuffle=False) for count in counts]
+    chosen = [
+        start + rng.integers(stop - start, size=count) if count else np.empty(0, dtype=np.int64)
+        for start, stop, count in zip(columns.indptr[:-1], columns.indptr[1:], counts, strict=True)
+    ]
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    data = columns.data[np.concatenate(chosen)]
+    return sp.csr_array(sp.csc_array((data, np.concatenate(rows), indptr), shape=(n, d)))
+
+
+def _short_indices(X: Any) -> Any:
+    """Sparse rows with 32-bit indices, the only ones that scikit-learn's trees take."""
+    if not sp.issparse(X) or X.indices.dtype == np.int32:
+        return X
+    short = [part.astype(np.int32) for part in (X.indices, X.indptr)]
+    return sp.csr_array((X.data, *short), shape=X.shape)
+
+
+def forest_similarity(
+    forest: RandomForestClassifier, X: Any, *, adaptive: bool = False
+) -> np.ndarray:
+    """The mean similarity of the paths of the rows of ``X`` in the trees of a forest.
+
+    Parameters
+    ----------
+    forest : fitted RandomForestClassifier
+    X : ndarray or CSR array of shape (n, d)
+    adaptive : bool
+        Weigh a node by one over the number of distinct training rows in it.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(8.0).reshape(-1, 1)
+    >>> forest = RandomForestClassifier(10, random_state=0).fit(X, X.ravel() > 3)
+    >>> S = forest_similarity(forest, X)
+    >>> bool((S == S.T).all() and S.min() >= 0 and S.max() <= 1)
+    True
+    """
+    from unispectral.baselines import _forest
+
+    n, n_trees = X.shape[0], len(forest.estimators_)
+    dtype = np.float64 if n <= 4_000 else np.float32
+    require_memory(
+        n * n * np.dtype(dtype).itemsize * 2,
+        f"A forest similarity of {n} samples",
+        "use fewer samples",
+    )
+    with parallel_config("threading"):
+        leaves = forest.apply(_short_indices(X))
+    order = np.empty((n_trees, n), dtype=np.int32)
+    position, lengths = np.empty_like(order), np.empty_like(order)
+    sums, shared = np.empty((n_trees, n)), np.empty((n_trees, n))
+    for t, tree in enumerate(forest.estimators_):
+        nodes = tree.tree_
+        weights = 1.0 / nodes.n_node_samples if adaptive else np.ones(nodes.node_count)
+        _forest.describe_tree(
+            nodes.children_left,
+            nodes.children_right,
+            weights,
+            np.ascontiguousarray(leaves[:, t]),
+            order[t],
+            position[t],
+            sums[t],
+            lengths[t],
+            shared[t],
+        )
+    out = np.empty((n, n), dtype=dtype)
+
+    def work(rows: slice) -> None:
+        _forest.add_similarities(
+            order, position, sums, lengths, shared, rows.start, rows.stop, out[rows]
+        )
+
+    map_blocks(work, n, _BLOCK)
+    return out
