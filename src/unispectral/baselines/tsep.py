@@ -1,0 +1,124 @@
+"""Graph, embedding and labels in three separate steps."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, Self
+
+from unispectral._compat import Interval, fit_context
+from unispectral._threads import threads
+from unispectral.baselines._base import KernelMethod
+from unispectral.baselines._draws import as_draws
+from unispectral.baselines._kmeans import kmeans
+from unispectral.baselines._spectral import graph_embedding
+from unispectral.graph import codes
+from unispectral.spectrum import affinity
+
+__all__ = ["TSEP"]
+
+
+class TSEP(KernelMethod):
+    """Three separate steps (Kang, Peng, Cheng and Xu, AAAI 2018): graph, eigenvectors, k-means.
+
+    The paper's own model without its coupling: the graph is learned as non-negative sparse codes
+    in kernel space, then its smallest eigenvectors are found, then k-means gives the labels, and
+    nothing is fed back.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        The number of clusters.
+    kernel : str, kernel object, callable or "precomputed", default="gaussian"
+        The kernel, see :func:`unispectral.kernels.as_kernel`. With ``"precomputed"``, ``fit``
+        takes the kernel matrix.
+    normalize : {"cosine", "center", "trace", "none"} or tuple of them, default="cosine"
+        Applied to the kernel.
+    alpha : float, default=0.1
+        The price of a coefficient: the larger, the sparser the graph.
+    n_init : int, default=20
+        Random starts of k-means.
+    max_iter : int, default=300
+        Iterations of one start of k-means.
+    n_jobs : int or None, default=None
+        Threads; None is all cores.
+    random_state : int, RandomState, Generator or None, default=None
+        The starts of k-means.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+    graph_ : CSR array of shape (n_samples, n_samples)
+        Row i is the code of sample i.
+    affinity_matrix_ : CSR array of shape (n_samples, n_samples)
+        The symmetric part of the graph.
+    embedding_ : ndarray of shape (n_samples, n_clusters)
+        Unit rows of the smallest eigenvectors of the unnormalised Laplacian.
+    objective_ : float
+        Of k-means.
+    n_iter_ : int
+        Of k-means.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [0.1], [5.0], [5.1]])
+    >>> labels = TSEP(2, kernel="rbf", random_state=0).fit_predict(X)
+    >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
+    True
+    """
+
+    _parameter_constraints = {
+        **{k: v for k, v in KernelMethod._parameter_constraints.items() if k != "recorded"},
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        kernel: Any = "gaussian",
+        normalize: Any = "cosine",
+        alpha: float = 0.1,
+        n_init: int = 20,
+        max_iter: int = 300,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.normalize = normalize
+        self.alpha = alpha
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the samples.
+
+        Parameters
+        ----------
+        X : array or sparse array of shape (n_samples, n_features), or kernel matrix
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        with threads(self.n_jobs):
+            K = self._kernel_matrix(X)
+            self.graph_ = codes(K, float(self.alpha)).matrix
+            self.affinity_matrix_ = affinity(self.graph_)
+            self.embedding_ = graph_embedding(self.affinity_matrix_, self.n_clusters)
+            self._keep(
+                kmeans(
+                    self.embedding_,
+                    self.n_clusters,
+                    as_draws(self.random_state, recorded=False),
+                    n_init=self.n_init,
+                    max_iter=self.max_iter,
+                )
+            )
+        return self
