@@ -1,1 +1,60 @@
-"""The page of one clustering."""
+"""The page of one clustering: one HTML file that works offline."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from unispectral._files import write_text_atomic
+from unispectral.report._data import report_data
+from unispectral.report._page import asset, build_page
+
+__all__ = ["report_data", "write_report"]
+
+
+def write_report(
+    path: str | os.PathLike[str], estimator: Any, X: Any = None, **options: Any
+) -> None:
+    """Write a page about a fitted clustering, to be opened in any browser.
+
+    The page is one file and loads nothing: a map of the samples, the learned graph, sizes, kernel
+    weights, spectrum and objective; for each cluster its most typical and most doubtful members
+    and the features that set it apart; a table of members; warnings in plain words; and how to do
+    it again. Above 20,000 samples it shows an even part of each cluster.
+
+    Parameters
+    ----------
+    path : path-like
+        Where to; ends in ``.html``. The file is there whole or not at all.
+    estimator : fitted clusterer
+        SCMK and SCSK have most to show; any clusterer with ``labels_`` will do.
+    X : array, frame or sparse matrix of shape (n_samples, n_features), default=None
+        The samples, from which features and thumbnails are taken.
+    **options
+        ``labels`` (of an estimator without ``labels_``), ``columns`` (names of the features),
+        ``names`` (of the samples), ``truth`` (known classes, for scores), ``title``, ``method``,
+        ``seconds``, ``command``, ``preparation`` (of :func:`unispectral.tables.read_table`, to
+        show features in their units), ``reading`` (how the tables were read, to show how to do
+        it again), ``image_shape`` (height and width, where samples are pictures), ``notes``,
+        ``warnings`` and ``max_points``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from sklearn.cluster import KMeans
+    >>> X = np.array([[0.0, 0.0], [0.1, 0.2], [5.0, 5.0], [5.1, 5.2]])
+    >>> path = Path(tempfile.mkdtemp()) / "page.html"
+    >>> write_report(path, KMeans(2, n_init=1, random_state=0).fit(X), X, title="Four points")
+    >>> "Four points" in path.read_text(encoding="utf-8")
+    True
+    """
+    data = report_data(estimator, X, **options)
+    text = build_page(
+        f"{data['title']}: {data['method']}",
+        data,
+        styles=[asset("clustering.css")],
+        scripts=[asset("clustering.js")],
+    )
+    write_text_atomic(path, text)

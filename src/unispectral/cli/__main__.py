@@ -1,0 +1,5 @@
+"""Allow ``python -m unispectral.cli``."""
+
+from unispectral.cli import main
+
+main()

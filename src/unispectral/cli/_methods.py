@@ -1,0 +1,146 @@
+"""Methods by name: from words on the command line to an estimator."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+__all__ = ["METHODS", "Method", "MethodName", "build_method"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """Where an estimator lives and what it is.
+
+    Examples
+    --------
+    >>> METHODS["kmeans"].load().__name__
+    'KMeans'
+    """
+
+    home: str
+    name: str
+    words: str
+    maker: str | None = None
+    fixed: tuple[tuple[str, Any], ...] = ()
+    views: bool = False
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is part of this library."""
+        return self.home.startswith("unispectral")
+
+    def load(self) -> Any:
+        """Import the estimator's class."""
+        return getattr(importlib.import_module(self.home), self.name)
+
+
+_OURS, _PEERS, _SKLEARN = "unispectral.cluster", "unispectral.baselines", "sklearn.cluster"
+
+METHODS = {
+    "SCMK": Method(_OURS, "SCMK", "learned graph, several kernels or views", views=True),
+    "SCSK": Method(_OURS, "SCSK", "learned graph, one kernel"),
+    "SCMK-paper": Method(_OURS, "SCMK", "SCMK exactly as in the paper", "paper", views=True),
+    "SCSK-paper": Method(_OURS, "SCSK", "SCSK exactly as in the paper", "paper"),
+    "KKM": Method(_PEERS, "KKM", "kernel k-means"),
+    "RKKM": Method(_PEERS, "RKKM", "robust kernel k-means"),
+    "SC": Method(_PEERS, "SC", "spectral clustering of a kernel"),
+    "SSR": Method(_PEERS, "SSR", "simplex sparse representation"),
+    "ClustRF": Method(_PEERS, "ClustRF", "affinities of a clustering random forest"),
+    "TSEP": Method(_PEERS, "TSEP", "two steps: first the graph, then its spectrum"),
+    "MKKM": Method(_PEERS, "MKKM", "multiple kernel k-means"),
+    "AASC": Method(_PEERS, "AASC", "affinity aggregation"),
+    "RMKKM": Method(_PEERS, "RMKKM", "robust multiple kernel k-means"),
+    "kmeans": Method(_SKLEARN, "KMeans", "scikit-learn's k-means", fixed=(("n_init", 10),)),
+    "spectral": Method(
+        _SKLEARN,
+        "SpectralClustering",
+        "scikit-learn's, on nearest neighbours",
+        fixed=(("affinity", "nearest_neighbors"), ("assign_labels", "cluster_qr")),
+    ),
+    "ward": Method(_SKLEARN, "AgglomerativeClustering", "scikit-learn's agglomerative, by Ward"),
+}
+
+
+class MethodName(click.ParamType):
+    """A name of the table above, in any case."""
+
+    name = "method"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        for name in METHODS:
+            if str(value).lower() == name.lower():
+                return name
+        close = difflib.get_close_matches(str(value), METHODS, n=1, cutoff=0.4)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        self.fail(f"{value!r} is none of {', '.join(METHODS)}.{hint}", param, ctx)
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+
+        return [
+            CompletionItem(name, help=method.words)
+            for name, method in METHODS.items()
+            if name.lower().startswith(incomplete.lower())
+        ]
+
+
+def build_method(
+    name: str,
+    n_clusters: int | str,
+    *,
+    parameters: dict[str, Any] | None = None,
+    kernels: list[str] | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    max_time: float | None = None,
+) -> Any:
+    """Make the estimator; what it does not know is refused as wrong usage.
+
+    Examples
+    --------
+    >>> build_method("KKM", 3, kernels=["linear"]).kernel
+    'linear'
+    """
+    method = METHODS[name]
+    cls = method.load()
+    known = set(cls().get_params())
+    settings: dict[str, Any] = dict(method.fixed)
+    if n_clusters == "auto" and method.home != _OURS:
+        raise click.UsageError(
+            f"-k auto is not for the method {name}; give a number, or use SCMK or SCSK."
+        )
+    if "random_state" in known:
+        settings["random_state"] = seed
+    if "n_jobs" in known and jobs is not None:
+        settings["n_jobs"] = jobs
+    if max_time is not None:
+        if "max_time" not in known:
+            raise click.UsageError(f"--max-time is not for the method {name}.")
+        settings["max_time"] = max_time
+    if kernels:
+        settings |= _kernel_setting(name, known, kernels)
+    for key, value in (parameters or {}).items():
+        if key not in known:
+            close = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(sorted(known))}"
+            raise click.UsageError(f"--param {key}: the method {name} has none; {hint}.")
+        if key == "n_clusters":
+            raise click.UsageError("--param n_clusters: say it with -k.")
+        settings[key] = tuple(value) if isinstance(value, list) and key == "normalize" else value
+    maker = getattr(cls, method.maker) if method.maker else cls
+    return maker(n_clusters=n_clusters, **settings)
+
+
+def _kernel_setting(name: str, known: set[str], kernels: list[str]) -> dict[str, Any]:
+    if "kernels" in known:
+        return {"kernels": kernels[0] if len(kernels) == 1 else kernels}
+    if "kernel" not in known:
+        raise click.UsageError(f"--kernel is not for the method {name}.")
+    if len(kernels) > 1:
+        raise click.UsageError(f"--kernel: the method {name} takes one kernel, not several.")
+    return {"kernel": kernels[0]}

@@ -1,0 +1,207 @@
+"""Options that several commands share, and the types of their values."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+__all__ = [
+    "ClusterCount",
+    "ImageShape",
+    "checked_shape",
+    "debug_option",
+    "method_options",
+    "named_columns",
+    "parse_parameter",
+    "quiet_option",
+    "split_names",
+    "table_options",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Spelled out so that `--help` need not import the readers; a test holds them together.
+SCALES = ("none", "standard", "minmax", "maxabs", "robust", "unit")
+IMPUTATIONS = ("mean", "median", "zero")
+FORMATS = ("csv", "tsv", "parquet", "excel", "npy", "npz", "mat", "h5ad", "hdf5")
+
+
+class ClusterCount(click.ParamType):
+    """A whole number of at least 2, or ``auto``."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int | str:
+        if isinstance(value, int) or value == "auto":
+            return value
+        try:
+            count = int(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a whole number nor 'auto'.", param, ctx)
+        if count < 2:
+            self.fail(f"{count} is too few; ask for at least 2 clusters, or 'auto'.", param, ctx)
+        return count
+
+
+class ImageShape(click.ParamType):
+    """Height and width, as ``28x28``."""
+
+    name = "shape"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, int]:
+        if isinstance(value, tuple):
+            return value
+        height, sign, width = str(value).lower().partition("x")
+        if not (sign and height.isdigit() and width.isdigit() and int(height) * int(width)):
+            self.fail(f"{value!r} must be height x width, such as 28x28.", param, ctx)
+        return int(height), int(width)
+
+
+def checked_shape(shape: tuple[int, int] | None, n_columns: int) -> tuple[int, int] | None:
+    """Refuse pictures that do not have as many pixels as there are columns."""
+    if shape is not None and shape[0] * shape[1] != n_columns:
+        raise click.UsageError(
+            f"--image-shape {shape[0]}x{shape[1]}: these are {shape[0] * shape[1]} pixels, but "
+            f"{n_columns} columns are clustered."
+        )
+    return shape
+
+
+def _debug(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.obj["debug"] = True
+
+
+def debug_option(command: F) -> F:
+    """``--debug``, also after the command's name."""
+    return click.option(
+        "--debug",
+        is_flag=True,
+        expose_value=False,
+        callback=_debug,
+        help="Show where an error comes from.",
+    )(command)
+
+
+def quiet_option(command: F) -> F:
+    """``--quiet``."""
+    return click.option(
+        "-q", "--quiet", is_flag=True, help="No progress and no notes, only results and errors."
+    )(command)
+
+
+def table_options(*, prepare: bool = True) -> Callable[[F], F]:
+    """Options of everything that reads a table."""
+    options = [
+        click.option("--id", "id_", metavar="COLUMN", help="Column with the names of the rows."),
+        click.option(
+            "--truth", metavar="COLUMN", help="Column with known classes, used only for scores."
+        ),
+        click.option(
+            "--format", type=click.Choice(FORMATS), help="Format, if its name does not tell."
+        ),
+        click.option("--key", help="Sheet of a workbook, variable of an .npz, .mat, .h5 file."),
+        click.option("--separator", help="Separator of a text table, if it is not found."),
+        click.option(
+            "--header/--no-header", default=None, help="Whether the first line holds names."
+        ),
+        click.option("--encoding", help="Encoding of a text table, as latin-1."),
+        click.option(
+            "--missing", multiple=True, metavar="WORD", help="A word for a missing value, as '?'."
+        ),
+    ]
+    if prepare:
+        options[2:2] = [
+            click.option(
+                "--columns",
+                multiple=True,
+                metavar="NAMES",
+                help="Columns to use, with commas between; patterns such as 'pixel_*' match many.",
+            ),
+            click.option(
+                "--impute",
+                type=click.Choice(IMPUTATIONS),
+                help="What to put where a value is missing; without it, missing is an error.",
+            ),
+            click.option(
+                "--scale",
+                type=click.Choice(SCALES),
+                default="none",
+                show_default=True,
+                help="'standard' when columns have different units; 'unit' scales rows.",
+            ),
+        ]
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def method_options(command: F) -> F:
+    """Options that every method takes, as far as it has them."""
+    for option in (
+        click.option("--jobs", type=int, metavar="N", help="Threads; all cores by default."),
+        click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
+    ):
+        command = option(command)
+    return command
+
+
+def split_names(texts: tuple[str, ...] | list[str]) -> list[str]:
+    """Split lists with commas; a name that holds a comma is quoted.
+
+    Examples
+    --------
+    >>> split_names(("a,b", '"c, d"'))
+    ['a', 'b', 'c, d']
+    """
+    return [name.strip() for row in csv.reader(texts, skipinitialspace=True) for name in row]
+
+
+def named_columns(texts: tuple[str, ...]) -> dict[str, list[str]]:
+    """Read ``NAME=column,column,…`` for each view.
+
+    Examples
+    --------
+    >>> named_columns(("shape=width,height", "colour=rgb_*"))
+    {'shape': ['width', 'height'], 'colour': ['rgb_*']}
+    """
+    views: dict[str, list[str]] = {}
+    for text in texts:
+        name, sign, listed = text.partition("=")
+        name, columns = name.strip(), split_names([listed])
+        if not sign or not name or not columns:
+            raise click.BadParameter(
+                f"{text!r} must be NAME=column,column,… such as colour=red,green,blue.",
+                param_hint="'--view'",
+            )
+        if name in views:
+            raise click.BadParameter(f"{name!r} is given twice.", param_hint="'--view'")
+        views[name] = columns
+    return views
+
+
+def parse_parameter(text: str) -> tuple[str, Any]:
+    """Read ``name=value``; the value is JSON, or text if it is not.
+
+    Examples
+    --------
+    >>> parse_parameter("alpha=0.5"), parse_parameter("solver=alm"), parse_parameter("tol=null")
+    (('alpha', 0.5), ('solver', 'alm'), ('tol', None))
+    """
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip():
+        raise click.BadParameter(
+            f"{text!r} must be name=value, such as alpha=0.5.", param_hint="'--param'"
+        )
+    try:
+        return name.strip(), json.loads(value)
+    except ValueError:
+        return name.strip(), value

@@ -1,0 +1,181 @@
+"""``unispectral cluster``: from a table to clusters, and whatever shall be kept of them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unispectral.cli._methods import METHODS, MethodName
+from unispectral.cli._options import (
+    ClusterCount,
+    ImageShape,
+    checked_shape,
+    debug_option,
+    method_options,
+    named_columns,
+    parse_parameter,
+    quiet_option,
+    split_names,
+    table_options,
+)
+
+__all__ = ["cluster"]
+
+_METHOD_LINES = "\n".join(f"  {name:<11} {method.words}" for name, method in METHODS.items())
+_EPILOG = f"""\b
+Examples:
+  Five clusters of a table, columns in different units:
+    unispectral cluster customers.csv -k 5 --scale standard -o labels.csv
+  Choose the number, fill gaps, name the rows, write a page to look at:
+    unispectral cluster customers.csv -k auto --impute median --id name --report page.html
+  Two groups of columns as two views of the same rows:
+    unispectral cluster flowers.csv -k 3 --view petal='petal_*' --view sepal='sepal_*'
+  Two files as two views, rows matched by a column:
+    unispectral cluster text.csv image.parquet -k 4 --id document
+  In a pipe:
+    cat table.tsv | unispectral cluster - -k 3 -o - | sort -t, -k2n
+  Keep the model for later, and the graph for Gephi:
+    unispectral cluster table.csv -k 5 --model m.unispectral --graph graph.graphml
+
+\b
+Methods:
+{_METHOD_LINES}
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
+@click.option(
+    "-k",
+    "n_clusters",
+    type=ClusterCount(),
+    required=True,
+    help="Number of clusters, or 'auto' to let the data choose.",
+)
+@click.option("-o", "--output", metavar="FILE", help="Labels: .csv, .tsv, .json, .parquet or -.")
+@click.option("--graph", metavar="FILE", help="Learned graph: .graphml, .npz, .csv or .tsv.")
+@click.option("--model", metavar="FILE", help="Fitted model, for unispectral predict.")
+@click.option("--report", metavar="FILE", help="Page to look at: one HTML file, works offline.")
+@click.option(
+    "--image-shape",
+    type=ImageShape(),
+    metavar="HxW",
+    help="Rows are pictures of this height and width, as 28x28; the page shows them.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Summary as JSON on standard output.")
+@table_options()
+@click.option(
+    "--view",
+    "views",
+    multiple=True,
+    metavar="NAME=COLUMNS",
+    help="A group of columns as one view of the rows; give several.",
+)
+@click.option("--method", type=MethodName(), default="SCMK", show_default=True, help="See below.")
+@click.option(
+    "--kernel",
+    "kernels",
+    multiple=True,
+    metavar="NAME",
+    help="Kernel, as gaussian, linear, laplacian; several for a method of several kernels.",
+)
+@click.option(
+    "--param",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Any other parameter of the method, as alpha=0.5.",
+)
+@click.option(
+    "--max-time", type=click.FloatRange(0, min_open=True), help="Stop after so many seconds."
+)
+@method_options
+@quiet_option
+@debug_option
+def cluster(
+    tables: tuple[str, ...],
+    n_clusters: int | str,
+    output: str | None,
+    graph: str | None,
+    model: str | None,
+    report: str | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Find the clusters of a TABLE, or of several tables of the same rows (views).
+
+    Reads CSV, TSV, Parquet, Excel, .npy, .npz, .mat and .h5ad files, or standard input (-).
+    Numeric columns are clustered; what is left out is said. Numbers of rows and clusters count
+    from 0.
+    """
+    from unispectral.cli._outputs import check_outputs, write_outputs
+    from unispectral.cli._progress import say
+
+    wanted = {"output": output, "graph": graph, "model": model, "report": report}
+    if output == "-" and as_json:
+        raise click.UsageError("-o - and --json both want standard output; give one a file.")
+    check_outputs(wanted, options["method"])
+    told = read_and_fit(tables, n_clusters, quiet=quiet, **options)
+    written = write_outputs(wanted, told, quiet=quiet)
+    told.summary["files"] = written
+    if as_json:
+        sys.stdout.write(json.dumps(told.summary, ensure_ascii=False, indent=1) + "\n")
+    elif not (quiet and output == "-"):
+        from unispectral.cli._summary import summary_lines
+
+        lines = summary_lines(told.summary)
+        if written:
+            lines += ["", f"Wrote {', '.join(written.values())}."]
+        elif output is None:
+            lines += ["", "Add -o labels.csv to keep the labels, --report page.html to see them."]
+        (sys.stderr if output == "-" else sys.stdout).write("\n".join(lines) + "\n")
+    for warning in told.summary["warnings"]:
+        say(f"Warning: {warning}", quiet=quiet)
+
+
+def read_and_fit(
+    tables: tuple[str, ...], n_clusters: int | str, *, quiet: bool, **options: Any
+) -> Any:
+    """Read the tables, fit the method, and return both with a summary."""
+    from unispectral.cli._fit import Told, fit
+    from unispectral.cli._input import gather
+    from unispectral.cli._methods import build_method
+    from unispectral.cli._progress import say
+
+    method = options["method"]
+    estimator = build_method(
+        method,
+        n_clusters,
+        parameters=dict(parse_parameter(text) for text in options["parameters"]),
+        kernels=split_names(options["kernels"]),
+        seed=options["seed"],
+        jobs=options["jobs"],
+        max_time=options["max_time"],
+    )
+    reading = ("format", "key", "separator", "header", "encoding", "missing")
+    data = gather(
+        tables,
+        named_columns(options["views"]),
+        id=options["id_"],
+        truth=options["truth"],
+        columns=split_names(options["columns"]) or None,
+        impute=options["impute"],
+        scale=options["scale"],
+        **{name: options[name] for name in reading},
+    )
+    data.image_shape = checked_shape(options["image_shape"], data.n_features)
+    for note in data.notes:
+        say(note, quiet=quiet)
+    begun = time.perf_counter()
+    labels, warned = fit(estimator, data, method, quiet=quiet)
+    seconds = time.perf_counter() - begun
+    command = shlex.join(["unispectral", *sys.argv[1:]])
+    title = " + ".join("standard input" if t == "-" else Path(t).name for t in tables)
+    return Told.of(estimator, data, labels, method, seconds, warned, command=command, title=title)

@@ -1,0 +1,151 @@
+"""``unispectral data``: the paper's data sets."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import click
+
+from unispectral.cli._options import debug_option
+
+__all__ = ["data"]
+
+
+class _DatasetName(click.ParamType):
+    """A name of the registry."""
+
+    name = "name"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        from unispectral.datasets import list_datasets
+
+        known = list_datasets()
+        if str(value).lower() not in known:
+            self.fail(f"{value!r} is none of {', '.join(known)}.", param, ctx)
+        return str(value).lower()
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+
+        from unispectral.datasets import list_datasets
+
+        return [CompletionItem(n) for n in list_datasets() if n.startswith(incomplete.lower())]
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  unispectral data list
+  unispectral data info yale
+  unispectral data fetch yale -o yale.npz
+  unispectral cluster yale.npz -k 15 --truth target
+"""
+)
+def data() -> None:
+    """List, fetch and describe the paper's data sets.
+
+    Files are looked for in the folder that the variable UNISPECTRAL_DATA names and in the cache,
+    then downloaded over https; every copy is held against its checksum.
+    """
+
+
+@data.command("list")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@debug_option
+def list_(as_json: bool) -> None:
+    """List the data sets."""
+    from unispectral.datasets import dataset_info, list_datasets
+
+    rows = [dataset_info(name) for name in list_datasets()]
+    if as_json:
+        sys.stdout.write(json.dumps([_plain(row) for row in rows], indent=1) + "\n")
+        return
+    lines = [f"{'name':<20} {'rows':>6} {'columns':>8} {'classes':>8}  what"]
+    for row in rows:
+        n, d = row.shape
+        lines.append(f"{row.name:<20} {n:>6,} {d:>8,} {row.n_classes:>8}  {row.title}")
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+@data.command()
+@click.argument("name", type=_DatasetName())
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@debug_option
+def info(name: str, as_json: bool) -> None:
+    """Describe one data set: size, preparation, origin, terms of use."""
+    from unispectral.datasets import dataset_info
+
+    row = _plain(dataset_info(name))
+    if as_json:
+        sys.stdout.write(json.dumps(row, ensure_ascii=False, indent=1) + "\n")
+        return
+    for key, value in row.items():
+        sys.stdout.write(f"{key:<12} {value}\n")
+
+
+@data.command()
+@click.argument("names", type=_DatasetName(), nargs=-1, required=True)
+@click.option("-o", "--output", metavar="FILE", help="Write the prepared data here, as .npz.")
+@click.option("--raw", is_flag=True, help="Without the paper's preparation.")
+@click.option("--home", metavar="FOLDER", help="Folder to look in first and to download to.")
+@debug_option
+def fetch(names: tuple[str, ...], output: str | None, raw: bool, home: str | None) -> None:
+    """Fetch data sets, check them, and write one as a file if asked to."""
+    from unispectral.datasets import fetch as fetch_dataset
+
+    if output and len(names) > 1:
+        raise click.UsageError("-o takes one data set at a time.")
+    if output and not output.endswith(".npz"):
+        raise click.UsageError(f"-o {output}: must end in .npz.")
+    for name in names:
+        found = fetch_dataset(name, data_home=home, raw=raw)
+        rows, columns = found.data.shape
+        told = f"{name}: {rows:,} rows, {columns:,} columns, {len(found.target_names)} classes"
+        if output:
+            _write(output, found)
+            told += f"; wrote {output}"
+        sys.stdout.write(told + ".\n")
+        sys.stdout.flush()
+
+
+def _write(path: str, found: Any) -> None:
+    import numpy as np
+    import scipy.sparse as sp
+
+    from unispectral._files import atomic_path
+
+    content = {"target": found.target}
+    if sp.issparse(found.data):
+        matrix = sp.csr_array(found.data)
+        content |= {
+            "format": np.array(b"csr"),
+            "shape": np.array(matrix.shape),
+            "data": matrix.data,
+            "indices": matrix.indices,
+            "indptr": matrix.indptr,
+        }
+    else:
+        content["data"] = found.data
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, **content)
+
+
+def _plain(row: Any) -> dict[str, Any]:
+    """A row of the registry as JSON knows it."""
+    rows, columns = row.shape
+    return {
+        "name": row.name,
+        "title": row.title,
+        "rows": rows,
+        "columns": columns,
+        "classes": row.n_classes,
+        "images": None if row.image_shape is None else "{} × {}".format(*row.image_shape),
+        "prepared": row.description,
+        "file": row.file.name,
+        "sha256": row.file.sha256,
+        "origin": row.file.url,
+        "citation": row.citation,
+        "terms": row.licence,
+    }

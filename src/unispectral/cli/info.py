@@ -1,0 +1,98 @@
+"""``unispectral info``: what a bug report needs."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from typing import Any
+
+import click
+
+from unispectral.cli._options import debug_option
+
+__all__ = ["info"]
+
+_PACKAGES = (
+    "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl", "click", "rich",
+    "pandas", "pyarrow", "openpyxl", "h5py", "matplotlib", "pooch", "faiss-cpu", "dask",
+    "distributed", "anndata", "zarr", "umap-learn",
+)  # fmt: skip
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@debug_option
+def info(as_json: bool) -> None:
+    """Print versions, threads and memory, for bug reports.
+
+    Nothing that names a person, a folder or a file is printed.
+    """
+    found = collect()
+    if as_json:
+        sys.stdout.write(json.dumps(found, indent=1) + "\n")
+        return
+    for key, value in found.items():
+        if isinstance(value, dict):
+            sys.stdout.write(f"{key}\n")
+            for name, told in value.items():
+                sys.stdout.write(f"  {name:<16} {told}\n")
+        elif isinstance(value, list):
+            for item in value:
+                sys.stdout.write(f"{key:<18} {item}\n")
+        else:
+            sys.stdout.write(f"{key:<18} {value}\n")
+
+
+def collect() -> dict[str, Any]:
+    """Return versions and machine by name."""
+    import numpy  # noqa: F401  loads the BLAS that is asked about below
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import threadpool_info
+
+    from unispectral._memory import available_memory
+    from unispectral._threads import thread_count
+    from unispectral._version import __version__
+
+    libraries = [
+        f"{row['internal_api']} {row.get('version') or ''}, {row['num_threads']} threads"
+        for row in threadpool_info()
+    ]
+    free = available_memory()
+    return {
+        "unispectral": __version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "cores": os.cpu_count() or 1,
+        "threads": thread_count(),
+        "memory": _gigabytes(_total_memory()),
+        "memory free": _gigabytes(free),
+        "linear algebra": sorted(set(libraries)),
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "variables": {
+            name: value
+            for name, value in sorted(os.environ.items())
+            if name.endswith("_NUM_THREADS") or name in ("NUMBA_DISABLE_JIT",)
+        },
+    }
+
+
+def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _total_memory() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _gigabytes(size: int | None) -> str:
+    return "unknown" if size is None else f"{size / 1e9:.1f} GB"
