@@ -146,7 +146,7 @@ def study_to_json(study: Study) -> str:
             return {key: plain(entry) for key, entry in value.items()}
         return value
 
-    return json.dumps(plain(study), sort_keys=True, allow_nan=False)
+    return json.dumps(plain(study), allow_nan=False)  # the order of a grid is that of its cells
 
 
 def study_from_json(text: str) -> Study:

@@ -1,0 +1,79 @@
+"""Small studies that take a second, and a store that has their results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unispectral.bench import Column, Dataset, Method, Store, Study, Surface, run
+
+XSS = '"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
+
+
+def small_study(name: str = "tiny", repeats: int = 3, title: str = "A tiny study") -> Study:
+    """Three kinds of methods, a failure, a reduction, a surface; a second or two."""
+    rng = np.random.default_rng(0)
+    blobs = np.concatenate([rng.normal(m, 0.6, size=(15, 3)) for m in (0.0, 3.0, 6.0)])
+    return Study(
+        name,
+        datasets=[
+            "iris",
+            Dataset("blobs", title="blobs", data=blobs, target=np.repeat(["a", "b", "c"], 15)),
+            "wine",
+        ],
+        methods=[
+            Method(
+                "k-means",
+                "sklearn.cluster.KMeans",
+                parameters={"n_init": 1},
+                repeats=repeats,
+                columns=(
+                    Column("k-means", ("record", "label-free")),
+                    Column("k-means", ("paper",), repeats="objective"),
+                ),
+            ),
+            Method(
+                "SC",
+                "sklearn.cluster.SpectralClustering",
+                input="kernel",
+                kernel_parameter="affinity",
+                kernels=("gaussian_0.1", "gaussian_1"),
+                columns=(
+                    Column("SC", ("record", "paper")),
+                    Column("SC-m", ("record",), kernels="mean"),
+                ),
+            ),
+            Method(
+                "agglomerative",
+                "sklearn.cluster.AgglomerativeClustering",
+                grid={"linkage": ["ward", "average"], "compute_full_tree": [True, False]},
+                columns=(Column("agglomerative", ("record", "paper")),),
+            ),
+            Method(
+                "broken",
+                "sklearn.cluster.KMeans",
+                parameters={"init": "nonsense"},
+                datasets=("iris",),
+            ),
+        ],
+        title=title,
+        metrics=("accuracy", "nmi", "purity"),
+        time_limit=60.0,
+        surfaces=(Surface("agglomerative", "linkage", "compute_full_tree"),),
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Study:
+    return small_study()
+
+
+@pytest.fixture(scope="session")
+def ran(tiny: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with the results of the tiny study."""
+    path = tmp_path_factory.mktemp("ran") / "results.sqlite"
+    with Store(path) as store:
+        run(tiny, store, processes=2, command="unispectral bench --study tiny.toml")
+    return path

@@ -1,0 +1,180 @@
+"""From cells to figures, against figures made by hand; ranks against SciPy and tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from unispectral.bench import Column, Dataset, Method, Reduction, Results, Store, Study
+from unispectral.bench.ranks import rank_columns
+from unispectral.bench.results import Figure, Table
+
+
+def fill(store: Store, study: Study, value, objective=None) -> None:  # type: ignore[no-untyped-def]
+    """Store made-up outcomes for all cells."""
+    for cell in study.cells():
+        score = value(cell)
+        if score is None:
+            store.put(cell, {"status": "timeout", "reason": "too slow", "seconds": 9.0})
+            continue
+        facts = {} if objective is None else {"objective": objective(cell)}
+        scores = {"accuracy": score, "nmi": 1.0 - score}
+        store.put(
+            cell,
+            {"status": "done", "scores": scores, "labels": "", "seconds": 2.0, "facts": facts},
+        )
+
+
+def study_of(**changes: object) -> Study:
+    settings: dict = {
+        "input": "kernel",
+        "kernels": ("linear", "gaussian_1"),
+        "kernel_parameter": "affinity",
+        "grid": {"n_init": [1, 2]},
+        "repeats": 3,
+        "columns": (
+            Column("X"),
+            Column("X-m", kernels="mean"),
+            Column("X", ("paper",), repeats="objective"),
+            Column("X-g", grid="mean", kernels="mean"),
+            Column("X-1", fix={"n_init": 1}),
+        ),
+        **changes,
+    }
+    method = Method("X", "sklearn.cluster.SpectralClustering", **settings)
+    return Study("s", [Dataset("iris", title="YALE")], [method], metrics=("accuracy", "nmi"))
+
+
+def value(cell) -> float:  # type: ignore[no-untyped-def]
+    base = {"linear": 0.2, "gaussian_1": 0.4}[cell.kernel]
+    return base + 0.1 * cell.parameters["n_init"] + 0.01 * cell.repeat
+
+
+def figures(results: Results, protocol: str, metric: str = "accuracy") -> dict[str, Figure]:
+    table = results.table(protocol, metric)
+    return {figure.column: figure for figure in table.row("iris")}
+
+
+def test_repeats_then_grid_then_kernels(tmp_path: Path) -> None:
+    study = study_of()
+    with Store(tmp_path / "s.sqlite") as store:
+        fill(store, study, value, objective=lambda cell: -cell.repeat)
+        results = Results(study, store)
+    record = figures(results, "record")
+    assert record["X"].value == pytest.approx(61.0)
+    assert record["X"].kernel == "gaussian_1"
+    assert record["X"].parameters == {"n_init": 2}
+    assert record["X"].spread == pytest.approx(1.0)
+    assert record["X-m"].value == pytest.approx((61.0 + 41.0) / 2)
+    assert record["X-g"].value == pytest.approx((56.0 + 36.0) / 2)
+    assert record["X-1"].value == pytest.approx(51.0)
+    assert figures(results, "paper")["X"].value == pytest.approx(62.0)
+    # The best kernel and grid point are those of each metric by itself.
+    assert figures(results, "record", "nmi")["X"].kernel == "linear"
+    assert figures(results, "record", "nmi")["X"].value == pytest.approx(69.0)
+
+
+def test_missing_and_failed_cells_are_counted(tmp_path: Path) -> None:
+    study = study_of()
+    with Store(tmp_path / "s.sqlite") as store:
+        fill(store, study, lambda cell: None if cell.kernel == "linear" else value(cell))
+        results = Results(study, store)
+    figure = figures(results, "record")["X-m"]
+    assert (figure.done, figure.expected, figure.failed, figure.partial) == (6, 12, 6, True)
+    assert figure.value == pytest.approx(61.0)
+    assert len(results.failures()) == 6
+
+
+def test_nothing_yet_is_no_figure(tmp_path: Path) -> None:
+    study = study_of()
+    with Store(tmp_path / "s.sqlite") as store:
+        figure = figures(Results(study, store), "record")["X"]
+    assert figure.value is None
+    assert figure.difference is None
+
+
+def test_notes_name_reductions_and_missing_objectives(tmp_path: Path) -> None:
+    study = study_of(reduced=(Reduction(("iris",), "it is slow", repeats=2),))
+    with Store(tmp_path / "s.sqlite") as store:
+        fill(store, study, value)
+        results = Results(study, store)
+    assert figures(results, "record")["X"].note == "2 of 3 repeats: it is slow"
+    assert "no objective" in (figures(results, "paper")["X"].note or "")
+    assert results.reductions() == [("YALE", "X", "2 of 3 repeats: it is slow")]
+
+
+def test_paper_figures_stand_beside(tmp_path: Path) -> None:
+    study = study_of(columns=(Column("mine", paper="SCMK"), Column("KKM", kernels="mean")))
+    with Store(tmp_path / "s.sqlite") as store:
+        fill(store, study, value)
+        row = figures(Results(study, store), "record")
+    assert row["mine"].paper == 63.25
+    assert row["mine"].difference == pytest.approx(61.0 - 63.25)
+    assert row["KKM"].paper == 47.12
+
+
+def table_of(values: np.ndarray) -> Table:
+    datasets = tuple(Dataset(f"d{i}") for i in range(len(values)))
+    columns = tuple(f"c{j}" for j in range(values.shape[1]))
+    entries = {
+        (d.name, c): Figure(d.name, c, None if np.isnan(v) else float(v))
+        for d, row in zip(datasets, values, strict=True)
+        for c, v in zip(columns, row, strict=True)
+    }
+    return Table("record", "accuracy", datasets, columns, entries)
+
+
+@pytest.mark.parametrize(("columns", "q"), [(2, 1.960), (4, 2.569), (7, 2.949), (10, 3.164)])
+def test_critical_difference_is_that_of_the_published_table(columns: int, q: float) -> None:
+    """Table 5 of Demšar (2006): critical values of the Nemenyi test at five per cent."""
+    values = np.random.default_rng(0).normal(size=(14, columns))
+    ranks = rank_columns(table_of(values))
+    assert ranks is not None
+    expected = q * np.sqrt(columns * (columns + 1) / (6 * 14))
+    assert ranks.critical == pytest.approx(expected, rel=5e-4)
+
+
+def test_average_ranks_by_hand() -> None:
+    ranks = rank_columns(table_of(np.array([[3.0, 3.0, 1.0], [5.0, 4.0, 6.0]])))
+    assert ranks is not None
+    assert ranks.columns == ("c0", "c2", "c1")
+    assert ranks.ranks == pytest.approx((1.75, 2.0, 2.25))
+
+
+def test_friedman_agrees_with_scipy() -> None:
+    values = np.random.default_rng(1).normal(50, 10, size=(12, 5)).round(2)
+    ranks = rank_columns(table_of(values))
+    assert ranks is not None
+    chi = stats.friedmanchisquare(*values.T).statistic
+    assert ranks.statistic == pytest.approx(11 * chi / (12 * 4 - chi))
+
+
+def test_groups_span_less_than_the_critical_difference() -> None:
+    values = np.random.default_rng(2).normal(size=(8, 9)) + 2 * np.arange(9)
+    ranks = rank_columns(table_of(values))
+    assert ranks is not None
+    for first, last in ranks.groups:
+        assert ranks.ranks[last] - ranks.ranks[first] < ranks.critical
+        if last + 1 < len(ranks.ranks):
+            assert ranks.ranks[last + 1] - ranks.ranks[first] >= ranks.critical
+
+
+def test_columns_with_few_figures_are_left_out() -> None:
+    values = np.random.default_rng(3).normal(size=(6, 4))
+    values[:4, 3] = np.nan
+    values[5, 0] = np.nan
+    ranks = rank_columns(table_of(values))
+    assert ranks is not None
+    assert ranks.left_out == ("c3",)
+    assert ranks.datasets == 5
+    assert rank_columns(table_of(values[:1])) is None
+
+
+def test_best_is_decided_as_printed() -> None:
+    table = table_of(np.array([[50.001, 50.004, 49.9]]))
+    assert table.best("d0") == {"c0", "c1"}
+    assert replace(table).means()["c2"] == pytest.approx(49.9)

@@ -1,0 +1,261 @@
+"""What a study file may say, and what it is told when it says something else."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+
+from unispectral.bench import Column, Dataset, Method, Reduction, Study
+from unispectral.bench._estimators import build, check_method, estimator_class
+from unispectral.bench._toml import parse_size, study_from_json, study_to_json
+
+TOML = """
+name = "mine"
+kernels = ["linear", "gaussian_1"]
+metrics = ["nmi"]
+seed = 7
+memory_limit = "2GB"
+
+[[dataset]]
+name = "table"
+file = "table.csv"
+truth = "species"
+
+[[method]]
+name = "k-means"
+estimator = "sklearn.cluster.KMeans"
+grid = { n_init = [1, 2], max_iter = [5, 10, 20] }
+repeats = 2
+columns = [{ name = "k-means", protocols = ["paper"], fix = { n_init = 1 } }]
+
+[[method.reduced]]
+datasets = ["table"]
+repeats = 1
+reason = "to be quick"
+
+[[method]]
+name = "SC"
+estimator = "sklearn.cluster.SpectralClustering"
+input = "kernel"
+kernel_parameter = "affinity"
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "table.csv").write_text("x,species\n1,a\n2,b\n")
+    (tmp_path / "study.toml").write_text(TOML)
+    return tmp_path / "study.toml"
+
+
+def test_toml_becomes_cells_in_order(file: Path) -> None:
+    study = Study.load(file)
+    cells = study.cells()
+    assert [cell.method.name for cell in cells] == ["k-means"] * 6 + ["SC"] * 2
+    assert [cell.kernel for cell in cells[-2:]] == ["linear", "gaussian_1"]
+    assert cells[0].parameters == {"n_init": 1, "max_iter": 5}
+    assert {cell.seed for cell in cells} == {7}
+    assert cells[0].reason == "to be quick"
+    assert cells[0].memory_limit == 2 * 2**30
+    assert cells[0].dataset.file == str(file.parent / "table.csv")
+    assert len({cell.key for cell in cells}) == len(cells)
+
+
+def test_content_of_a_file_is_part_of_its_cells(file: Path) -> None:
+    before = Study.load(file).cells()[0].key
+    assert Study.load(file).cells()[0].key == before
+    (file.parent / "table.csv").write_text("x,species\n1,a\n3,b\n")
+    assert Study.load(file).cells()[0].key != before
+
+
+def test_names_and_limits_are_not_part_of_a_cell() -> None:
+    method = Method("a", "sklearn.cluster.KMeans")
+    one = Study("one", ["iris"], [method], time_limit=1.0).cells()[0]
+    two = Study("two", ["iris"], [replace(method, name="b")], time_limit=2.0).cells()[0]
+    assert one.key == two.key
+    other = Study("one", ["iris"], [replace(method, parameters={"n_init": 3})]).cells()[0]
+    assert one.key != other.key
+
+
+def test_json_and_back(file: Path) -> None:
+    for study in (Study.load(file), *map(Study.load, Study.builtin())):
+        again = study_from_json(study_to_json(study))
+        assert [cell.key for cell in again.cells()] == [cell.key for cell in study.cells()]
+        assert study_to_json(again) == study_to_json(study)
+
+
+def test_builtin_studies_name_estimators_that_have_their_parameters() -> None:
+    for name in Study.builtin():
+        for method in Study.load(name).methods:
+            check_method(method)
+
+
+def test_paper_study_has_the_papers_columns() -> None:
+    from unispectral.bench.paper import paper_columns, paper_figure
+
+    study = Study.load("paper")
+    for protocol in ("paper", "record"):
+        shown = [c.name for m in study.methods for c in m.columns if protocol in c.protocols]
+        assert shown == paper_columns()
+    for dataset in study.datasets:
+        assert paper_figure("accuracy", dataset.title, "KKM") is not None
+
+
+def test_published_figures_are_those_of_the_reference(reference: Path) -> None:
+    import json
+
+    from unispectral.bench.paper import paper_figure
+
+    table = json.loads((reference / "paper_table.json").read_text())
+    for title, metric in (("Accuracy", "accuracy"), ("NMI", "nmi"), ("Purity", "purity")):
+        for dataset, row in table[title].items():
+            for column, value in row.items():
+                assert paper_figure(metric, dataset, column) == value
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("seed = 7", "sed = 7"), "unknown key 'sed'"),
+        (("[[dataset]]", "[[datasets]]"), "datasets"),
+        (('metrics = ["nmi"]', 'metrics = ["nim"]'), "metric='nim'"),
+        (("repeats = 2", "repeats = 0"), "repeats=0"),
+        (('protocols = ["paper"]', 'protocols = ["papier"]'), "papier"),
+        (('reason = "to be quick"', 'reason = " "'), "reason"),
+        (('input = "kernel"', 'input = "kernal"'), "kernal"),
+        (("n_init = [1, 2]", "n_init = []"), "n_init"),
+        (('"2GB"', '"much"'), "much"),
+        (('name = "SC"', 'name = "k-means"'), "twice"),
+        (('name = "mine"', "name = 5"), "name=5"),
+        (('name = "mine"', 'name = "mine'), "TOML"),
+    ],
+)
+def test_mistakes_are_named(file: Path, change: tuple[str, str], words: str) -> None:
+    text = TOML.replace(*change)
+    assert text != TOML
+    file.write_text(text)
+    with pytest.raises((ValueError, TypeError), match=re.escape(words)):
+        Study.load(file)
+
+
+def test_unknown_study_lists_the_known_ones() -> None:
+    with pytest.raises(ValueError, match="paper, parameters, small"):
+        Study.load("nonesuch")
+
+
+def test_unknown_kernel_is_named() -> None:
+    method = Method("m", "sklearn.cluster.KMeans", input="kernel", kernels=("nonesuch",))
+    with pytest.raises(ValueError, match="nonesuch"):
+        Study("s", ["iris"], [method]).cells()
+
+
+def test_missing_file_is_named(tmp_path: Path) -> None:
+    missing = Dataset("mine", file=str(tmp_path / "no.csv"))
+    with pytest.raises(ValueError, match=r"no\.csv"):
+        Study("s", [missing], [Method("m", "sklearn.cluster.KMeans")]).cells()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "KMeans",
+        "os.system",
+        "sklearn.cluster",
+        "__import__('os').system",
+        "sklearn.cluster.KMeans()",
+        "no_such_package.Thing",
+        "sklearn.metrics.pairwise.euclidean_distances",
+        "builtins.object",
+    ],
+)
+def test_only_estimator_classes_are_imported(name: str) -> None:
+    with pytest.raises(ValueError, match="estimator="):
+        estimator_class(name)
+
+
+def test_constructors_are_public_class_methods() -> None:
+    job = {"estimator": "sklearn.cluster.KMeans", "parameters": {}, "kernel_parameter": None}
+    for name in ("_get_param_names", "fit", "__init__", "no_such"):
+        with pytest.raises(ValueError, match="constructor="):
+            build({**job, "constructor": name, "seed": 0}, 2)
+
+
+def test_unknown_parameter_is_refused_before_the_run() -> None:
+    with pytest.raises(ValueError, match="'n_clustres'"):
+        check_method(Method("m", "sklearn.cluster.KMeans", parameters={"n_clustres": 2}))
+
+
+def test_instances_and_classes_are_taken_over() -> None:
+    method = Method("m", KMeans(n_clusters=9, n_init=4, random_state=3))
+    assert method.estimator == "sklearn.cluster._kmeans.KMeans"
+    assert method.parameters["n_init"] == 4
+    assert "n_clusters" not in method.parameters
+    assert "random_state" not in method.parameters
+    assert Method("m", KMeans).parameters == {}
+
+
+def test_parameters_must_be_storable() -> None:
+    with pytest.raises(TypeError, match="stored"):
+        Method("m", "sklearn.cluster.KMeans", parameters={"init": np.ones((2, 2))})
+    with pytest.raises(TypeError, match="stored"):
+        Method("m", "sklearn.cluster.KMeans", parameters={"tol": float("nan")})
+
+
+def test_reductions_change_only_their_data_sets() -> None:
+    reduction = Reduction(("iris",), "slow", repeats=1, parameters={"n_init": 1})
+    method = Method("m", "sklearn.cluster.KMeans", repeats=5, reduced=(reduction,))
+    assert method.on("wine") == (method, None)
+    local, why = method.on("iris")
+    assert (local.repeats, local.parameters, why) == (1, {"n_init": 1}, reduction)
+
+
+def test_skipped_cells_do_not_exist() -> None:
+    method = Method(
+        "m", "sklearn.cluster.KMeans", reduced=(Reduction(("iris",), "slow", skip=True),)
+    )
+    cells = Study("s", ["iris", "wine"], [method]).cells()
+    assert [cell.dataset.name for cell in cells] == ["wine"]
+
+
+def test_columns_may_fix_parameters_per_data_set() -> None:
+    column = Column("c", fix={"gamma": 0.4}, fix_for={"ba": {"gamma": 0.3}})
+    assert column.fixed("yale") == {"gamma": 0.4}
+    assert column.fixed("ba") == {"gamma": 0.3}
+
+
+def test_select_is_case_blind_and_says_what_there_is() -> None:
+    study = Study.load("small")
+    assert [d.title for d in study.select(["YALE", "Tr11"]).datasets] == ["YALE", "TR11"]
+    with pytest.raises(ValueError, match="no 'mars'; it has yale"):
+        study.select(["mars"])
+
+
+def test_repeats_of_the_record_go_on_in_its_stream() -> None:
+    from unispectral.baselines._draws import RecordedDraws
+
+    job = {
+        "estimator": "unispectral.baselines.KKM",
+        "constructor": None,
+        "parameters": {"recorded": True, "n_init": 1},
+        "kernel_parameter": "kernel",
+        "stream": {"draws": "distinct", "each": 3, "before": 1, "repeat": 2},
+    }
+    state = build(job, 5, 60).random_state
+    draws = RecordedDraws()
+    for _ in range(7):
+        draws.distinct(60, 5)
+    assert state.random_sample() == draws.stream.random_sample()
+
+
+def test_sizes() -> None:
+    assert parse_size("500MB") == 500 * 2**20
+    assert parse_size(12) == 12.0
+    assert parse_size(None) is None
+    for wrong in ("", "GB", "1..2GB", "-1GB", 0, True):
+        with pytest.raises(ValueError, match="not a size"):
+            parse_size(wrong)
