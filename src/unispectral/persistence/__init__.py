@@ -13,9 +13,12 @@ every other member is an array in NumPy's own format, numbers only. Nothing in i
     The estimator, one of a fixed list.
 ``params``, ``fitted``
     Its parameters and fitted attributes by name. What JSON has no word for is an object with one
-    key: ``{"$array": member}``, ``{"$csr": members, "shape": …}``, ``{"$tuple": […]}``,
-    ``{"$map": [[key, value], …]}``, ``{"$strings": […]}``, ``{"$float": "nan"}``,
-    ``{"$kernel": class, "fields": {…}}`` and ``{"$bank": {…}}``.
+    key that tells: ``{"$array": member}``, ``{"$csr": members, "shape": …}``,
+    ``{"$tuple": […]}``, ``{"$map": [[key, value], …]}``, ``{"$strings": […]}``,
+    ``{"$float": "nan"}``, ``{"$scalar": …, "dtype": …}``, ``{"$bank": …}``,
+    ``{"$kernel": class, "fields": {…}}``,
+    ``{"$object": class, "state": {…}}`` for the library's own objects, of a fixed list, and
+    ``{"$same": number}`` for one of these two that has been described before.
 ``arrays``
     Type and shape of every array member.
 """

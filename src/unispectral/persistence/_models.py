@@ -24,7 +24,7 @@ CLASSES = {
     "SCMK": "unispectral.cluster",
     **dict.fromkeys(_BASELINES, "unispectral.baselines"),
 }
-_FITTED = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*_|_n_features_out")
+_FITTED = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*_")
 #: Shapes that belong together: n samples, c clusters, r kernels.
 _SHAPES = {
     "labels_": "n",
@@ -197,8 +197,17 @@ def _check_shapes(estimator: Any) -> None:
     rotation = getattr(estimator, "rotation_", None)
     if rotation is not None and (embedding is None or rotation.shape[:1] != embedding.shape[1:]):
         raise ModelFileError(f"rotation_ has shape {rotation.shape}, which does not fit.")
-    bank = getattr(estimator, "_bank_", None)
-    if bank is not None and (
-        bank.n_samples != sizes["n"] or len(bank) != sizes.get("r", len(bank))
-    ):
-        raise ModelFileError("the kernels do not fit the labels.")
+    _check_sources(estimator, len(labels))
+
+
+def _check_sources(estimator: Any, n: int) -> None:
+    """What new points are compared with must be the samples that have the labels."""
+    samples = getattr(estimator, "_samples_", None)
+    if samples is not None and samples.n_samples != n:
+        raise ModelFileError("the samples do not fit the labels.")
+    for source in getattr(estimator, "_sources_", ()):
+        own = getattr(source, "samples", None)
+        held = source.geometry.n_samples if hasattr(source, "geometry") else source.bank.n_samples
+        fits = held == n if own is None else len(own) == held and 0 <= own.min() <= own.max() < n
+        if not fits:
+            raise ModelFileError("the kernels do not fit the labels.")

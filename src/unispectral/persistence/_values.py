@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from unispectral.kernels import Gaussian, KernelBank, Linear, Metric, Polynomial
 from unispectral.persistence._archive import ModelFileError
 from unispectral.persistence._bank import bank_state, restore_bank
+from unispectral.persistence._objects import name_of, rebuild, state_of
 
 __all__ = ["Reader", "Writer"]
 
@@ -25,11 +26,15 @@ class Writer:
 
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray] = {}
+        self._members: dict[int, str] = {}
+        self._objects: dict[int, int] = {}
+        self._alive: list[Any] = []  # what was seen stays, so that no identity is used twice
 
     def encode(self, value: Any, name: str) -> Any:
         """The JSON of ``value``; ``name`` says what it is, to arrays and in the error."""
-        if isinstance(value, np.generic):
-            value = value.item()
+        if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+            # Its type decides that of what is computed with it.
+            return {"$scalar": self.encode(value.item(), name), "dtype": value.dtype.str}
         if value is None or isinstance(value, (bool, int, str)):
             return value
         if isinstance(value, float):
@@ -43,8 +48,8 @@ class Writer:
             return self._array(value, name)
         if sp.issparse(value):
             return self._sparse(value, name)
-        if isinstance(value, KernelBank):
-            return {"$bank": self.encode(bank_state(value), name)}
+        if isinstance(value, KernelBank) or name_of(value):
+            return self._object(value, name)
         if type(value) in _KERNELS.values():
             return self._kernel(value, name)
         raise TypeError(_refusal(value, name))
@@ -64,10 +69,26 @@ class Writer:
         return {"$array": self._keep(value, name)}
 
     def _keep(self, value: np.ndarray, name: str) -> str:
-        if name in self.arrays:
-            raise ValueError(f"two values of the model are called {name!r}.")
-        self.arrays[name] = value
-        return name
+        if id(value) not in self._members:  # an array that several hold is written once
+            if name in self.arrays:
+                raise ValueError(f"two values of the model are called {name!r}.")
+            self.arrays[name] = value
+            self._members[id(value)] = name
+            self._alive.append(value)
+        return self._members[id(value)]
+
+    def _object(self, value: Any, name: str) -> dict[str, Any]:
+        if id(value) in self._objects:
+            return {"$same": self._objects[id(value)]}
+        number = self._objects[id(value)] = len(self._objects)
+        self._alive.append(value)
+        if isinstance(value, KernelBank):
+            return {"$bank": self.encode(bank_state(value), name), "number": number}
+        state = {
+            key: self.encode(item, f"{name}.{_plain(key, 0)}")
+            for key, item in state_of(value).items()
+        }
+        return {"$object": name_of(value), "state": state, "number": number}
 
     def _sparse(self, value: Any, name: str) -> dict[str, Any]:
         value = sp.csr_array(value)
@@ -114,7 +135,8 @@ class Reader:
     """Turns JSON and arrays back into values; whatever it does not know is refused."""
 
     def __init__(self, arrays: dict[str, np.ndarray]) -> None:
-        self.arrays = dict(arrays)
+        self.arrays = arrays
+        self._objects: dict[int, Any] = {}
 
     def decode(self, value: Any, depth: int = 0) -> Any:
         if depth > _DEPTH:
@@ -138,7 +160,7 @@ class Reader:
     def _take(self, name: Any) -> np.ndarray:
         if not isinstance(name, str) or name not in self.arrays:
             raise ModelFileError(f"it refers to an array {name!r:.80} that it does not hold.")
-        return self.arrays.pop(name)  # each array belongs to one value: nothing is shared
+        return self.arrays[name]
 
     def _read_float(self, value: dict[str, Any], depth: int) -> float:
         return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[value["$float"]]
@@ -178,5 +200,22 @@ class Reader:
         fields = {name: self.decode(item, depth) for name, item in value["fields"].items()}
         return _KERNELS[value["$kernel"]](**fields)
 
+    def _read_scalar(self, value: dict[str, Any], depth: int) -> np.generic:
+        dtype = np.dtype(value["dtype"])
+        if dtype.kind not in "biuf":
+            raise ValueError(f"a scalar of type {dtype}")
+        return dtype.type(self.decode(value["$scalar"], depth))
+
     def _read_bank(self, value: dict[str, Any], depth: int) -> KernelBank:
-        return restore_bank(self.decode(value["$bank"], depth))
+        return self._number(value, restore_bank(self.decode(value["$bank"], depth)))
+
+    def _read_object(self, value: dict[str, Any], depth: int) -> Any:
+        state = {key: self.decode(item, depth) for key, item in value["state"].items()}
+        return self._number(value, rebuild(value["$object"], state))
+
+    def _read_same(self, value: dict[str, Any], depth: int) -> Any:
+        return self._objects[value["$same"]]
+
+    def _number(self, value: dict[str, Any], found: Any) -> Any:
+        self._objects[value["number"]] = found
+        return found
