@@ -9,12 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from unispectral._compat import Interval
-from unispectral._validation import (
-    check_cluster_count,
-    check_kernel_matrix,
-    check_samples,
-    is_views,
-)
+from unispectral._validation import check_kernel_matrix, check_samples, is_views
 from unispectral.kernels import KernelBank, as_kernel, as_kernels
 
 __all__ = ["ClusteringMethod", "KernelMethod", "Kernels", "KernelsMethod", "Partition"]
@@ -56,8 +51,15 @@ class ClusteringMethod(ClusterMixin, BaseEstimator):
     def _features(self, X: Any) -> Any:
         """The table, checked."""
         X = check_samples(self, X, reset=True)
-        check_cluster_count(self.n_clusters, X.shape[0])
+        self._check_n_clusters(X.shape[0])
         return X
+
+    def _check_n_clusters(self, n_samples: int) -> None:
+        if n_samples < self.n_clusters:
+            raise ValueError(
+                f"n_samples={n_samples} is less than n_clusters={self.n_clusters}; "
+                "ask for fewer clusters or give more samples."
+            )
 
     def _keep(self, partition: Partition) -> None:
         """Store what every method has to tell."""
@@ -92,7 +94,7 @@ class KernelMethod(ClusteringMethod):
         if _is_precomputed(self.kernel):
             K = check_kernel_matrix(X, "X", definite=self._definite)
             self.n_features_in_ = K.shape[1]
-            check_cluster_count(self.n_clusters, K.shape[0])
+            self._check_n_clusters(K.shape[0])
             bank = KernelBank.precomputed(K, normalize=self.normalize)
         else:
             bank = KernelBank(self._features(X), as_kernel(self.kernel), normalize=self.normalize)
@@ -124,7 +126,7 @@ class KernelsMethod(ClusteringMethod):
         if _is_precomputed(self.kernels):
             bank = X if isinstance(X, KernelBank) else self._precomputed_bank(X)
             self.n_features_in_ = bank.n_samples
-            check_cluster_count(self.n_clusters, bank.n_samples)
+            self._check_n_clusters(bank.n_samples)
         else:
             specs = as_kernels(self.kernels)
             bank = KernelBank(self._features(X), specs, normalize=self.normalize)

@@ -42,9 +42,10 @@ class AASC(KernelsMethod):
     root : "best" or float, default="best"
         Which stationary point of the problem in v to take. ``"best"`` is its global minimum. A
         number is the start of a search for the multiplier, whose root is taken whatever its
-        objective, as the published code does; the record used -1 (YALE) and 1 (the texts), and
-        from 1 all coefficients are positive. The global minimum goes to an affinity close to the
-        identity if there is one: leave very narrow Gaussians out, or take 1.
+        objective, as the published code does; the record used -1 (YALE) and 1 (the texts). On the
+        paper's data the search from 1 ends with positive coefficients for all kernels, while the
+        global minimum gives everything to an affinity close to the identity: with such kernels
+        (narrow Gaussians) take 1, or leave them out.
     n_init : int, default=10
         Random starts of k-means.
     max_iter : int, default=20

@@ -140,5 +140,5 @@ class SC(KernelMethod):
         labels = spectral_clustering(
             K, n_clusters=self.n_clusters, n_init=self.n_init, random_state=seed
         )
-        self.labels_ = labels.astype(np.int64)
+        self.labels_ = labels.astype(np.int32)
         self.n_iter_ = 1

@@ -1,0 +1,96 @@
+"""Bad input is refused with a sentence that names argument, value and remedy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from unispectral.baselines import AASC, KKM, MKKM, RKKM, RMKKM, SC, SSR, TSEP, ClustRF
+
+X = np.random.default_rng(0).standard_normal((12, 3))
+SINGLE = [KKM, RKKM, SC, TSEP]
+SEVERAL = [MKKM, AASC, RMKKM]
+ALL = [*SINGLE, *SEVERAL, SSR, ClustRF]
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_more_clusters_than_samples(method):
+    with pytest.raises(ValueError, match=r"n_samples=12 is less than n_clusters=13"):
+        method(13).fit(X)
+
+
+@pytest.mark.parametrize("method", ALL)
+@pytest.mark.parametrize("value", [0, -1, 2.5, "3"])
+def test_n_clusters_is_a_count(method, value):
+    with pytest.raises(ValueError, match="n_clusters"):
+        method(value).fit(X)
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_missing_values_and_text(method):
+    broken = X.copy()
+    broken[2, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        method(3).fit(broken)
+    with pytest.raises(ValueError, match="text"):
+        method(3).fit([["a", "b"], ["c", "d"], ["e", "f"]])
+
+
+@pytest.mark.parametrize("method", SINGLE)
+def test_unknown_kernel(method):
+    with pytest.raises(ValueError, match="kernel='gausian' is not a known kernel"):
+        method(3, kernel="gausian").fit(X)
+    with pytest.raises(ValueError, match="not square"):
+        method(3, kernel="precomputed").fit(X)
+    with pytest.raises(ValueError, match="not symmetric"):
+        method(3, kernel="precomputed").fit(np.triu(np.ones((5, 5))))
+
+
+@pytest.mark.parametrize("method", SEVERAL)
+def test_unknown_kernels(method):
+    with pytest.raises(ValueError, match="kernels='gausian' is not a known kernel"):
+        method(3, kernels=["linear", "gausian"]).fit(X)
+    with pytest.raises(ValueError, match="empty"):
+        method(3, kernels=[]).fit(X)
+    with pytest.raises(ValueError, match=r"X\[1\] is a kernel of 4 samples"):
+        method(3, kernels="precomputed").fit([np.eye(5), np.eye(4)])
+    with pytest.raises(ValueError, match="normalize='unit' is unknown"):
+        method(3, normalize="unit").fit(X)
+
+
+def test_kernel_k_means_wants_a_definite_kernel():
+    K = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
+    with pytest.raises(ValueError, match="negative eigenvalue"):
+        KKM(2, kernel="precomputed").fit(K)
+    assert len(SC(2, kernel="precomputed", normalize=None).fit(K).labels_) == 3
+
+
+def test_one_setting_against_another():
+    with pytest.raises(ValueError, match="unnormalized"):
+        SC(3, laplacian="normalized", recorded=True).fit(X)
+    with pytest.raises(ValueError, match="negative entries"):
+        SC(3, kernel="linear", laplacian="normalized").fit(X)
+    with pytest.raises(ValueError, match="RandomState"):
+        KKM(3, recorded=True, random_state=np.random.default_rng(0)).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("method", "setting"),
+    [
+        (RMKKM, {"gamma": 1.0}),
+        (RMKKM, {"gamma": 0}),
+        (AASC, {"root": "largest"}),
+        (TSEP, {"alpha": -1}),
+        (SSR, {"tol": 0}),
+        (ClustRF, {"weights": "equal"}),
+        (ClustRF, {"n_estimators": 0}),
+        (SC, {"laplacian": "random-walk"}),
+        (RKKM, {"tol": -1.0}),
+        (MKKM, {"n_init": 0}),
+        (KKM, {"recorded": "yes"}),
+    ],
+)
+def test_values_out_of_range(method, setting):
+    (name,) = setting
+    with pytest.raises(ValueError, match=name):
+        method(3, **setting).fit(X)

@@ -1,0 +1,29 @@
+"""scikit-learn's own checks, for each of the nine methods."""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from unispectral.baselines import AASC, KKM, MKKM, RKKM, RMKKM, SC, SSR, TSEP, ClustRF
+
+#: The paper's bank holds kernels that hardly differ from the identity on a few blobs.
+KERNELS = ["gaussian", "linear"]
+METHODS = [
+    KKM(n_clusters=3),
+    RKKM(n_clusters=3),
+    SC(n_clusters=3),
+    SC(n_clusters=3, laplacian="normalized"),
+    SSR(n_clusters=3),
+    ClustRF(n_clusters=3, n_estimators=20),
+    TSEP(n_clusters=3),
+    MKKM(n_clusters=3, kernels=KERNELS),
+    AASC(n_clusters=3, kernels=KERNELS),
+    RMKKM(n_clusters=3, kernels=KERNELS),
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks(METHODS)
+def test_conformance(estimator, check):
+    check(estimator)

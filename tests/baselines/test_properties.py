@@ -1,0 +1,387 @@
+"""What theory promises of the methods, against brute force and scikit-learn."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize, nnls
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import adjusted_rand_score
+
+from unispectral.baselines import AASC, KKM, MKKM, RKKM, RMKKM, SC, SSR, TSEP, ClustRF, _loops
+from unispectral.baselines._base import Kernels
+from unispectral.baselines._draws import FreshDraws
+from unispectral.baselines._root import dogleg_root
+from unispectral.baselines._spectral import laplacian_eigenvectors, leading_eigenvectors
+from unispectral.baselines.aasc import best_coefficients, coefficients_at
+from unispectral.baselines.clustrf import forest_similarity, synthetic_rows
+from unispectral.baselines.kkm import lloyd_from_samples
+from unispectral.baselines.mkkm import inverse_weights, mkkm
+from unispectral.baselines.rmkkm import power_weights, rmkkm
+from unispectral.baselines.ssr import simplex_codes
+from unispectral.kernels import KernelBank
+
+seeds = st.integers(0, 2**32 - 1)
+quick = settings(max_examples=25, deadline=None)
+
+
+def table(seed: int, n: int = 30, d: int = 3) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((n, d))
+
+
+def path_of_objectives(K, start, robust, steps=12):
+    """The objective after 1, 2, … iterations from the same start."""
+    return [
+        lloyd_from_samples(K, [start], robust=robust, recorded=False, max_iter=m, tol=0.0)[
+            0
+        ].objective
+        for m in range(1, steps)
+    ]
+
+
+# Kernel k-means
+
+
+@quick
+@given(seeds, st.integers(2, 6))
+def test_kkm_of_the_linear_kernel_is_k_means(seed, c):
+    X = table(seed)
+    start = FreshDraws(seed).distinct(len(X), c)
+    ours, _ = lloyd_from_samples(
+        X @ X.T, [start], robust=False, recorded=False, max_iter=100, tol=0.0
+    )
+    theirs = KMeans(c, init=X[start], n_init=1, tol=0.0, max_iter=100, algorithm="lloyd").fit(X)
+    if len(np.unique(theirs.labels_)) == c and ours.n_iter == theirs.n_iter_:
+        np.testing.assert_array_equal(ours.labels, theirs.labels_)
+        assert ours.objective == pytest.approx(theirs.inertia_)
+    else:  # an empty cluster on the way: both repair it, each in its way
+        assert len(np.unique(ours.labels)) == c
+
+
+@quick
+@given(seeds, st.integers(2, 6), st.booleans())
+def test_lloyd_never_raises_the_objective(seed, c, robust):
+    X = table(seed)
+    path = path_of_objectives(X @ X.T, FreshDraws(seed).distinct(len(X), c), robust)
+    assert all(after <= before * (1 + 1e-9) + 1e-12 for before, after in pairwise(path))
+
+
+@quick
+@given(seeds)
+def test_no_cluster_is_left_empty(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, (20, 1)).astype(float)  # many equal samples: starts coincide
+    for robust in (False, True):
+        start = FreshDraws(seed).distinct(20, 6)
+        found, weights = lloyd_from_samples(
+            X @ X.T, [start], robust=robust, recorded=False, max_iter=50, tol=1e-6
+        )
+        assert len(np.unique(found.labels)) == 6
+        sums = np.bincount(found.labels, weights=weights)
+        np.testing.assert_allclose(sums, 1.0)
+        assert weights.min() >= 0
+
+
+@quick
+@given(seeds)
+def test_robust_centre_is_the_geometric_median(seed):
+    X = table(seed, n=12, d=2)
+    model = RKKM(
+        1, kernel="precomputed", normalize=None, n_init=1, max_iter=3000, tol=1e-14, random_state=0
+    ).fit(X @ X.T)
+    best = minimize(
+        lambda v: np.linalg.norm(X - v, axis=1).sum(),
+        np.median(X, axis=0),
+        method="Nelder-Mead",
+        options={"xatol": 1e-10, "fatol": 1e-12, "maxiter": 4000},
+    )
+    assert model.objective_ <= best.fun * (1 + 1e-5)
+
+
+def test_an_outlier_weighs_little_in_the_robust_centre():
+    X = np.vstack([table(0, 20, 2), [[50.0, 50.0]]])
+    model = RKKM(1, kernel="precomputed", normalize=None, random_state=0).fit(X @ X.T)
+    assert model.sample_weights_[-1] < 0.2 * model.sample_weights_[:-1].mean()
+
+
+# Several kernels
+
+
+def bank_of(seed: int, n: int = 40) -> KernelBank:
+    X, _ = make_blobs(n, centers=4, random_state=seed % 2**31)
+    return KernelBank(X, ["gaussian", "linear", "polynomial", "laplacian"])
+
+
+@quick
+@given(seeds)
+def test_mkkm_weights_and_objective(seed):
+    found = mkkm(Kernels(bank_of(seed)), 4, FreshDraws(seed))
+    assert found.weights.min() >= 0
+    assert found.weights.sum() == pytest.approx(1)
+    assert (np.diff(found.objectives) <= 1e-9 * found.objectives[0]).all()
+    assert len(np.unique(found.partition.labels)) == 4
+
+
+@quick
+@given(seeds, st.sampled_from([0.1, 0.4, 0.9]))
+def test_rmkkm_weights_and_objective(seed, gamma):
+    found = rmkkm(Kernels(bank_of(seed)), 4, FreshDraws(seed), gamma=gamma, n_init=2)
+    assert found.weights.min() >= 0
+    assert (found.weights**gamma).sum() == pytest.approx(1)
+    assert (np.diff(found.objectives) <= 1e-9 * found.objectives[0]).all()
+    assert len(np.unique(found.partition.labels)) == 4
+
+
+@quick
+@given(seeds, st.floats(0.05, 0.95), st.integers(1, 5))
+def test_weights_minimise_their_problem(seed, gamma, r):
+    rng = np.random.default_rng(seed)
+    costs = rng.uniform(0.1, 3.0, r)
+    others = rng.dirichlet(np.ones(r), 200)
+    assert (others**2 @ costs >= inverse_weights(costs) ** 2 @ costs - 1e-12).all()
+    # The constraint Σ w^γ = 1 is the simplex in w^γ.
+    assert (others ** (1 / gamma) @ costs >= power_weights(costs, gamma) @ costs - 1e-12).all()
+
+
+def test_a_kernel_without_cost_takes_all():
+    np.testing.assert_array_equal(inverse_weights(np.array([0.0, 1.0])), [1, 0])
+    np.testing.assert_array_equal(power_weights(np.array([2.0, 0.0]), 0.4), [0, 1])
+
+
+def test_kernels_on_demand_are_the_kept_ones():
+    bank = bank_of(3)
+    kept, lazy = Kernels(bank, keep=True), Kernels(bank, keep=False)
+    labels = FreshDraws(0).labels(bank.n_samples, 4)
+    weights = np.empty(bank.n_samples)
+    _loops.mean_weights(labels, 4, weights)
+    w = np.array([0.4, 0.3, 0.2, 0.1])
+    np.testing.assert_allclose(kept.combine(w), lazy.combine(w), atol=1e-12)
+    np.testing.assert_allclose(
+        kept.within(labels, weights), lazy.within(labels, weights), atol=1e-9
+    )
+    for method in (mkkm, rmkkm):
+        one, other = (method(k, 4, FreshDraws(1)).partition.labels for k in (kept, lazy))
+        np.testing.assert_array_equal(one, other)
+
+
+@quick
+@given(seeds, st.integers(2, 6))
+def test_aasc_coefficients_are_the_global_minimum(seed, r):
+    rng = np.random.default_rng(seed)
+    alpha = rng.uniform(0.5, 4.0, r)
+    beta = alpha * rng.uniform(0, 1, r)
+    v = best_coefficients(alpha, beta)
+    assert v.sum() == pytest.approx(1)
+    if (1 / alpha).sum() < 1:  # no v satisfies both
+        np.testing.assert_allclose(v, (1 / alpha) / (1 / alpha).sum())
+        return
+    assert alpha @ v**2 == pytest.approx(1)
+    normal = 1 / np.sqrt(alpha)
+    centre = normal / (normal @ normal)
+    directions = rng.standard_normal((2000, r))
+    directions -= np.outer(directions @ normal, normal) / (normal @ normal)
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    radius = np.sqrt(max(1 - 1 / (normal @ normal), 0))
+    feasible = (centre + radius * directions) / np.sqrt(alpha)
+    assert (feasible**2 @ beta >= v**2 @ beta - 1e-9).all()
+
+
+def test_aasc_from_one_has_positive_coefficients_on_the_constraint():
+    alpha, beta = np.array([1.5, 2.0, 3.0]), np.array([1.2, 1.4, 2.7])
+    v = coefficients_at(alpha, beta, 1.0)
+    assert v.min() > 0
+    assert v.sum() == pytest.approx(1)
+    assert alpha @ v**2 == pytest.approx(1, abs=1e-5)
+    assert dogleg_root(lambda x: np.tanh(x - 7.0), 0.0) == pytest.approx(7.0, abs=1e-5)
+
+
+# Simplex codes
+
+
+@quick
+@given(seeds, st.integers(3, 25), st.integers(1, 8), st.booleans())
+def test_simplex_codes_are_optimal(seed, n, d, grid):
+    X = table(seed, n, d)
+    if grid:  # duplicates and collinear samples
+        X = np.round(X)
+    found = simplex_codes(X)
+    A = found.matrix.toarray()
+    assert A.min() >= 0
+    np.testing.assert_allclose(A.sum(axis=1), 1.0)
+    assert np.abs(A.diagonal()).max() == 0
+    for i in range(n):
+        P = X - X[i]
+        y = A[i] @ P
+        scale = (P**2).sum(axis=1).mean() * n / (n - 1)
+        others = np.arange(n) != i
+        # No sample promises descent: y·y is the least of y·p over the hull.
+        assert y @ y - (P[others] @ y).min() <= 1e-7 * scale + 1e-12
+    assert found.gap <= 1e-8
+
+
+def test_simplex_codes_are_those_of_least_squares():
+    X = table(5, 15, 6)
+    A = simplex_codes(X).matrix.toarray()
+    for i in range(len(X)):
+        others = np.delete(np.arange(len(X)), i)
+        heavy = 1e5  # the sum of one as a heavy equation
+        stacked = np.vstack([X[others].T, heavy * np.ones(len(others))])
+        solution, _ = nnls(stacked, np.append(X[i], heavy))
+        np.testing.assert_allclose(A[i, others], solution, atol=1e-5)
+
+
+def test_simplex_codes_do_not_depend_on_origin_sparsity_or_threads():
+    X = np.abs(table(1, 40, 5))
+    X[X < 0.5] = 0
+    dense = simplex_codes(X).matrix.toarray()
+    np.testing.assert_allclose(simplex_codes(X + 100.0).matrix.toarray(), dense, atol=1e-6)
+    np.testing.assert_allclose(simplex_codes(sp.csr_array(X)).matrix.toarray(), dense, atol=1e-8)
+    one, two = (SSR(3, n_jobs=jobs, random_state=0).fit(X) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.graph_.toarray(), two.graph_.toarray())
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+
+
+# Forests
+
+
+def brute_force_similarity(forest, X, adaptive):
+    """Paths compared node by node, as the formula says."""
+    n = len(X)
+    total = np.zeros((n, n))
+    for tree in forest.estimators_:
+        paths = [set(row.indices.tolist()) - {0} for row in tree.decision_path(X)]
+        weights = 1 / tree.tree_.n_node_samples if adaptive else np.ones(tree.tree_.node_count)
+        for i in range(n):
+            for j in range(n):
+                longer = i if len(paths[i]) >= len(paths[j]) else j
+                shared = weights[list(paths[i] & paths[j])].sum()
+                total[i, j] += shared / weights[list(paths[longer])].sum()
+    total /= len(forest.estimators_)
+    return (total + total.T) / 2
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_forest_similarity_is_that_of_the_paths(adaptive):
+    X = table(2, 25, 3)
+    both = np.vstack([X, synthetic_rows(X, np.random.default_rng(0))])
+    forest = RandomForestClassifier(7, max_samples=0.5, random_state=0)
+    forest.fit(both, np.repeat([0, 1], 25))
+    ours = forest_similarity(forest, X, adaptive=adaptive)
+    np.testing.assert_allclose(ours, brute_force_similarity(forest, X, adaptive), atol=1e-12)
+
+
+@settings(max_examples=10, deadline=None)
+@given(seeds, st.booleans())
+def test_forest_similarity_is_symmetric_and_between_0_and_1(seed, adaptive):
+    X = np.round(table(seed, 20, 2))
+    weights = "adaptive" if adaptive else "uniform"
+    model = ClustRF(2, weights=weights, n_estimators=5, n_init=1, random_state=seed).fit(X)
+    S = model.affinity_matrix_
+    np.testing.assert_array_equal(S, S.T)
+    assert S.min() >= 0
+    assert S.max() <= 1
+    np.testing.assert_allclose(np.diagonal(S), 1)
+
+
+def test_a_tree_without_a_split_makes_all_alike():
+    X = np.zeros((4, 2))
+    forest = RandomForestClassifier(3, random_state=0).fit(X, [0, 1, 0, 1])
+    np.testing.assert_array_equal(forest_similarity(forest, X), np.ones((4, 4)))
+
+
+def test_synthetic_rows_keep_each_feature_and_lose_the_rest():
+    rng = np.random.default_rng(0)
+    base = rng.standard_normal(4000)
+    X = np.column_stack([base, base])
+    rows = synthetic_rows(X, rng)
+    assert np.isin(rows, X).all()
+    assert abs(np.corrcoef(rows.T)[0, 1]) < 0.1
+    S = sp.csr_array(np.where(X > 1, X, 0))
+    sparse = synthetic_rows(S, rng).toarray()
+    assert np.isin(sparse, S.toarray()).all()
+    assert (sparse != 0).mean() == pytest.approx((S.toarray() != 0).mean(), abs=0.02)
+    assert abs(np.corrcoef(sparse.T)[0, 1]) < 0.1
+
+
+# Spectral steps
+
+
+def test_large_dense_laplacians_have_the_same_eigenvectors(monkeypatch):
+    X, _ = make_blobs(120, centers=3, random_state=0)
+    K = KernelBank(X, "gaussian").matrix(0)
+    small = laplacian_eigenvectors(K, 3), leading_eigenvectors(K, 3)
+    monkeypatch.setattr("unispectral.baselines._spectral.DENSE_SAMPLES", 10)
+    large = laplacian_eigenvectors(K, 3), leading_eigenvectors(K, 3)
+    np.testing.assert_allclose(small[0][0], large[0][0], atol=1e-6)
+    np.testing.assert_allclose(abs((small[0][1] * large[0][1]).sum(axis=0)), 1, atol=1e-6)
+    np.testing.assert_allclose(abs((small[1] * large[1]).sum(axis=0)), 1, atol=1e-6)
+
+
+# All of them
+
+
+def everyone(**settings):
+    several = {"kernels": ["gaussian", "linear"], **settings}
+    return [
+        KKM(3, **settings),
+        RKKM(3, **settings),
+        SC(3, **settings),
+        SC(3, laplacian="normalized", **settings),
+        SSR(3, **settings),
+        ClustRF(3, n_estimators=50, **settings),
+        ClustRF(3, n_estimators=50, weights="adaptive", **settings),
+        TSEP(3, **settings),
+        MKKM(3, **several),
+        AASC(3, **several),
+        AASC(3, root=1.0, **several),
+        RMKKM(3, **several),
+    ]
+
+
+@pytest.mark.parametrize("model", everyone(random_state=0), ids=str)
+def test_blobs_are_found_again_and_again(model):
+    X, y = make_blobs(60, 8, centers=3, cluster_std=0.6, random_state=7)
+    labels = model.fit_predict(X)
+    assert adjusted_rand_score(y, labels) > 0.9
+    assert labels.dtype == np.int32
+    np.testing.assert_array_equal(labels, model.fit(X).labels_)
+
+
+@pytest.mark.parametrize("method", [KKM, RKKM, SC, MKKM, AASC, RMKKM])
+def test_recorded_form_repeats_itself_and_continues_a_stream(method):
+    X, _ = make_blobs(60, centers=5, cluster_std=4.0, random_state=1)
+    several = issubclass(method, (MKKM, AASC, RMKKM))
+    chosen = {"kernels": ["gaussian", "linear"]} if several else {"kernel": "gaussian"}
+    make = lambda state: method(5, recorded=True, n_init=1, random_state=state, **chosen)  # noqa: E731
+    np.testing.assert_array_equal(make(None).fit(X).labels_, make(5489).fit(X).labels_)
+    state = np.random.RandomState(5489)
+    first = make(state).fit(X).labels_
+    np.testing.assert_array_equal(first, make(None).fit(X).labels_)
+    again = np.random.RandomState(5489)
+    make(again).fit(X)
+    np.testing.assert_array_equal(make(state).fit(X).labels_, make(again).fit(X).labels_)
+
+
+def test_precomputed_is_the_same_as_computed():
+    X, _ = make_blobs(50, centers=3, random_state=2)
+    names = ["gaussian", "linear"]
+    bank = KernelBank(X, names)
+    stack = [bank.matrix(r) for r in range(2)]
+    for method in (KKM, RKKM, SC, TSEP):
+        ours = method(3, kernel="gaussian", random_state=0).fit(X).labels_
+        given_ = method(3, kernel="precomputed", random_state=0).fit(stack[0]).labels_
+        np.testing.assert_array_equal(ours, given_)
+    for method in (MKKM, AASC, RMKKM):
+        ours = method(3, kernels=names, random_state=0).fit(X)
+        for kernels in (stack, np.stack(stack), bank):
+            other = method(3, kernels="precomputed", random_state=0).fit(kernels)
+            np.testing.assert_array_equal(ours.labels_, other.labels_)
+            np.testing.assert_allclose(ours.kernel_weights_, other.kernel_weights_)
+        assert ours.kernel_names_ == list(bank.names)
