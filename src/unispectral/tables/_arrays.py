@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zipfile
 import zlib
-from typing import IO, TypeAlias
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +16,7 @@ from unispectral.tables._source import Source
 
 __all__ = ["checked_sparse", "npy_header", "read_npy", "read_npz"]
 
-Array: TypeAlias = np.ndarray | sp.csr_array
+Array: TypeAlias = Any  # an ndarray or a csr_array; SciPy has no types to tell them apart by
 
 _BROKEN = (ValueError, EOFError, OSError, KeyError, NotImplementedError, RuntimeError)
 

@@ -11,43 +11,75 @@ import numpy as np
 from unispectral._compat import optional
 from unispectral.tables._arrays import Array, checked_sparse
 from unispectral.tables._limits import TableError, check_inflation, check_memory
+from unispectral.tables._probe import probe
 from unispectral.tables._source import Source
 
-__all__ = ["dataset_checked", "mat73_variables", "numeric_datasets", "open_hdf"]
+__all__ = [
+    "check_own",
+    "dataset_checked",
+    "has_member",
+    "mat73_variables",
+    "numeric_datasets",
+    "open_hdf",
+    "own_member",
+]
 
 _MATRIX = 2
 
 
 @contextlib.contextmanager
-def open_hdf(source: Source) -> Iterator[Any]:
-    """Open an HDF5 file; whatever the C library trips over becomes one sentence."""
+def open_hdf(source: Source, *, parts: tuple[str, ...] = (), values: bool = True) -> Iterator[Any]:
+    """Open an HDF5 file after a trial; whatever the C library trips over becomes one sentence.
+
+    `parts` and `values` say what of it will be read, as `probe` takes them.
+    """
     h5py = optional("h5py", extra="io")
+    probe(source, parts=parts, values=values)
     with contextlib.ExitStack() as stack:
         try:
             origin = source.path if source.path is not None else stack.enter_context(source.open())
             file = stack.enter_context(h5py.File(origin, "r"))
-        except OSError as error:
+        except Exception as error:  # the bindings do not keep to OSError
             raise TableError(f"{source.name} is not an HDF5 file, or is damaged.") from error
         try:
             yield file
-        except TableError:
+        except (TableError, ImportError, MemoryError):
             raise
-        except (OSError, KeyError, RuntimeError, ValueError, TypeError) as error:
+        except Exception as error:  # damage shows in the bindings as an error of any kind
             raise TableError(f"{source.name} cannot be read as HDF5: it is damaged.") from error
 
 
 def own_member(group: Any, name: str, what: str) -> Any:
-    """Follow a path inside the file; links into other files are refused."""
+    """Follow a path inside the file; links, which may lead into other files, are refused."""
     h5py = optional("h5py", extra="io")
     member = group
     for part in name.strip("/").split("/"):
         link = member.get(part, getlink=True) if isinstance(member, h5py.Group) else None
         if link is None:
             raise TableError(f"{what} has no entry {name!r}.")
-        if isinstance(link, h5py.ExternalLink):
-            raise TableError(f"{what} points to another file at {name!r}, which is not followed.")
+        if not isinstance(link, h5py.HardLink):
+            raise TableError(f"{what} has a link at {name!r}, and links are not followed.")
         member = member[part]
     return member
+
+
+def has_member(group: Any, name: str) -> bool:
+    """Tell whether there is an entry, without following it anywhere."""
+    try:
+        return group.get(name, getlink=True) is not None
+    except (KeyError, ValueError):
+        return False
+
+
+def check_own(group: Any, what: str) -> None:
+    """Refuse a group if anything in it is a link or lies in another file."""
+    h5py = optional("h5py", extra="io")
+    for name in group:
+        member = own_member(group, str(name), what)
+        if isinstance(member, h5py.Group):
+            check_own(member, what)
+        elif member.is_virtual or member.external:
+            raise TableError(f"{what} keeps its values in another file, which is not followed.")
 
 
 def dataset_checked(dataset: Any, what: str, *, whole: bool = True) -> Any:
@@ -55,6 +87,8 @@ def dataset_checked(dataset: Any, what: str, *, whole: bool = True) -> Any:
 
     With ``whole=False`` it will be read in blocks, so its size is not held against memory.
     """
+    if not hasattr(dataset, "is_virtual"):
+        raise TableError(f"{what} is a group, not a data set.")
     if dataset.is_virtual or dataset.external:
         raise TableError(f"{what} keeps its values in another file, which is not followed.")
     if dataset.dtype.kind not in "biuf":

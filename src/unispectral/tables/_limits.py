@@ -6,7 +6,7 @@ import contextlib
 import os
 from pathlib import Path
 
-__all__ = ["TableError", "available_memory", "check_inflation", "check_memory"]
+__all__ = ["TableError", "available_memory", "check_inflation", "check_memory", "plural"]
 
 # Deflate, which zip, .mat and HDF5 use, cannot shrink data by more than this (RFC 1951: 258 bytes
 # for two bits, in blocks); what claims to is not what it says.
@@ -24,6 +24,17 @@ class TableError(ValueError):
         ...
     unispectral.tables._limits.TableError: The file 'a.csv' is empty.
     """
+
+
+def plural(number: int, word: str) -> str:
+    """Count things in words.
+
+    Examples
+    --------
+    >>> plural(1, "row"), plural(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def available_memory() -> int | None:

@@ -38,7 +38,7 @@ _HEADER = 4096  # flags, dimensions and name of any honest variable fit in here
 
 
 def read_mat(
-    source: str | os.PathLike[str] | IO[bytes], names: list[str] | None = None
+    source: str | os.PathLike[str] | IO[bytes] | Source, names: list[str] | None = None
 ) -> dict[str, Array]:
     """Read the numeric and sparse variables of a MATLAB file, without trusting it.
 

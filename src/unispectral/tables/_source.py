@@ -48,7 +48,7 @@ class Source:
         return "" if self.path is None else self.path.suffix.lower()
 
 
-def as_source(source: str | os.PathLike[str] | IO[bytes]) -> Source:
+def as_source(source: str | os.PathLike[str] | IO[bytes] | Source) -> Source:
     """Look at what the user named; a missing or unreadable file is told in a sentence.
 
     Examples
@@ -61,12 +61,12 @@ def as_source(source: str | os.PathLike[str] | IO[bytes]) -> Source:
     if isinstance(source, Source):
         return source
     if source == "-":
-        return Source("standard input", None, sys.stdin.buffer.read())
+        return Source("Standard input", None, sys.stdin.buffer.read())
     if hasattr(source, "read"):
         content = source.read()
         if not isinstance(content, bytes):
             raise TypeError("source must be a path, '-' or a file opened in binary mode ('rb').")
-        return Source(str(getattr(source, "name", "the open file")), None, content)
+        return Source(str(getattr(source, "name", "The open file")), None, content)
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(
             f"source must be a path, '-' or a file opened in binary mode, not {type(source)!r}."

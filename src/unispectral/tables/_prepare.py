@@ -1,0 +1,225 @@
+"""Filling and scaling, learned from one table and repeated on the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from unispectral.tables._arrays import Array
+from unispectral.tables._limits import TableError, plural
+
+__all__ = ["IMPUTATIONS", "SCALES", "Preparation"]
+
+IMPUTATIONS = ("mean", "median", "zero")
+SCALES = ("none", "standard", "minmax", "maxabs", "robust", "unit")
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """How a table was made ready, so that new rows can be made ready in the same way.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The columns, in order.
+    scale : str
+        One of ``"none"``, ``"standard"`` (mean 0, deviation 1), ``"minmax"`` (0 to 1),
+        ``"maxabs"`` (largest magnitude 1), ``"robust"`` (median 0, quartiles 1 apart) and
+        ``"unit"`` (every row to length 1).
+    centre, spread : ndarray of shape (n_columns,) or None
+        What is subtracted and what is divided by.
+    fill : ndarray of shape (n_columns,) or None
+        What stands in for missing values.
+
+    Examples
+    --------
+    >>> table = np.array([[0.0, 1.0], [2.0, np.nan]])
+    >>> ready = Preparation.fit(table, ["a", "b"], impute="mean", scale="minmax")
+    >>> ready.apply(table)
+    array([[0., 0.],
+           [1., 0.]])
+    >>> again = Preparation.from_dict(ready.to_dict())
+    >>> again.apply(np.array([[1.0, 3.0]]))
+    array([[0.5, 2. ]])
+    """
+
+    columns: tuple[str, ...]
+    scale: str = "none"
+    centre: np.ndarray | None = None
+    spread: np.ndarray | None = None
+    fill: np.ndarray | None = None
+
+    @classmethod
+    def fit(
+        cls, values: Array, columns: Sequence[str], *, impute: str | None, scale: str
+    ) -> Preparation:
+        """Learn the filling and the scaling from a table."""
+        _check_choice("impute", impute, (None, *IMPUTATIONS))
+        _check_choice("scale", scale, SCALES)
+        fill = None if impute is None else _fill_values(values, impute, columns)
+        whole = _filled(values, fill, columns)
+        centre, spread = _centre_and_spread(whole, scale)
+        if spread is not None and not np.isfinite(spread).all():
+            worst = columns[int(np.argmin(np.isfinite(spread)))]
+            raise TableError(f"Column {worst!r} spans more than floating point holds; divide it.")
+        return cls(tuple(columns), scale, centre, spread, fill)
+
+    def apply(self, values: Array) -> Array:
+        """Fill and scale; the values given are not changed."""
+        if values.shape[1] != len(self.columns):
+            raise TableError(
+                f"The table has {values.shape[1]} columns, but {len(self.columns)} were prepared."
+            )
+        whole = _filled(values, self.fill, self.columns)
+        if self.scale == "unit":
+            return _unit_rows(whole)
+        if self.spread is None:
+            return whole
+        spread = self.spread.astype(whole.dtype)
+        if sp.issparse(whole):
+            return sp.csr_array(whole @ sp.diags_array(1.0 / spread))
+        if self.centre is None:
+            return whole / spread
+        centre = self.centre.astype(whole.dtype)
+        if np.abs(whole).max(initial=0) > np.finfo(whole.dtype).max / 4:
+            return (whole / 2 - centre / 2) / (spread / 2)  # the difference could overflow
+        return (whole - centre) / spread
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists and strings, as JSON takes them."""
+        arrays = {"centre": self.centre, "spread": self.spread, "fill": self.fill}
+        return {
+            "columns": list(self.columns),
+            "scale": self.scale,
+            **{name: None if a is None else a.tolist() for name, a in arrays.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Preparation:
+        """Rebuild from `to_dict`; anything else is refused."""
+        try:
+            columns = tuple(str(column) for column in plain["columns"])
+            _check_choice("scale", plain["scale"], SCALES)
+            arrays = {
+                name: None if plain[name] is None else np.asarray(plain[name], dtype=float)
+                for name in ("centre", "spread", "fill")
+            }
+            if any(a is not None and a.shape != (len(columns),) for a in arrays.values()):
+                raise ValueError("lengths differ")
+        except (KeyError, TypeError, ValueError) as error:
+            raise TableError("These are not the settings of a prepared table.") from error
+        return cls(columns, plain["scale"], **arrays)
+
+
+def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    if value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be one of {listed}, but is {value!r}.")
+
+
+def _missing(values: Array) -> np.ndarray:
+    """Number of missing values in each column."""
+    if sp.issparse(values):
+        lost = values.indices[np.isnan(values.data)]
+        return np.bincount(lost, minlength=values.shape[1])
+    return np.isnan(values).sum(axis=0)
+
+
+def _filled(values: Array, fill: np.ndarray | None, columns: Sequence[str]) -> Array:
+    missing = _missing(values)
+    if not missing.any():
+        return values
+    if fill is None:
+        where = np.flatnonzero(missing)
+        named = ", ".join(f"{columns[i]!r} ({missing[i]})" for i in where[:_SHOWN])
+        more = f" and {len(where) - _SHOWN} more" if len(where) > _SHOWN else ""
+        raise TableError(
+            f"{plural(int(missing.sum()), 'missing value')} found, in {named}{more}; fill with "
+            "impute='mean', 'median' or 'zero', or leave these columns out."
+        )
+    whole = values.copy()
+    if sp.issparse(whole):
+        lost = np.isnan(whole.data)
+        whole.data[lost] = fill[whole.indices[lost]]
+        whole.eliminate_zeros()
+        return whole
+    rows, lost = np.nonzero(np.isnan(whole))
+    whole[rows, lost] = fill[lost]
+    return whole
+
+
+def _fill_values(values: Array, impute: str, columns: Sequence[str]) -> np.ndarray:
+    if impute == "zero":
+        return np.zeros(values.shape[1])
+    if sp.issparse(values):
+        if _missing(values).any():
+            raise TableError(
+                f"impute={impute!r} would have to look at all zeros of a sparse table; "
+                "use impute='zero'."
+            )
+        return np.zeros(values.shape[1])
+    empty = np.isnan(values).all(axis=0)
+    if empty.any():
+        raise TableError(
+            f"Column {columns[int(np.argmax(empty))]!r} has no value to learn a filling from; "
+            "leave it out."
+        )
+    middle = np.nanmean if impute == "mean" else np.nanmedian
+    size = _magnitude(values)  # keeps sums of values near the largest float from overflowing
+    return np.asarray(middle(values / size, axis=0) * size, dtype=float)
+
+
+def _magnitude(values: np.ndarray) -> np.ndarray:
+    size = np.nanmax(np.abs(values), axis=0)
+    return np.where(size > 0, size, 1).astype(values.dtype)
+
+
+def _centre_and_spread(values: Array, scale: str) -> tuple[np.ndarray | None, np.ndarray | None]:
+    if scale in ("none", "unit"):
+        return None, None
+    if sp.issparse(values):
+        if scale != "maxabs":
+            raise TableError(
+                f"scale={scale!r} would fill the zeros of a sparse table; use 'unit' or 'maxabs'."
+            )
+        return None, _nonzero(abs(values).max(axis=0).toarray().ravel().astype(float))
+    if not len(values):
+        return None, None
+    size = _magnitude(values).astype(float)
+    small = values / size
+    if scale == "maxabs":
+        return None, size
+    if scale == "standard":
+        centre, spread = small.mean(axis=0, dtype=float), small.std(axis=0, dtype=float)
+    elif scale == "minmax":
+        centre = small.min(axis=0).astype(float)
+        spread = small.max(axis=0) - centre
+    else:
+        low, centre, high = np.quantile(small.astype(float), [0.25, 0.5, 0.75], axis=0)
+        spread = high - low
+    # A constant column differs from its mean by rounding only; that must not be blown up.
+    spread = np.where(spread > 10 * np.finfo(values.dtype).eps, spread, 0.0)
+    with np.errstate(over="ignore"):  # reported by the caller
+        return centre * size, np.where(spread > 0, spread * size, 1.0)
+
+
+def _nonzero(spread: np.ndarray) -> np.ndarray:
+    return np.where(spread > 0, spread, 1.0)
+
+
+def _unit_rows(values: Array) -> Array:
+    if sp.issparse(values):
+        size = _nonzero(abs(values).max(axis=1).toarray().ravel())
+        scaled = sp.diags_array(1.0 / size) @ values
+        lengths = _nonzero(np.sqrt((scaled**2).sum(axis=1)))
+        return sp.csr_array(sp.diags_array(1.0 / lengths) @ scaled).astype(values.dtype)
+    size = np.abs(values).max(axis=1, keepdims=True, initial=0)
+    scaled = values / np.where(size > 0, size, 1)
+    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
+    return scaled / np.where(lengths > 0, lengths, 1)

@@ -1,0 +1,422 @@
+"""Reading the tables that people have: every decision said, every fault a sentence."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+from unispectral.tables import Preparation, Table, TableError, read_table
+
+MIXED = """name,day,x,y,colour,empty
+A,2020-01-02,1,2.5,red,
+B,2020-02-03,2,,blue,
+C,2020-03-01,4,1.5,red,
+"""
+
+
+def text(content, encoding="utf-8"):
+    return io.BytesIO(content.encode(encoding))
+
+
+@pytest.fixture
+def frame():
+    return pd.DataFrame(
+        {
+            "id": ["a", "b", "c"],
+            "x": [1, 2, 4],
+            "half": np.array([1.5, 2.5, 0.5], dtype=np.float32),
+            "when": pd.to_datetime(["2020-01-01", "2021-01-01", "2022-01-01"]),
+            "kind": pd.Categorical(["u", "v", "u"]),
+            "money": [Decimal("1.5"), Decimal(2), None],
+            "count": pd.array([1, None, 3], dtype="Int64"),
+            "yes": [True, False, True],
+        }
+    )
+
+
+def test_mixed_columns():
+    table = read_table(text(MIXED), id="name", truth="colour", impute="mean", scale="minmax")
+    assert table.columns == ["x", "y"]
+    np.testing.assert_allclose(table.values, [[0, 1], [1 / 3, 0.5], [1, 0]])
+    assert table.index.tolist() == ["A", "B", "C"]
+    assert table.truth.tolist() == ["red", "blue", "red"]
+    assert table.dropped == [("day", "dates"), ("empty", "no value present")]
+    assert table.describe()[:2] == [
+        "3 rows, 2 columns.",
+        "Left out: 'day' (dates), 'empty' (no value present).",
+    ]
+
+
+def test_missing_values_offer_impute():
+    sentence = r"1 missing value found, in 'y' \(1\); fill with impute='mean', 'median' or 'zero'"
+    with pytest.raises(TableError, match=sentence):
+        read_table(text(MIXED))
+
+
+@pytest.mark.parametrize(("impute", "value"), [("mean", 2.0), ("median", 2.0), ("zero", 0.0)])
+def test_impute(impute, value):
+    assert read_table(text(MIXED), impute=impute).values[1, 1] == value
+
+
+@pytest.mark.parametrize(
+    ("content", "values"),
+    [
+        ("a,b\n1,2\n3,4\n", [[1, 2], [3, 4]]),
+        ("a;b\n1,5;2\n3,5;4\n", [[1.5, 2], [3.5, 4]]),
+        ("a\tb\n1\t2\n3\t4\n", [[1, 2], [3, 4]]),
+        ("a|b\r\n1|2\r\n3|4\r\n", [[1, 2], [3, 4]]),
+        ("1 2\n3 4\n", [[1, 2], [3, 4]]),
+        ("1,2\n3,4\n", [[1, 2], [3, 4]]),
+        ("x\n1\n2\n", [[1], [2]]),
+        ('a,"b\nc"\n1,2\n3,4\n', [[1, 2], [3, 4]]),
+        (",a,b\n0,1,2\n1,3,4\n", [[1, 2], [3, 4]]),
+        ("a,b\nr1,1,2\nr2,3,4\n", [[1, 2], [3, 4]]),
+        ("0,1\n1,2\n3,4\n", [[1, 2], [3, 4]]),
+        ("a,b,\n1,2,\n3,4,\n", [[1, 2], [3, 4]]),
+        ("\n\na,b\n1,2\n\n3,4\n", [[1, 2], [3, 4]]),
+    ],
+)
+def test_kinds_of_text(content, values):
+    np.testing.assert_array_equal(read_table(text(content)).values, values)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+def test_encodings(encoding):
+    table = read_table(text("größe,b\n1,2\n3,5\n", encoding))
+    assert table.columns == ["größe", "b"]
+    assert any("Latin-1" in note for note in table.notes) == (encoding == "latin-1")
+
+
+def test_header_choice_and_notes():
+    years = "2001,2002\n1,2\n3,4\n"
+    assert read_table(text(years)).values.shape == (3, 2)
+    assert read_table(text(years), header=True).columns == ["2001", "2002"]
+    assert "no header" in read_table(text(years)).notes[0]
+    assert "only counts the rows" in read_table(text("n,x\n1,5\n2,5\n3,4\n")).notes[0]
+
+
+def test_duplicate_names():
+    table = read_table(text("a,a,b,a_2\n1,2,3,4\n"))
+    assert table.columns == ["a", "a_3", "b", "a_2"]
+    assert "Another column is named 'a'" in table.notes[0]
+
+
+def test_lines_longer_than_the_sample():
+    names = ",".join(f"gene_{i}" for i in range(20_000))
+    row = ",".join(["1.25"] * 20_000)
+    assert read_table(text(f"{names}\n{row}\n{row}\n")).values.shape == (2, 20_000)
+
+
+def test_numbers_are_exact():
+    values = np.random.default_rng(0).normal(size=(200, 3)) * 10.0 ** np.arange(-3, 6, 3)
+    content = pd.DataFrame(values, columns=list("abc")).to_csv(index=False)
+    np.testing.assert_array_equal(read_table(text(content)).values, values)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", "is empty"),
+        ("\n\n", "is empty"),
+        ("a,b\n", "has a header but no rows"),
+        ("a,b\n1,2\n3,4,5\n", "uneven: row 2 has 3 values, but there are 2 columns"),
+        ("a,b\n1,2\n3\n", "uneven: row 2 has 1 value, but there are 2 columns"),
+        ("a,b\n" + "1,2\n" * 999 + "3\n", "uneven: line 1001 has 1 value,"),
+        ("a,b\n" + "1,2\n" * 999 + "3,4,5\n", "uneven: line 1001 has 3 values"),
+        ("a,b\n" + "1,2\n" * 99 + '"3,4\n', "quote|uneven"),
+        ("a,b\nx,y\nz,w\n", r"no numeric column \('a': text, for example 'x'"),
+        ("a,b\n1,inf\n2,3\n", "1 infinite value found, the first in column 'b'"),
+        ("a,b\n1,\x00\n", "format of the open file is not known"),
+        ('a,b\n1,"' + "x" * 200_000 + '"\n', "field larger than field limit"),
+    ],
+)
+def test_faulty_text(content, sentence):
+    with pytest.raises(TableError, match=sentence):
+        read_table(text(content))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "sentence"),
+    [
+        ({"id": "nme"}, TableError, "id='nme' is not in the open file; did you mean 'name'"),
+        ({"truth": "zzz"}, TableError, "truth='zzz' is not in .*, which has 'name', 'day'"),
+        ({"truth": "y"}, TableError, "truth='y' has 1 missing value"),
+        ({"columns": ["colour"]}, TableError, "Column 'colour' cannot be clustered: text"),
+        ({"columns": ["q*"]}, TableError, r"columns='q\*' is not in"),
+        ({"columns": "x"}, TypeError, "columns must be a list of names"),
+        ({"scale": "log"}, ValueError, "scale must be one of 'none', .* but is 'log'"),
+        ({"impute": "knn"}, ValueError, "impute must be one of None, .* but is 'knn'"),
+        ({"format": "xml"}, ValueError, "format must be one of csv, .* but is 'xml'"),
+        ({"encoding": "klingon"}, TableError, "not text in the encoding 'klingon'"),
+        ({"preparation": Preparation(("x",)), "scale": "unit"}, ValueError, "give only one"),
+    ],
+)
+def test_faulty_options(options, error, sentence):
+    with pytest.raises(error, match=sentence):
+        read_table(text(MIXED), **options)
+
+
+def test_sources(tmp_path):
+    with pytest.raises(TableError, match=r"There is no file '.*nope\.csv'"):
+        read_table(tmp_path / "nope.csv")
+    with pytest.raises(TableError, match="is a folder; name a file in it"):
+        read_table(tmp_path)
+    with pytest.raises(TypeError, match="source must be a path"):
+        read_table(3)
+    with pytest.raises(TypeError, match="binary mode"):
+        read_table(io.StringIO("a,b"))
+    with pytest.raises(TableError, match=r"no file|Cannot read"):
+        read_table("a\x00b")
+
+
+def test_standard_input():
+    code = "from unispectral.tables import read_table as r; t = r('-'); print(t.values.tolist())"
+    run = subprocess.run(
+        [sys.executable, "-c", code], input=b"a,b\n1,2\n", capture_output=True, check=True
+    )
+    assert run.stdout.split() == b"[[1.0, 2.0]]".split()
+
+
+def test_wrong_words_and_patterns():
+    content = "p1,p2,b\n1,1,1\n?,2,5\n3,3,2\n"
+    assert read_table(text(content)).dropped == [("p1", "1 of 3 values are not numbers, as '?'")]
+    table = read_table(text(content), missing=["?"], impute="median", columns=["p*"])
+    np.testing.assert_array_equal(table.values, [[1, 1], [2, 2], [3, 3]])
+
+
+def test_parquet(frame, tmp_path):
+    frame["nested"] = [[1], [2], [3]]
+    frame["lasts"] = pd.to_timedelta([1, 2, 3], unit="s")
+    frame.set_index("id").to_parquet(tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet", impute="zero")
+    assert table.index.tolist() == ["a", "b", "c"]
+    assert table.columns == ["x", "half", "money", "count", "yes"]
+    np.testing.assert_array_equal(table.values[1], [2, 2.5, 2, 0, 0])
+    assert dict(table.dropped) == {
+        "when": "dates",
+        "kind": "categories, 2 different",
+        "nested": "nested values",
+        "lasts": "durations",
+    }
+
+
+def test_parquet_keeps_single_precision_and_renames(tmp_path):
+    arrays = [pa.array([1, 2], pa.float32()), pa.array([3, 5], pa.float32())]
+    pq.write_table(pa.Table.from_arrays(arrays, names=["a", "a"]), tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet")
+    assert table.columns == ["a", "a_2"]
+    assert table.values.dtype == np.float32
+
+
+def test_excel(frame, tmp_path):
+    path = tmp_path / "t.xlsx"
+    with pd.ExcelWriter(path) as writer:
+        frame.to_excel(writer, sheet_name="one", index=False)
+        pd.DataFrame({"z": [1.0, 5.0]}).to_excel(writer, sheet_name="two")
+    table = read_table(path, id="id", impute="mean")
+    assert table.columns == ["x", "half", "money", "count", "yes"]
+    assert table.dropped == [("when", "dates"), ("kind", "text, for example 'u'")]
+    assert "Of 2 sheets the first, 'one', is read." in table.notes
+    second = read_table(path, key="two")
+    assert second.values.ravel().tolist() == [1.0, 5.0]
+    assert second.index.tolist() == [0, 1]
+    with pytest.raises(TableError, match="no sheet 'three'"):
+        read_table(path, key="three")
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6.0).reshape(3, 2),
+        np.asfortranarray(np.arange(6, dtype=">f4").reshape(3, 2)),
+        np.arange(6, dtype=np.uint8).reshape(3, 2),
+        np.arange(6, dtype=np.float16).reshape(3, 2),
+        np.array([[True, False], [False, True], [True, True]]),
+    ],
+    ids=lambda array: str(array.dtype),
+)
+def test_npy(array, tmp_path):
+    np.save(tmp_path / "t.npy", array)
+    values = read_table(tmp_path / "t.npy").values
+    np.testing.assert_array_equal(values, array.astype(float))
+    narrow = array.dtype.kind == "f" and array.dtype.itemsize < 8
+    assert values.dtype == (np.float32 if narrow else np.float64)
+    assert values.flags.c_contiguous
+    assert values.dtype.isnative
+
+
+@pytest.mark.parametrize(
+    ("array", "sentence"),
+    [
+        (np.zeros((2, 2, 2)), "has 3 dimensions; a table has two"),
+        (np.float64(3), "has 0 dimensions"),
+        (np.array(["a"]), "type <U1, not numbers"),
+        (np.zeros((2, 2), complex), "type complex128, not numbers"),
+        (np.zeros((0, 3)), "has no rows"),
+        (np.zeros((3, 0)), "no numeric column"),
+    ],
+)
+def test_npy_that_is_no_table(array, sentence, tmp_path):
+    np.save(tmp_path / "t.npy", array)
+    with pytest.raises(TableError, match=sentence):
+        read_table(tmp_path / "t.npy")
+
+
+def test_npz(tmp_path):
+    names = np.array(["p", "q", "r"])
+    np.savez_compressed(tmp_path / "t.npz", X=np.eye(3), y=np.array([1, 1, 2]), names=names)
+    table = read_table(tmp_path / "t.npz", truth="y", id="names")
+    np.testing.assert_array_equal(table.values, np.eye(3))
+    assert table.truth.tolist() == [1, 1, 2]
+    assert table.index.tolist() == ["p", "q", "r"]
+    np.savez(tmp_path / "two.npz", P=np.eye(3), Q=2 * np.eye(3))
+    with pytest.raises(TableError, match=r"several variables \('P' \(3, 3\), 'Q' \(3, 3\)\)"):
+        read_table(tmp_path / "two.npz")
+    assert read_table(tmp_path / "two.npz", key="Q").values[0, 0] == 2
+    with pytest.raises(TableError, match="no variable 'R'"):
+        read_table(tmp_path / "two.npz", key="R")
+    with pytest.raises(TableError, match=r"truth='Q' has the shape \(3, 3\)"):
+        read_table(tmp_path / "two.npz", truth="Q")
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc"])
+def test_sparse_npz(layout, tmp_path):
+    matrix = sp.random_array((6, 5), density=0.4, format=layout, rng=0)
+    sp.save_npz(tmp_path / "t.npz", matrix)
+    table = read_table(tmp_path / "t.npz", scale="unit")
+    assert sp.issparse(table.values)
+    assert table.values.format == "csr"
+    lengths = np.linalg.norm(matrix.toarray(), axis=1, keepdims=True)
+    expected = matrix.toarray() / np.where(lengths > 0, lengths, 1)
+    np.testing.assert_allclose(table.values.toarray(), expected)
+    largest = read_table(tmp_path / "t.npz", scale="maxabs").values
+    assert abs(largest).max() <= 1.0
+    with pytest.raises(TableError, match="would fill the zeros of a sparse table"):
+        read_table(tmp_path / "t.npz", scale="standard")
+
+
+def test_sparse_missing_values(tmp_path):
+    matrix = sp.csr_array(np.array([[1.0, 0.0], [np.nan, 2.0]]))
+    sp.save_npz(tmp_path / "t.npz", matrix)
+    with pytest.raises(TableError, match=r"1 missing value found, in 'column_1' \(1\)"):
+        read_table(tmp_path / "t.npz")
+    with pytest.raises(TableError, match="use impute='zero'"):
+        read_table(tmp_path / "t.npz", impute="mean")
+    filled = read_table(tmp_path / "t.npz", impute="zero").values
+    np.testing.assert_array_equal(filled.toarray(), [[1, 0], [0, 2]])
+
+
+def test_mat(tmp_path):
+    scipy.io.savemat(tmp_path / "t.mat", {"X": np.eye(3), "y": [1, 2, 2], "about": {"a": 1}})
+    table = read_table(tmp_path / "t.mat", truth="y")
+    np.testing.assert_array_equal(table.values, np.eye(3))
+    assert table.truth.tolist() == [1, 2, 2]
+
+
+def test_hdf5_and_anndata(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        file["group/X"] = np.eye(4)
+        file["y"] = np.arange(4)
+    table = read_table(tmp_path / "t.h5", truth="y")
+    assert table.values.shape == (4, 4)
+    assert table.truth.tolist() == [0, 1, 2, 3]
+    anndata = pytest.importorskip("anndata")
+    cells = anndata.AnnData(
+        X=sp.random(6, 5, 0.5, format="csr", random_state=1, dtype=np.float32),
+        obs=pd.DataFrame(
+            {"type": pd.Categorical(list("aabbcc"))}, index=[f"cell{i}" for i in range(6)]
+        ),
+        var=pd.DataFrame(index=[f"gene{i}" for i in range(5)]),
+    )
+    cells.write_h5ad(tmp_path / "t.h5ad")
+    table = read_table(tmp_path / "t.h5ad", truth="type")
+    np.testing.assert_array_equal(table.values.toarray(), cells.X.toarray())
+    assert table.values.dtype == np.float32
+    assert table.columns == [f"gene{i}" for i in range(5)]
+    assert table.index[0] == "cell0"
+    assert table.truth.tolist() == list("aabbcc")
+
+
+def test_format_by_content(tmp_path):
+    (tmp_path / "t.unknown").write_text("a,b\n1,2\n3,5\n")
+    assert read_table(tmp_path / "t.unknown").values.shape == (2, 2)
+    np.save(tmp_path / "x.npy", np.eye(2))
+    content = (tmp_path / "x.npy").read_bytes()
+    assert read_table(io.BytesIO(content)).values.shape == (2, 2)
+    (tmp_path / "x.csv").write_bytes(content)
+    with pytest.raises(TableError, match="looks like npy, not csv; rename it or say format='npy'"):
+        read_table(tmp_path / "x.csv")
+    (tmp_path / "x.xls").write_bytes(b"\xd0\xcf\x11\xe0" + bytes(100))
+    with pytest.raises(TableError, match=r"save it as \.xlsx"):
+        read_table(tmp_path / "x.xls")
+
+
+@pytest.mark.parametrize("scale", ["standard", "minmax", "maxabs", "robust", "unit"])
+def test_scales_against_scikit_learn(scale):
+    from sklearn import preprocessing as pre
+
+    oracle = {
+        "standard": pre.StandardScaler(),
+        "minmax": pre.MinMaxScaler(),
+        "maxabs": pre.MaxAbsScaler(),
+        "robust": pre.RobustScaler(),
+        "unit": pre.Normalizer(),
+    }[scale]
+    values = np.random.default_rng(1).normal(size=(40, 4)) * [1, 1e-6, 1e6, 0] + [0, 1, 5, 3]
+    names = list("abcd")
+    new = np.random.default_rng(2).normal(size=(5, 4))
+    ready = Preparation.fit(values, names, impute=None, scale=scale)
+    before = values.copy()
+    np.testing.assert_allclose(ready.apply(values), oracle.fit_transform(values), atol=1e-9)
+    np.testing.assert_allclose(ready.apply(new), oracle.transform(new), rtol=1e-6, atol=1e-9)
+    np.testing.assert_array_equal(values, before)
+
+
+def test_scaling_near_the_ends_of_floating_point():
+    huge = np.array([[1e308], [-1e308], [0.5e308]])
+    scaled = Preparation.fit(huge, ["a"], impute="mean", scale="standard").apply(huge)
+    np.testing.assert_allclose(
+        scaled,
+        Preparation.fit(huge / 1e308, ["a"], impute=None, scale="standard").apply(huge / 1e308),
+    )
+    with pytest.raises(TableError, match="spans more than floating point holds"):
+        Preparation.fit(huge, ["a"], impute=None, scale="minmax")
+    with pytest.raises(TableError, match="has no value to learn a filling from"):
+        Preparation.fit(np.full((2, 1), np.nan), ["a"], impute="mean", scale="none")
+
+
+def test_preparation_is_repeated_on_new_rows():
+    first = read_table(text(MIXED), impute="mean", scale="standard")
+    again = Preparation.from_dict(first.preparation.to_dict())
+    new = read_table(text("y,x,extra\n2.5,1,9\n,2,9\n"), preparation=again)
+    assert new.columns == ["x", "y"]
+    np.testing.assert_allclose(new.values, first.values[:2])
+    with pytest.raises(TableError, match="columns='y' is not in the open file"):
+        read_table(text("x,z\n1,2\n"), preparation=again)
+    with pytest.raises(TableError, match="has 1 columns, but 2 were prepared"):
+        again.apply(np.zeros((1, 1)))
+    for wrong in ({}, {"columns": ["a"], "scale": "none", "centre": [1, 2], "spread": None}):
+        with pytest.raises(TableError, match="not the settings of a prepared table"):
+            Preparation.from_dict(wrong)
+
+
+def test_describe_counts_what_it_does_not_show():
+    dropped = [(f"c{i}", "dates") for i in range(12)]
+    assert "and 2 more" in Table(np.zeros((1, 1)), ["x"], dropped=dropped).describe()[1]
+
+
+def test_without_pandas(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"pip install 'unispectral\[io\]'"):
+        read_table(text("a,b\n1,2\n"))
