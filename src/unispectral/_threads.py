@@ -13,7 +13,7 @@ from typing import TypeVar
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["limit_blas", "map_blocks", "thread_count", "threads"]
+__all__ = ["limit_blas", "map_blocks", "one_thread", "thread_count", "threads"]
 
 T = TypeVar("T")
 
@@ -29,6 +29,11 @@ def _controller() -> ThreadpoolController:
 def limit_blas(count: int) -> AbstractContextManager:
     """At most ``count`` BLAS threads inside the context."""
     return _controller().limit(limits=count, user_api="blas")
+
+
+def one_thread() -> AbstractContextManager:
+    """A single thread in every numerical library: for small problems and one order of sums."""
+    return _controller().limit(limits=1)
 
 
 def thread_count() -> int:

@@ -33,6 +33,8 @@ def is_views(X: Any) -> bool:
     >>> is_views([[1.0, 2.0], [3.0, 4.0]]), is_views([np.eye(2), np.eye(2)])
     (False, True)
     """
+    if sp.issparse(X):  # one of SciPy's formats is also a mapping
+        return False
     if isinstance(X, Mapping):
         return True
     if isinstance(X, np.ndarray):

@@ -18,7 +18,7 @@ from unispectral._defaults import resolve
 from unispectral._progress import Progress
 from unispectral._threads import threads
 from unispectral._validation import check_cluster_count
-from unispectral.labels import assign, fill_empty, memberships
+from unispectral.labels import assign, fill_empty, memberships, order_of_appearance
 from unispectral.spectrum import affinity
 
 __all__ = ["SCMK", "SCSK"]
@@ -85,13 +85,16 @@ class _LearnedGraphClustering(TransformerMixin, ClusterMixin, BaseEstimator):
 
     def _store(self, samples: _fitting.Samples, fitted: _fitting.Fitted) -> None:
         solution = fitted.solution
-        scores = solution.P @ solution.Q
-        self.labels_ = fill_empty(scores, solution.labels).astype(np.int32)
+        labels = fill_empty(solution.P @ solution.Q, solution.labels)
+        order = order_of_appearance(labels)
+        rotation = solution.Q[:, order]
+        scores = solution.P @ rotation
+        self.labels_ = np.argsort(order)[labels].astype(np.int32)
         self.n_clusters_ = solution.Q.shape[0]
         self.graph_ = solution.Z
         self.affinity_matrix_ = affinity(solution.Z)
         self.embedding_ = solution.P
-        self.rotation_ = solution.Q
+        self.rotation_ = rotation
         self.membership_ = memberships(scores)
         self.outlier_score_ = fitted.outlier_score
         self.kernel_weights_ = fitted.kernel_weights

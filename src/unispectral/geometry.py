@@ -10,6 +10,7 @@ directions are shrunk. A geometry is one such distance on one set of samples.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -161,6 +162,7 @@ class Whitening:
         self.features = self._expand(values)
         self.mean = self.features.mean(axis=0)
         self.features -= self.mean
+        self.gram = self.features.T @ self.features
 
     def _expand(self, values: np.ndarray) -> np.ndarray:
         """Rows whose dot products are the kernel: values · root⁻ᵀ."""
@@ -170,25 +172,31 @@ class Whitening:
 
     def geometry(self, shrink: float) -> TableGeometry:
         """The geometry of one strength of shrinking."""
-        gram = self.features.T @ self.features
+        gram = self.gram.copy()
         trace = float(np.trace(gram))
         gram.flat[:: len(gram) + 1] += max(shrink * trace / self.base.n_samples, 1e-300)
         root = scipy.linalg.cholesky(gram, lower=True, check_finite=False)
+        name = f"{self.base.name} whitened {shrink:g}"
+        return TableGeometry(name, _shrunk(root, self.features), _WhitenedMap(self, root))
 
-        def shrunk(features: np.ndarray) -> np.ndarray:
-            rows = scipy.linalg.solve_triangular(
-                root, features.T, lower=True, check_finite=False
-            ).T
-            norms = np.linalg.norm(rows, axis=1, keepdims=True)
-            return np.ascontiguousarray(rows / np.where(norms > 0, norms, 1))
 
-        def transform(new: Any) -> np.ndarray:
-            values = np.exp(self.base.cross(new)[:, self.landmarks] * self.rate)
-            return shrunk(self._expand(values) - self.mean)
+@dataclass
+class _WhitenedMap:
+    """Takes new samples into the table of a whitened geometry."""
 
-        return TableGeometry(
-            f"{self.base.name} whitened {shrink:g}", shrunk(self.features), transform
-        )
+    whitening: Whitening
+    root: np.ndarray
+
+    def __call__(self, new: Any) -> np.ndarray:
+        whitening = self.whitening
+        values = np.exp(whitening.base.cross(new)[:, whitening.landmarks] * whitening.rate)
+        return _shrunk(self.root, whitening._expand(values) - whitening.mean)
+
+
+def _shrunk(root: np.ndarray, features: np.ndarray) -> np.ndarray:
+    rows = scipy.linalg.solve_triangular(root, features.T, lower=True, check_finite=False).T
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.ascontiguousarray(rows / np.where(norms > 0, norms, 1))
 
 
 class Neighbourhoods(NamedTuple):

@@ -6,7 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Rotation", "assign", "fill_empty", "memberships", "procrustes", "rotate"]
+__all__ = [
+    "Rotation",
+    "assign",
+    "fill_empty",
+    "memberships",
+    "order_of_appearance",
+    "procrustes",
+    "rotate",
+]
 
 
 class Rotation(NamedTuple):
@@ -137,6 +145,18 @@ def fill_empty(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
         labels[sample] = cluster
         sizes[cluster] = 1
     return labels
+
+
+def order_of_appearance(labels: np.ndarray) -> np.ndarray:
+    """The clusters in the order in which samples show them: a name that no rotation changes.
+
+    Examples
+    --------
+    >>> order_of_appearance(np.array([2, 2, 0, 1])).tolist()
+    [2, 0, 1]
+    """
+    clusters, first = np.unique(labels, return_index=True)
+    return clusters[np.argsort(first)]
 
 
 def memberships(scores: np.ndarray) -> np.ndarray:

@@ -35,8 +35,9 @@ def kernel_weights(h: np.ndarray) -> np.ndarray:
     >>> kernel_weights(np.array([1.0, 1.0])).tolist()
     [0.25, 0.25]
     """
-    h = np.maximum(h, np.finfo(np.float64).tiny)
-    return (h * np.sum(1.0 / h)) ** -2.0
+    h = np.maximum(h, 1e-15 * max(float(h.max()), np.finfo(np.float64).tiny))
+    inverse = h.min() / np.where(h > 0, h, 1.0) if h.min() > 0 else (h == 0).astype(float)
+    return (inverse / inverse.sum()) ** 2
 
 
 def residuals(bank: KernelBank, codes: sp.csr_array) -> np.ndarray:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from functools import partial
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
@@ -22,6 +23,9 @@ __all__ = [
     "paper_kernels",
 ]
 
+#: A bound kernel: entries from products. Plain functions, so that fitted models can be pickled.
+Evaluate: TypeAlias = Callable[[Products], np.ndarray]
+
 #: The relative widths of the paper's seven Gaussians.
 PAPER_WIDTHS = (0.01, 0.05, 0.1, 1.0, 10.0, 50.0, 100.0)
 
@@ -37,7 +41,7 @@ class Kernel(Protocol):
     @property
     def name(self) -> str: ...
 
-    def bind(self, features: Features) -> Callable[[Products], np.ndarray] | None: ...
+    def bind(self, features: Features) -> Evaluate | None: ...
 
 
 @dataclass(frozen=True)
@@ -54,8 +58,8 @@ class Linear:
     def name(self) -> str:
         return "linear"
 
-    def bind(self, features: Features) -> Callable[[Products], np.ndarray]:
-        return lambda products: products.dots.copy()
+    def bind(self, features: Features) -> Evaluate:
+        return _dot
 
 
 @dataclass(frozen=True)
@@ -98,18 +102,14 @@ class Polynomial:
         stem = "polyplus" if self.offset else "polynomial"
         return f"{stem}_{self.degree}" + ("_mean" if self.scale == "mean" else "")
 
-    def bind(self, features: Features) -> Callable[[Products], np.ndarray]:
+    def bind(self, features: Features) -> Evaluate:
         scale = features.mean_squared_norm() if self.scale == "mean" else 1.0
-        scale = scale if scale > 0 else 1.0
-        degree, offset = int(self.degree), float(self.offset)
-
-        def evaluate(products: Products) -> np.ndarray:
-            values = products.dots / products.dots.dtype.type(scale)
-            if offset:
-                values += values.dtype.type(offset)
-            return _integer_power(values, degree)
-
-        return evaluate
+        return partial(
+            _polynomial,
+            scale=scale if scale > 0 else 1.0,
+            offset=float(self.offset),
+            degree=int(self.degree),
+        )
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class Gaussian:
             parts.append("text")
         return "_".join(parts)
 
-    def bind(self, features: Features) -> Callable[[Products], np.ndarray]:
+    def bind(self, features: Features) -> Evaluate:
         if isinstance(self.scale, str):
             squared = features.squared_scale(self.scale)
         else:
@@ -167,13 +167,7 @@ class Gaussian:
         # All samples equal: every distance is zero and the kernel is constant at any width.
         squared = squared if squared > 0 else 1.0
         factor = 2.0 * self.width**2 if self.form == "data" else self.width
-        rate = -1.0 / (factor * squared)
-
-        def evaluate(products: Products) -> np.ndarray:
-            values = products.distances * products.dots.dtype.type(rate)
-            return np.exp(values, out=values)
-
-        return evaluate
+        return partial(_gaussian, rate=-1.0 / (factor * squared))
 
 
 @dataclass(frozen=True)
@@ -291,6 +285,22 @@ def as_kernels(kernels: str | Iterable[Any], argument: str = "kernels") -> tuple
     if not listed:
         raise ValueError(f"{argument} is empty; give at least one kernel.")
     return listed
+
+
+def _dot(products: Products) -> np.ndarray:
+    return products.dots.copy()
+
+
+def _polynomial(products: Products, scale: float, offset: float, degree: int) -> np.ndarray:
+    values = products.dots / products.dots.dtype.type(scale)
+    if offset:
+        values += values.dtype.type(offset)
+    return _integer_power(values, degree)
+
+
+def _gaussian(products: Products, rate: float) -> np.ndarray:
+    values = products.distances * products.dots.dtype.type(rate)
+    return np.exp(values, out=values)
 
 
 def _integer_power(values: np.ndarray, degree: int) -> np.ndarray:

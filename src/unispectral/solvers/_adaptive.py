@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
-from unispectral._threads import map_blocks
+from unispectral._threads import map_blocks, one_thread
 from unispectral.eigen import smallest_eigenvectors
 from unispectral.geometry import Geometry, KernelGeometry, Neighbourhoods, expand, localize
 from unispectral.kernels import KernelBank
@@ -227,10 +227,11 @@ def read_out(
 ) -> np.ndarray:
     """Labels of the embedding: k-means and rotations, the one of largest modularity kept."""
     seeds = rng.integers(2**31 - 1, size=n_init)
-    found = [
-        KMeans(n_clusters, n_init=1, random_state=int(seed)).fit(embedding).labels_
-        for seed in seeds
-    ]
+    with one_thread():  # threads would cost more than they bring, and change the order of sums
+        found = [
+            KMeans(n_clusters, n_init=1, random_state=int(seed)).fit(embedding).labels_
+            for seed in seeds
+        ]
     found.append(rotate(embedding, n_init=max(1, n_init // 2), rng=rng).labels)
     return max(found, key=lambda labels: modularity(W, labels))
 
