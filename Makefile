@@ -42,3 +42,6 @@ bench-solver: install  ## the exact solver against the authors' algorithm (docs/
 
 bench: install  ## speed, memory and quality against peers (docs/results/speed.md)
 	$(BIN)/python -m benchmarks.speed $(ARGS)
+
+check-baselines: install  ## replay the recorded baselines, cell by cell
+	$(BIN)/python -m benchmarks.check_baselines $(ARGS)
