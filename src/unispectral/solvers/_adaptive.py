@@ -18,16 +18,19 @@ from sklearn.cluster import KMeans
 from unispectral._threads import map_blocks, one_thread
 from unispectral.eigen import smallest_eigenvectors
 from unispectral.geometry import Geometry, KernelGeometry, Neighbourhoods, expand, localize
+from unispectral.graph.quality import modularity
 from unispectral.kernels import KernelBank
-from unispectral.labels import procrustes, rotate
+from unispectral.labels import assign, procrustes, rotate
 from unispectral.solvers._result import Solution
 from unispectral.spectrum import affinity, laplacian, stiefel_descent
 
-__all__ = ["Localized", "Recipe", "adapt", "localize_all", "modularity"]
+__all__ = ["Localized", "Recipe", "adapt", "localize_all"]
 
 #: The median of a Gaussian kernel of median width over pairs: the unit of prices.
 MEDIAN = float(np.exp(-0.5))
 _BLOCK = 512
+#: Labels are read out of at most this many rows of the embedding.
+READ_OUT_SAMPLES = 20_000
 
 
 @dataclass(frozen=True)
@@ -111,24 +114,6 @@ def _banks(samples, settings):
         yield view, bank, present
 
 
-def modularity(W: sp.csr_array, labels: np.ndarray) -> float:
-    """How much more of the graph's weight lies inside clusters than chance would put there.
-
-    Examples
-    --------
-    >>> W = sp.csr_array(np.kron(np.eye(2), np.ones((2, 2))))
-    >>> modularity(W, np.array([0, 0, 1, 1]))
-    0.5
-    """
-    total = float(W.sum())
-    if total <= 0:
-        return 0.0
-    rows = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
-    inside = float(W.data[labels[rows] == labels[W.indices]].sum())
-    volumes = np.bincount(labels, weights=np.asarray(W.sum(axis=1)).ravel())
-    return inside / total - float(np.sum((volumes / total) ** 2))
-
-
 def adapt(
     geometries: Sequence[Neighbourhoods],
     recipe: Recipe,
@@ -139,6 +124,7 @@ def adapt(
     max_time: float | None = None,
     rng: np.random.Generator | None = None,
     on_iteration: Callable[[int, float], None] | None = None,
+    mend: Callable[[sp.csr_array, np.ndarray], sp.csr_array] | None = None,
 ) -> Solution:
     """Learn a graph in every geometry, weigh the graphs, and couple them with the embedding.
 
@@ -156,6 +142,8 @@ def adapt(
         Seconds after which the state reached is returned.
     rng : Generator
     on_iteration : callable(iteration, objective) or None
+    mend : callable(graph, weights) or None
+        Joins what fell off the graph to the rest of it; see :mod:`unispectral.graph.mending`.
 
     Returns
     -------
@@ -178,6 +166,8 @@ def adapt(
                     geometries[position], recipe, embedding, codes[position][0]
                 )
         graph = _blend(geometries, codes, weights)
+        if mend is not None:
+            graph = mend(graph, weights)
         W, before = affinity(graph), W
         pairs = smallest_eigenvectors(W, recipe.n_clusters, rng=rng, start=P)
         P = pairs.vectors
@@ -225,14 +215,21 @@ def read_out(
     n_init: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Labels of the embedding: k-means and rotations, the one of largest modularity kept."""
+    """Labels of the embedding: k-means and rotations, the one of largest modularity kept.
+
+    Above ``READ_OUT_SAMPLES`` samples both are found on that many, and then applied to all.
+    """
     seeds = rng.integers(2**31 - 1, size=n_init)
+    some = embedding
+    if len(embedding) > READ_OUT_SAMPLES:
+        some = embedding[np.sort(rng.choice(len(embedding), READ_OUT_SAMPLES, replace=False))]
     with one_thread():  # threads would cost more than they bring, and change the order of sums
         found = [
-            KMeans(n_clusters, n_init=1, random_state=int(seed)).fit(embedding).labels_
+            KMeans(n_clusters, n_init=1, random_state=int(seed)).fit(some).predict(embedding)
             for seed in seeds
         ]
-    found.append(rotate(embedding, n_init=max(1, n_init // 2), rng=rng).labels)
+    turn = rotate(some, n_init=max(1, n_init // 2), rng=rng).Q
+    found.append(assign(embedding, turn))
     return max(found, key=lambda labels: modularity(W, labels))
 
 

@@ -1,0 +1,232 @@
+"""Choosing without labels: internal scores of a clustering, and a search over parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, clone
+from sklearn.metrics import (
+    adjusted_rand_score,
+    calinski_harabasz_score,
+    davies_bouldin_score,
+    silhouette_score,
+)
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils.validation import check_array, column_or_1d
+
+from unispectral._progress import Progress
+from unispectral.graph.quality import modularity, normalized_cut
+
+__all__ = ["CRITERIA", "Selection", "internal_scores", "select"]
+
+#: What :func:`select` can maximise.
+CRITERIA = ("consensus", "modularity", "silhouette", "cut")
+#: Pairs of samples that a silhouette looks at, at most.
+_SILHOUETTE_SAMPLES = 2_000
+_REFERENCE_NEIGHBOURS = 10
+
+
+def internal_scores(
+    X: Any,
+    labels: Any,
+    *,
+    affinity: sp.csr_array | None = None,
+    random_state: int | None = 0,
+) -> dict[str, float]:
+    """Label-free scores of a clustering; for all of them larger is better.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    labels : array of shape (n_samples,)
+    affinity : CSR array or None
+        A learned graph (``affinity_matrix_``) to score the clusters on. Without one, and for the
+        scores ``modularity`` and ``cut``, the graph of the 10 nearest neighbours is used.
+    random_state : int or None
+        Draws the samples of the silhouette where there are more than 2,000.
+
+    Returns
+    -------
+    dict
+        ``silhouette`` in −1 … 1; ``modularity`` and ``cut`` (minus the mean normalised cut) on
+        the graph of the 10 nearest neighbours; ``calinski_harabasz``; ``davies_bouldin`` (minus
+        the usual one); ``own_modularity`` where an affinity was given.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> X, y = make_blobs(60, centers=[[0, 0], [9, 9]], random_state=0)
+    >>> internal_scores(X, y)["silhouette"] > 0.7
+    True
+    """
+    labels = np.unique(column_or_1d(labels), return_inverse=True)[1]
+    X = check_array(X, accept_sparse="csr")
+    if len(labels) != X.shape[0]:
+        raise ValueError(f"labels has {len(labels)} entries, but X has {X.shape[0]} samples.")
+    count = int(labels.max()) + 1
+    if not 2 <= count < X.shape[0]:
+        raise ValueError(
+            f"labels has {count} clusters for {X.shape[0]} samples; "
+            "internal scores need at least 2 clusters and fewer than samples."
+        )
+    dense = X.toarray() if sp.issparse(X) and X.shape[1] <= 1_000 else X
+    size = min(_SILHOUETTE_SAMPLES, X.shape[0])
+    reference = _reference_graph(X)
+    scores = {
+        "silhouette": float(
+            silhouette_score(X, labels, sample_size=size, random_state=random_state)
+        ),
+        "modularity": modularity(reference, labels),
+        "cut": -normalized_cut(reference, labels),
+    }
+    if not sp.issparse(dense):
+        scores["calinski_harabasz"] = float(calinski_harabasz_score(dense, labels))
+        scores["davies_bouldin"] = -float(davies_bouldin_score(dense, labels))
+    if affinity is not None:
+        scores["own_modularity"] = modularity(sp.csr_array(affinity), labels)
+    return scores
+
+
+@dataclass
+class Selection:
+    """What :func:`select` tried and chose.
+
+    Attributes
+    ----------
+    best_estimator_ : fitted estimator
+    best_params_ : dict
+    best_score_ : float
+    params : list of dict
+        Everything that was tried.
+    scores : ndarray
+        The criterion for each; NaN where a fit failed.
+    failures : dict
+        The reason of each failure, by position.
+    criterion : str
+    """
+
+    best_estimator_: BaseEstimator
+    best_params_: dict[str, Any]
+    best_score_: float
+    params: list[dict[str, Any]]
+    scores: np.ndarray
+    failures: dict[int, str]
+    criterion: str
+
+    def to_pandas(self):
+        """One row per setting, best first."""
+        from unispectral._compat import optional
+
+        frame = optional("pandas", extra="io").DataFrame(self.params)
+        frame["score"] = self.scores
+        return frame.sort_values("score", ascending=False, kind="stable")
+
+
+def select(
+    estimator: BaseEstimator,
+    X: Any,
+    grid: Mapping[str, Sequence] | Sequence[Mapping[str, Sequence]],
+    *,
+    criterion: str = "consensus",
+    n_jobs: int | None = 1,
+    verbose: int = 0,
+) -> Selection:
+    """Fit every setting of a grid and keep the best one by a label-free criterion.
+
+    Parameters
+    ----------
+    estimator : clusterer
+        Its own ``random_state`` is used for every fit.
+    X : as the estimator takes it
+    grid : mapping or list of mappings
+        Names of parameters and the values to try, as in scikit-learn's ``ParameterGrid``.
+    criterion : {"consensus", "modularity", "silhouette", "cut"}
+        ``"consensus"``: the clustering that agrees most with all the others (mean adjusted Rand
+        index), which lost least against a choice with labels in our study. The others are those
+        of :func:`internal_scores`, which needs X to be one table.
+    n_jobs : int or None
+        Processes.
+    verbose : int
+
+    Returns
+    -------
+    Selection
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from unispectral import SCSK
+    >>> X, _ = make_moons(80, noise=0.05, random_state=0)
+    >>> chosen = select(SCSK(2, n_init=2), X, {"n_neighbors": [5, 8, 12]})
+    >>> len(chosen.params)
+    3
+    """
+    if criterion not in CRITERIA:
+        raise ValueError(f"criterion={criterion!r} is unknown; use one of {', '.join(CRITERIA)}.")
+    settings = list(ParameterGrid(grid))
+    if not settings:
+        raise ValueError("grid is empty; give at least one setting.")
+    progress = Progress(verbose)
+    results = []
+    jobs = (delayed(_try)(estimator, X, params) for params in settings)
+    for done, result in enumerate(Parallel(n_jobs=n_jobs, return_as="generator")(jobs), 1):
+        results.append(result)
+        progress("settings", done, len(settings))
+    progress.close()
+    failures = {i: result for i, result in enumerate(results) if isinstance(result, str)}
+    if len(failures) == len(settings):
+        raise ValueError(f"Every setting of grid failed; the first because: {failures[0]}")
+    labels = {i: r.labels_ for i, r in enumerate(results) if not isinstance(r, str)}
+    scores = np.full(len(settings), np.nan)
+    for i, score in _score(criterion, X, labels).items():
+        scores[i] = score
+    best = int(np.nanargmax(scores))
+    return Selection(
+        results[best], settings[best], float(scores[best]), settings, scores, failures, criterion
+    )
+
+
+def _try(estimator: BaseEstimator, X: Any, params: dict[str, Any]) -> BaseEstimator | str:
+    try:
+        return clone(estimator).set_params(**params).fit(X)
+    except (ValueError, TypeError, MemoryError, np.linalg.LinAlgError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def _score(criterion: str, X: Any, labels: dict[int, np.ndarray]) -> dict[int, float]:
+    if criterion == "consensus":
+        if len(labels) == 1:
+            return dict.fromkeys(labels, 1.0)
+        agreement = np.array(
+            [[adjusted_rand_score(a, b) for b in labels.values()] for a in labels.values()]
+        )
+        others = (agreement.sum(axis=1) - 1.0) / (len(labels) - 1)
+        return dict(zip(labels, others.tolist(), strict=True))
+    table = check_array(X, accept_sparse="csr")
+    if criterion == "silhouette":
+        return {i: internal_scores(table, mine)["silhouette"] for i, mine in labels.items()}
+    reference = _reference_graph(table)
+    measure = modularity if criterion == "modularity" else _minus_cut
+    return {i: measure(reference, mine) for i, mine in labels.items()}
+
+
+def _minus_cut(W: sp.csr_array, labels: np.ndarray) -> float:
+    return -normalized_cut(W, labels)
+
+
+def _reference_graph(X: Any) -> sp.csr_array:
+    """The graph of the 10 nearest neighbours: the same judge for every clustering."""
+    from unispectral.graph.candidates import nearest
+
+    n = X.shape[0]
+    k = min(_REFERENCE_NEIGHBOURS, n - 1)
+    indices = nearest(X, k).indices
+    valid = indices >= 0
+    rows = np.repeat(np.arange(n), valid.sum(axis=1))
+    W = sp.csr_array((np.ones(len(rows)), (rows, indices[valid])), shape=(n, n))
+    return sp.csr_array((W + W.T) * 0.5)

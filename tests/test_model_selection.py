@@ -1,0 +1,78 @@
+"""Choosing without labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
+
+from unispectral.graph.quality import modularity, normalized_cut
+from unispectral.model_selection import internal_scores, select
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    return make_blobs(80, centers=4, cluster_std=0.4, random_state=1)
+
+
+def test_modularity_and_cut_against_their_definitions():
+    rng = np.random.default_rng(0)
+    W = np.triu(rng.random((9, 9)), 1)
+    W = W + W.T
+    labels = rng.integers(3, size=9)
+    degrees, total = W.sum(axis=1), W.sum()
+    same = labels[:, None] == labels[None, :]
+    expected = ((W - np.outer(degrees, degrees) / total) * same).sum() / total
+    assert modularity(sp.csr_array(W), labels) == pytest.approx(expected)
+    cuts = [W[labels == c][:, labels != c].sum() / degrees[labels == c].sum() for c in range(3)]
+    assert normalized_cut(sp.csr_array(W), labels) == pytest.approx(np.mean(cuts))
+
+
+def test_true_clusters_score_better_than_shuffled_ones(blobs):
+    X, y = blobs
+    shuffled = np.random.default_rng(0).permutation(y)
+    good, bad = internal_scores(X, y), internal_scores(X, shuffled)
+    assert all(good[name] > bad[name] for name in good)
+    sparse = internal_scores(sp.csr_array(X), y, affinity=sp.csr_array(np.ones((80, 80))))
+    assert sparse["silhouette"] == pytest.approx(good["silhouette"])
+    assert "own_modularity" in sparse
+
+
+@pytest.mark.parametrize("criterion", ["consensus", "modularity", "silhouette", "cut"])
+def test_selection_finds_the_right_setting(blobs, criterion):
+    X, y = blobs
+    grid = {"init": ["k-means++", "random"], "n_init": [1, 10]}
+    chosen = select(KMeans(4, random_state=0), X, grid, criterion=criterion)
+    assert len(chosen.params) == len(chosen.scores) == 4
+    assert chosen.best_score_ == np.nanmax(chosen.scores)
+    assert chosen.best_params_ in chosen.params
+    assert chosen.to_pandas()["score"].iloc[0] == chosen.best_score_
+
+
+def test_the_number_of_clusters_can_be_selected(blobs):
+    X, y = blobs
+    chosen = select(
+        KMeans(n_init=10, random_state=0), X, {"n_clusters": [2, 3, 4, 6]}, criterion="silhouette"
+    )
+    assert chosen.best_params_ == {"n_clusters": 4}
+
+
+def test_failures_carry_their_reason(blobs):
+    X, _ = blobs
+    chosen = select(KMeans(random_state=0, n_init=1), X, {"n_clusters": [3, 4, 1000]})
+    assert "n_samples=80" in chosen.failures[2]
+    assert np.isnan(chosen.scores[2])
+    with pytest.raises(ValueError, match="Every setting of grid failed"):
+        select(KMeans(), X, {"n_clusters": [1000]})
+
+
+def test_bad_input(blobs):
+    X, y = blobs
+    with pytest.raises(ValueError, match="criterion='accuracy' is unknown"):
+        select(KMeans(), X, {"n_clusters": [2]}, criterion="accuracy")
+    with pytest.raises(ValueError, match="labels has 5 entries"):
+        internal_scores(X, y[:5])
+    with pytest.raises(ValueError, match="labels has 1 clusters"):
+        internal_scores(X, np.zeros(80))
