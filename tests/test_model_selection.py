@@ -42,7 +42,7 @@ def test_true_clusters_score_better_than_shuffled_ones(blobs):
 
 @pytest.mark.parametrize("criterion", ["consensus", "modularity", "silhouette", "cut"])
 def test_selection_finds_the_right_setting(blobs, criterion):
-    X, y = blobs
+    X, _ = blobs
     grid = {"init": ["k-means++", "random"], "n_init": [1, 10]}
     chosen = select(KMeans(4, random_state=0), X, grid, criterion=criterion)
     assert len(chosen.params) == len(chosen.scores) == 4
@@ -52,7 +52,7 @@ def test_selection_finds_the_right_setting(blobs, criterion):
 
 
 def test_the_number_of_clusters_can_be_selected(blobs):
-    X, y = blobs
+    X, _ = blobs
     chosen = select(
         KMeans(n_init=10, random_state=0), X, {"n_clusters": [2, 3, 4, 6]}, criterion="silhouette"
     )
