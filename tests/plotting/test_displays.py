@@ -1,0 +1,458 @@
+"""Displays: the data they show are right, and large inputs are thinned in seconds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.cluster import KMeans
+from sklearn.exceptions import NotFittedError
+
+from unispectral import SCSK
+from unispectral.plotting import (
+    ClusterSizesDisplay,
+    EmbeddingDisplay,
+    GraphMatrixDisplay,
+    GraphNetworkDisplay,
+    KernelWeightsDisplay,
+    MembershipDisplay,
+    ObjectiveDisplay,
+    ParameterSurfaceDisplay,
+    RepresentativesDisplay,
+    SpectrumDisplay,
+    overview,
+    typical_members,
+)
+
+OF_AN_ESTIMATOR = (
+    ClusterSizesDisplay,
+    EmbeddingDisplay,
+    GraphMatrixDisplay,
+    GraphNetworkDisplay,
+    KernelWeightsDisplay,
+    MembershipDisplay,
+    ObjectiveDisplay,
+    SpectrumDisplay,
+)
+
+
+# What all displays have in common
+
+
+@pytest.mark.parametrize("display", OF_AN_ESTIMATOR)
+def test_draws_on_the_axes_given_and_on_its_own(display, model):
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots()
+    given = display.from_estimator(model, ax=ax)
+    assert given.ax_ is ax
+    assert given.figure_ is figure
+    own = given.plot()
+    assert own.ax_ is not ax
+    own.figure_.canvas.draw()
+
+
+@pytest.mark.parametrize("display", OF_AN_ESTIMATOR)
+def test_unfitted_and_unfit(display, blobs):
+    with pytest.raises(NotFittedError):
+        display.from_estimator(SCSK(2))
+    if display is not ClusterSizesDisplay:
+        with pytest.raises(TypeError, match="KMeans, which has no"):
+            display.from_estimator(KMeans(2, n_init=1).fit(blobs))
+
+
+@pytest.mark.parametrize("display", OF_AN_ESTIMATOR)
+def test_draws_many_clusters_without_naming_each(display, made):
+    shown = display.from_estimator(made.many)
+    shown.figure_.canvas.draw()
+    assert shown.ax_.get_legend() is None
+    texts = [text for text in shown.ax_.texts if text.get_text()]
+    assert len(texts) + len(shown.ax_.get_yticklabels()) < 40
+
+
+@pytest.mark.parametrize("display", OF_AN_ESTIMATOR)
+def test_two_hundred_thousand_samples_in_seconds(display, made):
+    start = time.process_time()
+    shown = display.from_estimator(made.large)
+    shown.figure_.canvas.draw()
+    assert time.process_time() - start < 25
+
+
+def test_the_package_needs_no_matplotlib_until_something_is_drawn():
+    code = (
+        "import sys; sys.modules['matplotlib'] = None; import unispectral.plotting as p\n"
+        "d = p.ObjectiveDisplay([2.0, 1.0])\n"
+        "try: d.plot()\n"
+        "except ImportError as error: print(error)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "unispectral[plot]" in ran.stdout
+
+
+# The graph
+
+
+def test_matrix_is_the_graph_in_the_order_of_the_clusters(made):
+    model = made.small
+    display = GraphMatrixDisplay.from_estimator(model)
+    order = np.argsort(model.labels_, kind="stable")
+    np.testing.assert_allclose(
+        display.image, model.affinity_matrix_.toarray()[np.ix_(order, order)]
+    )
+    assert display.edges.tolist() == [0, *np.cumsum(np.bincount(model.labels_))]
+    W = model.affinity_matrix_.toarray()
+    same = model.labels_[:, None] == model.labels_
+    assert display.within == pytest.approx(W[same].sum() / W.sum())
+
+
+def test_matrix_bins_keep_the_weight(made):
+    model = made.large
+    display = GraphMatrixDisplay.from_estimator(model, max_bins=300)
+    assert display.image.shape == (300, 300)
+    cell = np.arange(200_000) * 300 // 200_000
+    heights = np.bincount(cell)
+    total = (display.image * np.outer(heights, heights)).sum()
+    assert total == pytest.approx(model.affinity_matrix_.sum())
+
+
+def test_matrix_of_the_wrong_shape():
+    with pytest.raises(ValueError, match=r"shape \(3, 3\).*4 labels"):
+        GraphMatrixDisplay.from_graph(np.eye(3), [0, 0, 1, 1])
+    with pytest.raises(ValueError, match=r"shape \(3, 3\).*4 labels"):
+        GraphNetworkDisplay.from_graph(np.eye(3), [0, 0, 1, 1])
+
+
+def test_network_shows_every_edge_of_a_small_graph(made):
+    model = made.small
+    display = GraphNetworkDisplay.from_estimator(model)
+    upper = sp.triu(model.affinity_matrix_, 1).tocoo()
+    drawn = {(int(a), int(b)): w for (a, b), w in zip(display.edges, display.weights, strict=True)}
+    expected = {
+        (int(a), int(b)): w for a, b, w in zip(upper.row, upper.col, upper.data, strict=True)
+    }
+    assert drawn == pytest.approx(expected)
+    assert (display.sizes == 1).all()
+    assert np.abs(display.positions).max() <= 1 + 1e-9
+
+
+def test_network_keeps_the_strongest_edges(made):
+    model = made.small
+    display = GraphNetworkDisplay.from_estimator(model, max_edges=10)
+    strongest = np.sort(sp.triu(model.affinity_matrix_, 1).data)[-10:]
+    np.testing.assert_allclose(np.sort(display.weights), strongest)
+
+
+def test_network_contracts_within_clusters_and_loses_nobody(made):
+    model = made.large
+    display = GraphNetworkDisplay.from_estimator(model, max_nodes=200, max_edges=10**6)
+    assert len(display.sizes) <= 210
+    assert display.sizes.sum() == 200_000
+    per_cluster = np.bincount(display.clusters.codes, weights=display.sizes)
+    assert per_cluster.tolist() == np.bincount(model.labels_).tolist()
+    across = display.clusters.codes[display.edges]
+    across = across[:, 0] != across[:, 1]
+    W = model.affinity_matrix_.tocoo()
+    apart = model.labels_[W.row] != model.labels_[W.col]
+    assert display.weights[across].sum() == pytest.approx(W.data[apart].sum() / 2)
+
+
+def test_network_puts_clusters_apart(model):
+    display = GraphNetworkDisplay.from_estimator(model)
+    codes = display.clusters.codes
+    centres = np.stack([display.positions[codes == code].mean(axis=0) for code in range(4)])
+    nearest = np.linalg.norm(display.positions[:, None] - centres, axis=2).argmin(axis=1)
+    assert (nearest == codes).mean() > 0.95
+
+
+# The samples
+
+
+def test_pca_of_three_clusters_is_true_to_scale():
+    draw = np.random.default_rng(0)
+    embedding = np.repeat(np.eye(3), 10, axis=0) + 0.01 * draw.normal(size=(30, 3))
+    display = EmbeddingDisplay.from_embedding(5.0 * embedding, np.repeat([0, 1, 2], 10))
+    assert display.method == "pca"
+    unit = embedding / np.linalg.norm(embedding, axis=1, keepdims=True)
+    centred = unit - unit.mean(axis=0)
+    singular = np.linalg.svd(centred, compute_uv=False)
+    np.testing.assert_allclose(np.linalg.svd(display.points, compute_uv=False), singular[:2])
+
+
+def test_map_puts_doubtful_samples_between_their_clusters():
+    draw = np.random.default_rng(0)
+    labels = np.repeat(np.arange(6), 20)
+    membership = np.eye(6)[labels]
+    membership[0] = [0.5, 0.5, 0, 0, 0, 0]
+    display = EmbeddingDisplay.from_embedding(
+        membership + 0.01 * draw.normal(size=membership.shape), labels, membership=membership
+    )
+    assert display.method == "map"
+    centres = np.stack([display.points[labels == code][1:].mean(axis=0) for code in range(6)])
+    distance = np.linalg.norm(centres - display.points[0], axis=1)
+    assert set(np.argsort(distance)[:2]) == {0, 1}
+    nearest = np.linalg.norm(display.points[1:, None] - centres, axis=2).argmin(axis=1)
+    assert (nearest == labels[1:]).all()
+
+
+def test_embedding_thins_evenly(made):
+    display = EmbeddingDisplay.from_estimator(made.large, max_points=2000)
+    assert 1900 <= len(display.points) <= 2100
+    shares = np.bincount(display.clusters.codes) / len(display.points)
+    np.testing.assert_allclose(shares, np.bincount(made.large.labels_) / 200_000, atol=0.002)
+    assert "of 200,000" in display.ax_.get_title()
+
+
+def test_embedding_is_the_same_every_time(made):
+    first, second = (EmbeddingDisplay.from_estimator(made.many) for _ in range(2))
+    assert np.array_equal(first.points, second.points)
+
+
+def test_tsne_and_umap(model):
+    display = EmbeddingDisplay.from_estimator(model, method="tsne")
+    assert display.points.shape == (80, 2)
+    try:
+        import umap  # noqa: F401
+    except ImportError:
+        with pytest.raises(ImportError, match=r"unispectral\[umap\]"):
+            EmbeddingDisplay.from_estimator(model, method="umap")
+
+
+def test_embedding_refuses_nonsense(model):
+    with pytest.raises(ValueError, match="method='mds' is unknown"):
+        EmbeddingDisplay.from_estimator(model, method="mds")
+    with pytest.raises(ValueError, match="one row for each of 3"):
+        EmbeddingDisplay.from_embedding(np.eye(2), [0, 1, 1])
+
+
+def test_membership_orders_and_counts():
+    membership = np.array([[0.9, 0.1], [0.4, 0.6], [0.6, 0.4], [0.3, 0.7]])
+    display = MembershipDisplay.from_membership(membership, [0, 0, 0, 1])
+    assert [part.tolist() for part in display.strengths] == [[0.9, 0.6, 0.4], [0.7]]
+    assert display.doubtful == 1
+    assert "1 of 4" in display.ax_.get_title()
+
+
+# Bars and lines
+
+
+def test_sizes(made):
+    display = ClusterSizesDisplay.from_estimator(made.small)
+    expected = np.bincount(made.small.labels_)
+    assert display.sizes.tolist() == expected.tolist()
+    assert [bar.get_height() for bar in display.ax_.patches] == expected.tolist()
+    many = ClusterSizesDisplay.from_estimator(made.many)
+    heights = [bar.get_height() for bar in many.ax_.patches]
+    assert heights == sorted(heights, reverse=True)
+
+
+def test_noise_is_grey():
+    display = ClusterSizesDisplay.from_labels([-1, 0, 0, 1])
+    assert display.clusters.names.tolist() == [-1, 0, 1]
+    assert np.ptp(display.clusters.colors[0]) == 0
+    assert np.ptp(display.clusters.colors[1]) > 0
+
+
+def test_weights_of_kernels_and_views():
+    names = ["left:linear", "left:gaussian_1", "right:linear"]
+    display = KernelWeightsDisplay(names, [0.1, 0.2, 0.7]).plot()
+    bars = display.ax_.patches
+    assert [bar.get_width() for bar in bars] == [0.1, 0.2, 0.7]
+    assert bars[0].get_facecolor() == bars[1].get_facecolor() != bars[2].get_facecolor()
+
+
+def test_many_kernels_share_a_bar():
+    weights = np.arange(100.0)
+    display = KernelWeightsDisplay([f"k{r}" for r in range(100)], weights, max_bars=10)
+    bars = display.bars()
+    assert [name for name, _ in bars[:-1]] == [f"k{r}" for r in range(91, 100)]
+    assert bars[-1] == ("91 others together", pytest.approx(weights[:91].sum()))
+
+
+def test_weights_of_geometries(blobs):
+    model = SCSK(4).fit(blobs)
+    if len(model.geometry_weights_) < 2:
+        pytest.skip("this model has one geometry")
+    display = KernelWeightsDisplay.from_estimator(model)
+    assert dict(zip(display.names, display.weights, strict=True)) == model.geometry_weights_
+    assert KernelWeightsDisplay.from_estimator(model, of="kernels").names == ["linear"]
+
+
+def test_hostile_kernel_names_are_drawn_as_they_are():
+    display = KernelWeightsDisplay(["$\\frac{", "a_$b$", "x" * 200], [1.0, 2.0, 3.0]).plot()
+    display.figure_.canvas.draw()
+
+
+def test_names_and_weights_must_fit():
+    with pytest.raises(ValueError, match="2 names"):
+        KernelWeightsDisplay(["a", "b"], [1.0])
+
+
+def test_objective(model):
+    display = ObjectiveDisplay.from_estimator(model)
+    assert np.array_equal(display.ax_.lines[0].get_ydata(), model.objective_)
+    assert model.stop_reason_[:20] in display.ax_.get_xlabel().replace("\n", " ")
+    assert "(converged)" in display.ax_.get_title()
+
+
+def test_spectrum_of_separate_parts_is_zero_then_gap():
+    W = sp.csr_array(np.kron(np.eye(4), np.ones((6, 6))))
+    display = SpectrumDisplay.from_graph(W, 8)
+    np.testing.assert_allclose(display.eigenvalues[:4], 0, atol=1e-12)
+    np.testing.assert_allclose(display.eigenvalues[4:], 1.2)  # 6 / 5 without the diagonal
+    assert display.largest_gap == 4
+    assert display.gaps[3] == pytest.approx(1.2)
+
+
+def test_spectrum_uses_what_the_estimator_kept(made):
+    display = SpectrumDisplay.from_estimator(made.large)
+    assert np.array_equal(display.eigenvalues, made.large.eigenvalues_)
+
+
+def test_spectrum_computes_what_it_lacks(model):
+    from unispectral.spectrum import laplacian
+
+    display = SpectrumDisplay.from_estimator(model, n_eigenvalues=20)
+    W = model.affinity_matrix_
+    expected = np.linalg.eigvalsh(laplacian(W, normalized=True).toarray())[:20]
+    np.testing.assert_allclose(display.eigenvalues, expected, atol=1e-6)
+
+
+# Representatives
+
+
+def test_typical_members_by_membership_then_degree():
+    membership = np.array([[0.9, 0.1], [1.0, 0.0], [1.0, 0.0], [0.2, 0.8]])
+    groups = typical_members([0, 0, 0, 1], 2, membership=membership, degrees=[1, 1, 5, 1])
+    assert [group.tolist() for group in groups] == [[2, 1], [3]]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_typical_members_by_distance(sparse):
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(30, 4))
+    labels = np.repeat([0, 1, 2], 10)
+    groups = typical_members(labels, 3, X=sp.csr_array(X) if sparse else X)
+    for code, group in enumerate(groups):
+        members = np.flatnonzero(labels == code)
+        gaps = np.linalg.norm(X[members] - X[members].mean(axis=0), axis=1)
+        assert group.tolist() == members[np.argsort(gaps)[:3]].tolist()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_thumbnails_are_the_pictures(order):
+    draw = np.random.default_rng(0)
+    pictures = draw.uniform(size=(12, 5, 4))
+    X = np.stack([picture.ravel(order=order) for picture in pictures])
+    model = KMeans(3, n_init=1, random_state=0).fit(X)
+    display = RepresentativesDisplay.from_estimator(
+        model, X, n_members=2, image_shape=(5, 4), image_order=order
+    )
+    mosaic, corners = display.mosaic(1)
+    for code in range(3):
+        y, x = corners[code]
+        first = pictures[display.members[code][0]]
+        low, high = first.min(), first.max()
+        np.testing.assert_allclose(mosaic[y : y + 5, x : x + 4], (first - low) / (high - low))
+
+
+def test_mosaic_of_many_clusters_is_about_square(made):
+    X = np.random.default_rng(0).uniform(size=(1200, 64))
+    display = RepresentativesDisplay.from_estimator(made.many, X, image_shape=(8, 8))
+    height, width = display.ax_.images[0].get_array().shape
+    assert 0.6 < width / height < 3.0
+    assert len(display.ax_.texts) == 120
+
+
+def test_colour_pictures(made):
+    X = np.random.default_rng(0).uniform(size=(60, 48))
+    display = RepresentativesDisplay.from_estimator(made.small, X, image_shape=(4, 4, 3))
+    assert display.ax_.images[0].get_array().shape[2] == 3
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_profile_is_the_mean_of_typical_members_in_deviations(sparse, made):
+    X = np.random.default_rng(0).normal(size=(60, 40))
+    X[:, 7] += 10.0 * made.small.labels_
+    display = RepresentativesDisplay.from_estimator(
+        made.small, sp.csr_array(X) if sparse else X, max_features=5
+    )
+    assert "x7" in display.feature_names
+    column = display.feature_names.index("x7")
+    scaled = (X[:, 7] - X[:, 7].mean()) / X[:, 7].std()
+    expected = [scaled[group].mean() for group in display.members]
+    np.testing.assert_allclose(display.profile[:, column], expected)
+
+
+def test_profile_uses_the_names_of_a_frame(made):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"$a$": np.arange(60.0), "<b>": np.ones(60)})
+    display = RepresentativesDisplay.from_estimator(made.small, frame)
+    display.figure_.canvas.draw()
+    assert display.feature_names == ["$a$", "<b>"]
+
+
+def test_representatives_refuse_what_does_not_fit(made):
+    with pytest.raises(ValueError, match=r"59 rows.*60 samples"):
+        RepresentativesDisplay.from_estimator(made.small, np.ones((59, 2)))
+    with pytest.raises(ValueError, match="holds 9 numbers; a row of X has 4"):
+        RepresentativesDisplay.from_estimator(made.small, np.ones((60, 4)), image_shape=(3, 3))
+
+
+# The parameter surface
+
+
+def records():
+    return [
+        {"alpha": a, "beta": b, "gamma": g, "accuracy": a + 10 * b + 100 * g + shift}
+        for a in (0.1, 1.0)
+        for b in (0.2, 2.0, 20.0)
+        for g in (3.0, 0.3)
+        for shift in (-1.0, 1.0)
+        if not (a == 1.0 and b == 2.0 and g == 0.3)
+    ]
+
+
+@pytest.mark.parametrize("kind", ["heatmap", "surface"])
+@pytest.mark.parametrize("frame", [False, True])
+def test_surface_averages_and_orders(kind, frame):
+    rows = records()
+    if frame:
+        rows = pytest.importorskip("pandas").DataFrame(rows)
+    display = ParameterSurfaceDisplay.from_records(rows, kind=kind)
+    display.figure_.canvas.draw()
+    assert display.panels.tolist() == [0.3, 3.0]
+    assert display.scores.shape == (2, 3, 2)
+    assert display.scores[1, 2, 0] == pytest.approx(0.1 + 200 + 300)
+    assert np.isnan(display.scores[0, 1, 1])
+    assert display.best == {"alpha": 1.0, "beta": 20.0, "gamma": 3.0, "accuracy": 501.0}
+    assert len(display.ax_) == 2
+
+
+def test_surface_refuses_nonsense():
+    with pytest.raises(ValueError, match="no column 'nmi'"):
+        ParameterSurfaceDisplay.from_records(records(), score="nmi")
+    with pytest.raises(ValueError, match="empty"):
+        ParameterSurfaceDisplay.from_records([])
+    with pytest.raises(ValueError, match="kind='pie'"):
+        ParameterSurfaceDisplay.from_records(records(), kind="pie")
+    import matplotlib.pyplot as plt
+
+    ax = plt.figure().subplots()
+    with pytest.raises(ValueError, match="2 are needed"):
+        ParameterSurfaceDisplay.from_records(records(), ax=ax)
+
+
+# The overview
+
+
+def test_overview_of_the_model_and_of_a_stranger(model, blobs):
+    titles = [ax.get_title() for ax in overview(model).axes if ax.get_title()]
+    assert len(titles) == 4
+    assert "Kernel weights" in titles
+    lone = [ax.get_title() for ax in overview(KMeans(3, n_init=1).fit(blobs)).axes]
+    assert len(lone) == 1
+    assert lone[0].startswith("3 clusters")
