@@ -25,7 +25,7 @@ _BLOCK = 16
 
 
 class ClustRF(ClusteringMethod):
-    """Clustering random forest (Zhu, Loy and Gong, CVPR 2014, 3450–3457), ClustRF-u and -a.
+    """Clustering random forest (Zhu, Loy and Gong, CVPR 2014), ClustRF-u and ClustRF-a.
 
     A forest learns to tell the samples from synthetic ones whose features are drawn independently.
     Two samples are similar if they share much of their path from the root to their leaves, on
