@@ -37,12 +37,13 @@ def one_thread() -> AbstractContextManager:
 
 
 def thread_count() -> int:
-    """The number of threads that compiled loops may use in this context."""
+    """The number of threads that compiled loops may use in this context.
+
+    Outside :func:`threads` it is what the process may use, ``OMP_NUM_THREADS`` included.
+    """
     if _count.get():
         return _count.get()
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return min(effective_n_jobs(-1), int(os.environ.get("OMP_NUM_THREADS") or 10**6) or 1)
 
 
 @contextmanager

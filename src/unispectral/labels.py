@@ -17,6 +17,10 @@ __all__ = [
 ]
 
 
+#: Steps that every start of a rotation is given.
+_TRIAL = 8
+
+
 class Rotation(NamedTuple):
     """A rotation, the labels it gives, and Σᵢ maxⱼ (PQ)ᵢⱼ, which it makes large."""
 
@@ -119,8 +123,9 @@ def rotate(
     usable = np.flatnonzero(norms > 0)
     usable = usable if len(usable) else np.arange(len(P))
     firsts = rng.choice(usable, size=min(n_init, len(usable)), replace=False)
-    found = (_alternate(P, _spread_rows(P, first), max_iter) for first in firsts)
-    return max(found, key=lambda rotation: rotation.value)
+    # Every start goes a few steps; only the best of them goes all the way.
+    found = (_alternate(P, _spread_rows(P, first), _TRIAL) for first in firsts)
+    return _alternate(P, max(found, key=lambda rotation: rotation.value).Q, max_iter)
 
 
 def fill_empty(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:

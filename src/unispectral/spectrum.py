@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 
 __all__ = ["Embedding", "affinity", "laplacian", "stiefel_descent"]
@@ -46,7 +47,16 @@ class Embedding(NamedTuple):
     n_steps: int
 
 
-def _retract(Y: np.ndarray) -> np.ndarray:
+def _orthonormal(Y: np.ndarray) -> np.ndarray:
+    """An orthonormal basis near Y, by Cholesky of its Gram matrix: a cheap retraction."""
+    try:
+        root = scipy.linalg.cholesky(Y.T @ Y, lower=True, check_finite=False)
+    except scipy.linalg.LinAlgError:
+        return _polar(Y)
+    return scipy.linalg.solve_triangular(root, Y.T, lower=True, check_finite=False).T
+
+
+def _polar(Y: np.ndarray) -> np.ndarray:
     """The nearest matrix with orthonormal columns, from the c × c Gram matrix if that is safe."""
     values, vectors = np.linalg.eigh(Y.T @ Y)
     if values[0] > 1e-10 * values[-1]:
@@ -65,7 +75,7 @@ def stiefel_descent(
 ) -> Embedding:
     """The P-step: minimise Tr(PᵀLP) − 2 Tr(Pᵀ target) over PᵀP = I, from the P given.
 
-    Riemannian gradient steps of Barzilai–Borwein length with a polar retraction. A step that
+    Riemannian gradient steps of Barzilai–Borwein length with a Cholesky retraction. A step that
     would raise the objective is replaced by one of the generalised power iteration, the polar
     factor of (ηI − L)P + target, which never raises it; so the value falls at every step.
 
@@ -97,11 +107,11 @@ def stiefel_descent(
     norm = float(np.linalg.norm(gradient))
     taken = 0
     while taken < max_steps and norm > tol * scale:
-        trial = _retract(P - step * gradient)
+        trial = _orthonormal(P - step * gradient)
         L_trial = L @ trial
         trial_value = _value(trial, L_trial, target)
         if not trial_value <= value:
-            trial = _retract(shift * P - LP + target)
+            trial = _polar(shift * P - LP + target)
             L_trial = L @ trial
             trial_value = _value(trial, L_trial, target)
             if trial_value > value:  # rounding: nothing left to gain

@@ -132,9 +132,8 @@ def descend(
     for iteration in range(1, max_iter + 1):
         P = _update_embedding(P, laplacian(W), rotation, objective)
         rotation = rotate(P, start=rotation.Q)
-        h = residuals(bank, found.matrix)
         if len(bank) > 1:
-            weights = kernel_weights(h)
+            weights = kernel_weights(residuals(bank, found.matrix))
             graph.set_weights(weights)
         # After the kernel moved the old codes are a poor start: cold is faster.
         start = found.matrix if len(bank) == 1 else None
