@@ -62,6 +62,15 @@ class _Lazy(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except BrokenPipeError:
+            _close_stdout()  # whoever read us has seen enough
+            return 0
+
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         try:
             return super().resolve_command(ctx, args)
@@ -103,11 +112,7 @@ def run(arguments: list[str] | None = None) -> int:
     state: dict[str, Any] = {}
     try:
         code = app.main(arguments, prog_name="unispectral", standalone_mode=False, obj=state)
-        sys.stdout.flush()
         return code if isinstance(code, int) else 0
-    except BrokenPipeError:
-        _close_stdout()  # whoever read us has seen enough
-        return 0
     except (KeyboardInterrupt, click.Abort):
         sys.stderr.write("\nInterrupted.\n")
         return _INTERRUPTED

@@ -14,6 +14,8 @@ from unispectral.cli._methods import METHODS
 
 __all__ = ["check_outputs", "label_columns", "write_outputs"]
 
+# Methods that move points between centres; the others are asked after the fit.
+_GRAPHLESS = ("KKM", "RKKM", "MKKM", "RMKKM", "kmeans", "ward")
 _LABELS = (".csv", ".tsv", ".json", ".parquet", ".pq")
 
 
@@ -38,6 +40,8 @@ def check_outputs(wanted: dict[str, str | None], method: str | None = None) -> N
         if place in real:
             raise click.UsageError(f"--{real[place]} and --{option} both name {path!r}.")
         real[place] = option
+    if method is not None and wanted.get("graph") and method in _GRAPHLESS:
+        raise click.UsageError(f"--graph: the method {method} learns no graph; use SCMK or SCSK.")
     if method is not None and wanted.get("model") and not METHODS[method].ours:
         raise click.UsageError(f"--model: a model of the method {method} cannot be saved.")
 

@@ -46,6 +46,10 @@ def summarise(
     objective = np.atleast_1d(getattr(estimator, "objective_", ()))
     if len(objective):
         summary["objective"] = float(objective[-1])
+    geometries = getattr(estimator, "geometry_weights_", None)
+    if isinstance(geometries, dict) and len(geometries) > 1:
+        ordered = sorted(geometries.items(), key=lambda item: -item[1])
+        summary["geometry_weights"] = {str(name): float(value) for name, value in ordered}
     weights = weights_of(estimator)
     if weights:
         summary["kernel_weights"] = weights
@@ -94,11 +98,12 @@ def summary_lines(summary: dict[str, Any]) -> list[str]:
     lines += size_lines(summary["sizes"])
     if "scores" in summary:
         lines += ["", score_line(summary["scores"])]
-    weights = summary.get("kernel_weights")
-    if weights:
-        top = [f"{name} {value:.3f}" for name, value in list(weights.items())[:5]]
-        more = f" and {len(weights) - 5} more" if len(weights) > 5 else ""
-        lines += ["", f"Kernel weights: {', '.join(top)}{more}"]
+    for kind in ("kernel", "geometry"):
+        weights = summary.get(f"{kind}_weights")
+        if weights:
+            top = [f"{name} {value:.3f}" for name, value in list(weights.items())[:5]]
+            more = f" and {len(weights) - 5} more" if len(weights) > 5 else ""
+            lines += ["", f"{kind.capitalize()} weights: {', '.join(top)}{more}"]
     lonely = summary.get("points_without_neighbour", 0)
     if lonely:
         lines += ["", f"{_points(lonely)} no neighbour in the learned graph."]

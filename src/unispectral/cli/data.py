@@ -87,7 +87,7 @@ def info(name: str, as_json: bool) -> None:
 
 @data.command()
 @click.argument("names", type=_DatasetName(), nargs=-1, required=True)
-@click.option("-o", "--output", metavar="FILE", help="Write the prepared data here, as .npz.")
+@click.option("-o", "--output", metavar="FILE", help="Write the prepared data here: .npz or .mat.")
 @click.option("--raw", is_flag=True, help="Without the paper's preparation.")
 @click.option("--home", metavar="FOLDER", help="Folder to look in first and to download to.")
 @debug_option
@@ -97,8 +97,8 @@ def fetch(names: tuple[str, ...], output: str | None, raw: bool, home: str | Non
 
     if output and len(names) > 1:
         raise click.UsageError("-o takes one data set at a time.")
-    if output and not output.endswith(".npz"):
-        raise click.UsageError(f"-o {output}: must end in .npz.")
+    if output and not output.endswith((".npz", ".mat")):
+        raise click.UsageError(f"-o {output}: must end in .npz or .mat.")
     for name in names:
         found = fetch_dataset(name, data_home=home, raw=raw)
         rows, columns = found.data.shape
@@ -112,24 +112,22 @@ def fetch(names: tuple[str, ...], output: str | None, raw: bool, home: str | Non
 
 def _write(path: str, found: Any) -> None:
     import numpy as np
+    import scipy.io
     import scipy.sparse as sp
 
     from unispectral._files import atomic_path
 
-    content = {"target": found.target}
-    if sp.issparse(found.data):
-        matrix = sp.csr_array(found.data)
-        content |= {
-            "format": np.array(b"csr"),
-            "shape": np.array(matrix.shape),
-            "data": matrix.data,
-            "indices": matrix.indices,
-            "indptr": matrix.indptr,
-        }
-    else:
-        content["data"] = found.data
+    sparse = sp.issparse(found.data)
+    if sparse and path.endswith(".npz"):
+        raise click.UsageError(
+            f"{found.name} is sparse; write it as .mat, which keeps the classes."
+        )
+    content = {"data": sp.csc_matrix(found.data) if sparse else found.data, "target": found.target}
     with atomic_path(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, **content)
+        if path.endswith(".npz"):
+            np.savez_compressed(file, **content)
+        else:
+            scipy.io.savemat(file, content, do_compression=True)
 
 
 def _plain(row: Any) -> dict[str, Any]:

@@ -11,6 +11,8 @@ __all__ = ["Certainty", "Contrast", "certainty_of", "contrasts", "rank_members"]
 
 #: A mean difference of so many deviations is as clear as any; it keeps constants finite.
 _CLEAREST = 99.0
+#: Who is as sure as this is not called doubtful, though others are surer.
+_SURE = 0.99
 
 
 class Certainty(NamedTuple):
@@ -104,7 +106,9 @@ def rank_members(
         unsure = members[np.lexsort((members, -odd[members], ties[members], certainty[members]))]
         typical = sure[: min(shown, max(1, len(members) - 1))].tolist()
         taken = set(typical)
-        doubtful = [i for i in unsure[: 2 * shown].tolist() if i not in taken][:shown]
+        doubtful = [
+            i for i in unsure[: 2 * shown].tolist() if i not in taken and certainty[i] < _SURE
+        ][:shown]
         ranked.append((typical, doubtful))
     return ranked
 

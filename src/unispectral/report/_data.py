@@ -23,6 +23,8 @@ __all__ = ["report_data"]
 
 MAX_POINTS = 20_000
 _FEATURES_IN_TABLE = 6
+#: Above this many samples, only the eigenvalues that the fit has kept are shown.
+_MORE_EIGENVALUES = 5_000
 
 
 def report_data(
@@ -89,13 +91,16 @@ def report_data(
         ],
         "graph": None if affinity is None else graph_picture(affinity, labels),
         "weights": _weights(estimator),
-        "spectrum": _spectrum(estimator, count),
+        "geometries": _geometries(estimator),
+        "spectrum": _spectrum(estimator, affinity, count),
         "objective": _path(estimator),
         "redo": redo(estimator, command, reading),
     }
-    data["table"] = _table_features(X, columns, found, shown, preparation)
-    if image_shape is not None and X is not None and not sp.issparse(X):
-        data["images"] = thumbnails(X, image_shape, shown, picked)
+    pictures = image_shape is not None and X is not None and not sp.issparse(X)
+    data["table"] = _table_features(None if pictures else X, columns, found, shown, preparation)
+    if pictures:
+        assert image_shape is not None
+        data["images"] = thumbnails(X, labels, image_shape, shown, picked)
     return data
 
 
@@ -220,11 +225,26 @@ def _weights(estimator: Any) -> list[list[Any]]:
     return [[_text(names[r]), float(f"{float(weights[r]):.5g}")] for r in order]
 
 
-def _spectrum(estimator: Any, count: int) -> dict[str, Any] | None:
-    values = getattr(estimator, "eigenvalues_", None)
-    if values is None or len(values) < 2:
+def _geometries(estimator: Any) -> list[list[Any]]:
+    weights = getattr(estimator, "geometry_weights_", None)
+    if not isinstance(weights, dict) or len(weights) < 2:
+        return []
+    order = sorted(weights.items(), key=lambda item: -item[1])
+    return [[_text(name), float(f"{float(value):.5g}")] for name, value in order]
+
+
+def _spectrum(estimator: Any, affinity: Any, count: int) -> dict[str, Any] | None:
+    """Eigenvalues of the graph, some beyond the number of clusters if they are soon found."""
+    values = np.asarray(getattr(estimator, "eigenvalues_", ()), dtype=float)
+    wanted = max(count + 8, 3 * count // 2)
+    if affinity is not None and len(values) < wanted and affinity.shape[0] <= _MORE_EIGENVALUES:
+        from unispectral.eigen import smallest_eigenvectors
+
+        graph = sp.csr_array(affinity)
+        values = np.asarray(smallest_eigenvectors(graph, min(wanted, graph.shape[0])).values)
+    if len(values) < 2:
         return None
-    values = np.maximum(np.asarray(values, dtype=float), 0.0)[:60]
+    values = np.maximum(values, 0.0)
     gap = None
     if len(values) > count:
         gap = float(values[count] - values[count - 1])

@@ -18,7 +18,7 @@ _PIXELS = 3_000_000
 def plane(estimator: Any, X: Any, labels: np.ndarray, shown: np.ndarray) -> tuple[np.ndarray, str]:
     """Points of the plane for the samples shown, and how they were found."""
     from unispectral.plotting._base import Clusters
-    from unispectral.plotting.embedding import _map, _principal
+    from unispectral.plotting.embedding import _map
 
     embedding = getattr(estimator, "embedding_", None)
     if embedding is None or len(embedding) != len(labels):
@@ -28,8 +28,6 @@ def plane(estimator: Any, X: Any, labels: np.ndarray, shown: np.ndarray) -> tupl
     rows = np.asarray(embedding, dtype=np.float64)[shown]
     rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
     clusters = Clusters.of(labels[shown])
-    if len(clusters.names) <= 3:
-        return _unit_box(_principal(rows)), "pca"
     membership = getattr(estimator, "membership_", None)
     return _unit_box(
         _map(rows, clusters, None if membership is None else membership[shown])
@@ -97,7 +95,11 @@ def graph_picture(affinity: Any, labels: np.ndarray, bins: int = _BINS) -> dict[
 
 
 def thumbnails(
-    X: np.ndarray, shape: tuple[int, int], shown: np.ndarray, picked: list[int]
+    X: np.ndarray,
+    labels: np.ndarray,
+    shape: tuple[int, int],
+    shown: np.ndarray,
+    picked: list[int],
 ) -> dict[str, Any] | None:
     """Small grey pictures of the samples: of all shown if they are few, else of those named."""
     height, width = shape
@@ -107,6 +109,8 @@ def thumbnails(
         )
     step = max(1, -(-max(height, width) // _SIDE))
     small = -(-height // step), -(-width // step)
+    # Each cluster's mean, and where it is brighter or darker than the rest, in deviations.
+    faces = _mean_pictures(X, labels, shape, step)
     everyone = len(shown) * small[0] * small[1] <= _PIXELS
     chosen = shown if everyone else np.asarray(picked, dtype=np.int64)
     pixels = np.nan_to_num(X[chosen]).reshape(-1, height, width)[:, ::step, ::step]
@@ -119,7 +123,30 @@ def thumbnails(
         "width": int(small[1]),
         "of": [place[int(i)] for i in chosen],
         "pixels": _bytes(grey),
+        **faces,
     }
+
+
+def _mean_pictures(
+    X: np.ndarray, labels: np.ndarray, shape: tuple[int, int], step: int
+) -> dict[str, str]:
+    """The mean picture of each cluster, and its standardised difference from the rest."""
+    filled = np.nan_to_num(X)
+    spread = np.maximum(filled.std(axis=0), 1e-12 * max(float(np.abs(filled).max()), 1e-300))
+    total, n = filled.sum(axis=0), len(filled)
+    means, gaps = [], []
+    for cluster in range(int(labels.max()) + 1):
+        inside = filled[labels == cluster]
+        mean = inside.mean(axis=0) if len(inside) else np.zeros(X.shape[1])
+        rest = (total - mean * len(inside)) / max(n - len(inside), 1)
+        gap = np.where(spread > 1e-9 * spread.max(), (mean - rest) / spread, 0.0)
+        means.append(255 * (mean - mean.min()) / max(float(np.ptp(mean)), 1e-300))
+        gaps.append(128 + 127 * np.clip(gap / 2.0, -1, 1))
+
+    def small(pictures: list[np.ndarray]) -> str:
+        return _bytes(np.rint(np.array(pictures).reshape(-1, *shape)[:, ::step, ::step]))
+
+    return {"means": small(means), "gaps": small(gaps)}
 
 
 def _bytes(values: np.ndarray) -> str:

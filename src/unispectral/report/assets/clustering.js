@@ -12,17 +12,19 @@
   const cluster = c => [UI.dot(c), "Cluster " + c];
 
   // ---- pictures of samples, where samples are pictures ---------------------------------
-  let picture = () => null;
+  let picture = () => null, faces = () => null;
   if (d.images) {
-    const raw = atob(d.images.pixels), size = d.images.height * d.images.width;
+    const {height, width} = d.images, size = height * width;
+    const pixels = atob(d.images.pixels), means = atob(d.images.means), gaps = atob(d.images.gaps);
     const place = new Map(d.images.of.map((i, n) => [i, n]));
-    picture = (i, scale) => {
-      if (!place.has(i)) return null;
-      const {height, width} = d.images, start = place.get(i) * size;
-      const canvas = el("canvas", {class: "thumb", width, height, role: "img", "aria-label": nameOf(i)});
+    const grey = v => [v, v, v];
+    const diverging = v => { const t = (v - 128) / 127, s = Math.abs(t); return t < 0 ? [240 - 40 * s, 240 - 115 * s, 238 - 218 * s] : [240 - 230 * s, 240 - 120 * s, 238 - 110 * s]; };
+    const draw = (bytes, start, paint, scale, label) => {
+      const canvas = el("canvas", {class: "thumb", width, height, role: "img", "aria-label": label});
       const context = canvas.getContext("2d"), image = context.createImageData(width, height);
       for (let p = 0; p < size; p++) {
-        image.data[4 * p] = image.data[4 * p + 1] = image.data[4 * p + 2] = raw.charCodeAt(start + p);
+        const colour = paint(bytes.charCodeAt(start + p));
+        for (let c = 0; c < 3; c++) image.data[4 * p + c] = colour[c];
         image.data[4 * p + 3] = 255;
       }
       context.putImageData(image, 0, 0);
@@ -31,6 +33,10 @@
       canvas.style.height = height * factor + "px";
       return canvas;
     };
+    picture = (i, scale) => place.has(i) ? draw(pixels, place.get(i) * size, grey, scale, nameOf(i)) : null;
+    faces = c => el("div", {class: "faces"},
+      el("figure", {}, draw(means, c * size, grey, 104, "Mean picture of cluster " + c), el("figcaption", {}, "mean picture")),
+      el("figure", {}, draw(gaps, c * size, diverging, 104, "What sets cluster " + c + " apart"), el("figcaption", {}, "brighter or darker than the rest")));
   }
 
   // ---- the map -------------------------------------------------------------------------
@@ -196,7 +202,7 @@
       const mark = el("i"), width = 50 * Math.min(1, Math.abs(effect) / top);
       mark.style.width = width + "%";
       mark.style.left = (effect < 0 ? 50 - width : 50) + "%";
-      mark.style.background = effect < 0 ? "var(--warn)" : "var(--accent)";
+      mark.style.background = effect < 0 ? "var(--minus)" : "var(--accent)";
       return [el("div", {class: "name", title: name}, name), el("div", {class: "axis"}, mark),
         el("div", {class: "value", title: `${effect > 0 ? "+" : "−"}${Math.abs(effect).toFixed(1)} deviations`}, `${number(inside)} against ${number(outside)}`)];
     }));
@@ -206,8 +212,8 @@
       el("header", {}, UI.dot(c), el("h3", {}, "Cluster " + c), el("span", {class: "small"},
         `${count(d.sizes[c], "member")}, ${percent(d.sizes[c] / d.n)}`, info.certainty === null ? "" : `, mean certainty ${percent(info.certainty, 0)}`)),
       el("div", {}, info.typical.length ? [el("h4", {}, "Most typical"), people(info.typical)] : null,
-        info.doubtful.length ? [el("h4", {}, "Most doubtful"), people(info.doubtful)] : null),
-      el("div", {}, info.features.length ? [el("h4", {}, "What sets it apart: mean here against mean elsewhere"), effects(info.features)] : null));
+        el("h4", {}, "Most doubtful"), info.doubtful.length ? people(info.doubtful) : el("p", {class: "small none"}, "Nobody: all are surely placed.")),
+      el("div", {}, d.images ? faces(c) : info.features.length ? [el("h4", {}, "What sets it apart: mean here against mean elsewhere"), effects(info.features)] : null));
   }
 
   // ---- all members ---------------------------------------------------------------------
@@ -220,7 +226,7 @@
     add({label: "Row", number: true, format: v => String(v)}, m.row);
     const at = columns.length;
     add({label: "Cluster", format: v => [UI.dot(v), String(v)]}, m.cluster);
-    add({label: "Certainty", number: true, format: v => {
+    add({label: "Certainty", format: v => {
       const inner = el("i");
       inner.style.width = 100 * v + "%";
       return [el("span", {class: "sure-bar"}, inner), percent(v, 0)];
@@ -254,23 +260,29 @@
 
   const how = {
     map: "Clusters lie side by side, similar ones near each other; a point between two of them belongs partly to both. Nearness means similarity, distances mean little.",
-    pca: "The two main directions of the learned embedding.",
     features: "The two main directions of the features.",
   };
   if (d.plane.how !== "none") main.append(UI.section("map", "Map", how[d.plane.how] + " Click a cluster to look at it alone.",
     el("div", {class: "map"}, drawMap(), legend())));
 
+  const graph = d.graph && UI.section("graph", "Learned graph", "Points in the order of their clusters; filled cells are ties. Blocks along the diagonal, and little else, are good.", matrix());
   const sizes = UI.section("sizes", "Sizes", null, UI.bars(d.sizes.map((size, c) => ({name: "Cluster " + c, value: size, text: `${number(size)} · ${percent(size / d.n)}`, colour: colour(c), onclick: () => select(c)}))));
-  main.append(d.graph ? el("div", {class: "two"}, UI.section("graph", "Learned graph", "Points in the order of their clusters; dark cells are strong ties. Blocks along the diagonal are good.", matrix()), sizes) : sizes);
+  const weights = (id, title, lead, rows) => rows.length ? UI.section(id, title, lead, UI.bars(rows.map(([name, value]) => ({name, value})))) : null;
+  const kernels = weights("kernels", "Kernel weights", "How much each kernel contributes.", d.weights);
+  const geometries = weights("geometries", "Geometry weights", "How much each way to measure distances contributes.", d.geometries);
+  const spectrum = d.spectrum && UI.section("spectrum", "Spectrum", d.spectrum.gap === null ? "The smallest eigenvalues of the graph." : "The smallest eigenvalues of the graph; a wide gap after the number of clusters speaks for it.",
+    UI.line({series: [{values: d.spectrum.values, name: "Eigenvalue"}], xlabel: "number", ylabel: "eigenvalue", zero: true, label: "Eigenvalues",
+      marks: d.spectrum.gap === null ? [] : [{from: d.spectrum.count, to: d.spectrum.count + 1, text: `gap ${number(d.spectrum.gap)}`}]}));
+  const short = graph && k <= 12;
+  main.append(graph ? el("div", {class: "two"}, graph, el("div", {class: "stack"}, sizes, short && geometries, short && spectrum)) : sizes);
 
   main.append(UI.section("clusters", "Clusters", "Certainty is the lead of a point's own cluster over the next best one.", d.clusters.map(card)));
 
   const extra = [];
-  if (d.weights.length) extra.push(UI.section("kernels", "Kernel weights", "How much each similarity measure contributes.", UI.bars(d.weights.map(([name, value]) => ({name, value})))));
-  if (d.spectrum) extra.push(UI.section("spectrum", "Spectrum", d.spectrum.gap === null ? "The smallest eigenvalues of the graph." : "The smallest eigenvalues of the graph; a wide gap after the number of clusters speaks for it.",
-    UI.line({series: [{values: d.spectrum.values, name: "Eigenvalue"}], xlabel: "number", ylabel: "eigenvalue", zero: true, label: "Eigenvalues",
-      marks: d.spectrum.gap === null ? [] : [{from: d.spectrum.count, to: d.spectrum.count + 1, text: `gap ${number(d.spectrum.gap)}`}]})));
-  if (d.objective.length) extra.push(UI.section("objective", "Objective", "What the fit makes small, after each iteration.", UI.line({series: [{values: d.objective, name: "Objective"}], xlabel: "iteration", ylabel: "objective", label: "Objective"})));
+  if (kernels) extra.push(kernels);
+  if (geometries && !short) extra.push(geometries);
+  if (spectrum && !short) extra.push(spectrum);
+  if (d.objective.length) extra.push(UI.section("objective", "Objective", "Its value after each iteration.", UI.line({series: [{values: d.objective, name: "Objective"}], xlabel: "iteration", ylabel: "objective", label: "Objective"})));
   while (extra.length > 1) main.append(el("div", {class: "two"}, extra.shift(), extra.shift()));
   if (extra.length) main.append(extra[0]);
 

@@ -1,0 +1,199 @@
+"""Each command as its user runs it: the real program in a process of its own."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from unispectral import SCMK
+
+pytestmark = pytest.mark.xdist_group("cli")
+
+
+@pytest.fixture(scope="module")
+def clustered(folder, command, tmp_path_factory):
+    """One run that writes everything."""
+    home = tmp_path_factory.mktemp("results")
+    done = command(
+        "cluster", folder / "things.csv", "-k", 3, "--id", "name", "--truth", "kind",
+        "--scale", "standard", "-o", home / "labels.csv", "--graph", home / "graph.graphml",
+        "--model", home / "model.unispectral", "--report", home / "page.html", "--json",
+        check=0,
+    )  # fmt: skip
+    return home, done
+
+
+def test_help_is_quick_and_loads_nothing():
+    program = (
+        "import sys\n"
+        "from unispectral.cli._app import run\n"
+        "code = run(['--help']) or run(['cluster', '--help']) or run(['compare', '--help'])\n"
+        "heavy = {'numpy', 'sklearn', 'pandas', 'numba', 'rich'} & set(sys.modules)\n"
+        "sys.exit(code or ','.join(heavy) or 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for word in ("Examples:", "cluster", "predict", "compare", "data", "demo", "info", "bash"):
+        assert word in done.stdout
+
+
+def test_cluster_writes_everything(clustered, blobs):
+    home, done = clustered
+    summary = json.loads(done.stdout)
+    assert summary["n_clusters"] == 3
+    assert summary["scores"]["accuracy"] == 1.0
+    assert sum(summary["sizes"]) == 90
+    assert summary["dropped"] == {"day": "dates"}
+    assert set(summary["files"]) == {"labels", "graph", "model", "report"}
+    labels = pd.read_csv(home / "labels.csv")
+    assert labels["id"].tolist() == blobs["name"].tolist()
+    assert np.bincount(labels["cluster"]).tolist() == summary["sizes"]
+    X = blobs[["width", "height", "depth", "weight"]]
+    again = SCMK(3).fit_predict((X - X.mean()) / X.std(ddof=0))
+    assert adjusted_rand_score(labels["cluster"], again) == 1.0
+    assert "Left out: 'day' (dates)." in done.stderr
+    assert "\x1b" not in done.stderr
+    page = (home / "page.html").read_text(encoding="utf-8")
+    assert "things.csv" in page
+
+
+def test_graph_opens_in_networkx(clustered):
+    home, _ = clustered
+    graph = nx.read_graphml(home / "graph.graphml")
+    labels = pd.read_csv(home / "labels.csv")
+    assert graph.number_of_nodes() == 90
+    assert [graph.nodes[f"n{i}"]["cluster"] for i in range(90)] == labels["cluster"].tolist()
+    assert graph.nodes["n4"]["label"] == "thing 4"
+
+
+def test_predict_repeats_the_labels_of_the_fit(clustered, folder, command, tmp_path, blobs):
+    home, _ = clustered
+    # Other columns, another order, and text beside: columns are found by their names.
+    shuffled = blobs[["day", "weight", "height", "depth", "width", "name"]]
+    shuffled.to_csv(tmp_path / "new.tsv", sep="\t", index=False)
+    command(
+        "predict", home / "model.unispectral", tmp_path / "new.tsv", "--id", "name",
+        "-o", tmp_path / "new.json", check=0,
+    )  # fmt: skip
+    found = pd.DataFrame(json.loads((tmp_path / "new.json").read_text()))
+    labels = pd.read_csv(home / "labels.csv")
+    assert found["id"].tolist() == labels["id"].tolist()
+    assert found["cluster"].tolist() == labels["cluster"].tolist()
+
+
+def test_from_standard_input_to_standard_output(folder, command):
+    text = (folder / "things.csv").read_text()
+    done = command("cluster", "-", "-k", 3, "--columns", "w*,height", "-o", "-", stdin=text)
+    assert done.returncode == 0, done.stderr
+    labels = pd.read_csv(io.StringIO(done.stdout))
+    assert labels["row"].tolist() == list(range(90))
+    assert labels["cluster"].nunique() == 3
+    assert "found 3 clusters" in done.stderr
+
+
+def test_files_as_views_matched_by_name(folder, command, blobs, tmp_path):
+    done = command(
+        "cluster", folder / "size.csv", folder / "mass.csv", "-k", 3, "--id", "name",
+        "-o", tmp_path / "labels.parquet", "--model", tmp_path / "m.unispectral", check=0,
+    )  # fmt: skip
+    assert "View 'mass' lacks 4 of 90 rows." in done.stderr
+    labels = pd.read_parquet(tmp_path / "labels.parquet")
+    assert labels["id"].tolist() == blobs["name"].tolist()
+    assert adjusted_rand_score(labels["cluster"], blobs["kind"]) > 0.95
+    done = command(
+        "predict", tmp_path / "m.unispectral", folder / "things.csv", "--truth", "kind", "--json",
+        check=0,
+    )  # fmt: skip
+    assert json.loads(done.stdout)["scores"]["accuracy"] > 0.95
+
+
+def test_column_groups_as_views_and_the_number_chosen(folder, command):
+    done = command(
+        "cluster", folder / "things.csv", "-k", "auto", "--id", "name", "--truth", "kind",
+        "--view", "size=width,height", "--view", "mass=dep*,weight", "--json", "-q", check=0,
+    )  # fmt: skip
+    assert done.stderr == ""
+    summary = json.loads(done.stdout)
+    assert summary["n_clusters"] == 3
+    assert summary["scores"]["accuracy"] == 1.0
+
+
+def test_missing_values_are_an_error_with_a_remedy(folder, command, tmp_path):
+    kept = tmp_path / "labels.csv"
+    kept.write_text("what was here before\n")
+    done = command("cluster", folder / "gaps.csv", "-k", 3, "--id", "name", "-o", kept, check=1)
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("\n") == 1
+    assert "'width' (2), 'weight' (1)" in done.stderr
+    assert "--impute" in done.stderr
+    assert kept.read_text() == "what was here before\n"
+    command(
+        "cluster", folder / "gaps.csv", "-k", 3, "--id", "name", "--impute", "median",
+        "-o", kept, check=0,
+    )  # fmt: skip
+    assert len(pd.read_csv(kept)) == 90
+
+
+def test_compare(folder, command, tmp_path):
+    done = command(
+        "compare", folder / "things.csv", "-k", 3, "--id", "name", "--truth", "kind",
+        "--methods", "SCMK,kkm,kmeans", "-o", tmp_path / "scores.csv",
+        "--labels", tmp_path / "labels.csv", check=0,
+    )  # fmt: skip
+    assert "Agreement" in done.stdout
+    scores = pd.read_csv(tmp_path / "scores.csv").set_index("method")
+    assert scores.index.tolist() == ["SCMK", "KKM", "kmeans"]
+    assert scores.loc["kmeans", "accuracy"] == 1.0
+    labels = pd.read_csv(tmp_path / "labels.csv")
+    assert labels.columns.tolist() == ["id", "SCMK", "KKM", "kmeans"]
+
+
+def test_data(command, data_home, tmp_path):
+    assert "yale" in command("data", "list", check=0).stdout
+    row = json.loads(command("data", "info", "yale", "--json", check=0).stdout)
+    assert (row["rows"], row["columns"], row["classes"]) == (165, 1024, 15)
+    done = command("data", "fetch", "yale", "-o", tmp_path / "yale.npz", check=0)
+    assert "165 rows" in done.stdout
+    with np.load(tmp_path / "yale.npz") as content:
+        assert content["data"].shape == (165, 1024)
+        assert len(np.unique(content["target"])) == 15
+
+
+def test_demo(command, tmp_path):
+    done = command("demo", "--folder", tmp_path / "demo", check=0)
+    for word in ("found 10 clusters", "accuracy", "NMI", "purity", "weights"):
+        assert word in done.stdout
+    labels = pd.read_csv(tmp_path / "demo" / "labels.csv")
+    assert len(labels) == 1797
+    assert (tmp_path / "demo" / "overview.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "demo" / "report.html").stat().st_size > 100_000
+
+
+def test_info_names_nobody(command):
+    found = json.loads(command("info", "--json", check=0).stdout)
+    assert found["packages"]["numpy"] == np.__version__
+    assert found["threads"] >= 1
+    text = json.dumps(found)
+    assert str(Path.home()) not in text
+    assert os.getcwd() not in text
+
+
+def test_broken_pipe_is_quiet():
+    program = Path(sys.executable).with_name("unispectral")
+    with subprocess.Popen(
+        [program, "data", "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=60) == 0

@@ -1,0 +1,199 @@
+"""Options, messages and exit codes, in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from unispectral import tables
+from unispectral.cli import _options
+from unispectral.cli._app import run
+from unispectral.cli._methods import METHODS, build_method
+from unispectral.graph_files import GRAPH_FORMATS
+
+
+@pytest.fixture
+def things(folder, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    return str(folder / "things.csv")
+
+
+def refused(capsys, code, *arguments):
+    assert run([str(argument) for argument in arguments]) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "Traceback" not in err
+    return err
+
+
+def test_lists_for_help_are_those_of_the_readers():
+    assert _options.SCALES == tables.SCALES
+    assert _options.IMPUTATIONS == tables.IMPUTATIONS
+    assert set(GRAPH_FORMATS) == {".graphml", ".npz", ".csv", ".tsv"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["clster"], "Did you mean 'cluster'"),
+        (["cluster", "T", "-k", "1"], "at least 2 clusters"),
+        (["cluster", "T", "-k", "many"], "neither a whole number nor 'auto'"),
+        (["cluster", "T"], "Missing option '-k'"),
+        (["cluster", "T", "-k", "3", "--method", "kmens"], "Did you mean 'kmeans'"),
+        (["cluster", "T", "-k", "auto", "--method", "kmeans"], "-k auto is not for"),
+        (["cluster", "T", "-k", "3", "--param", "alpa=1"], "did you mean 'alpha'"),
+        (["cluster", "T", "-k", "3", "--param", "alpha"], "must be name=value"),
+        (["cluster", "T", "-k", "3", "--param", "n_clusters=2"], "say it with -k"),
+        (["cluster", "T", "-k", "3", "--param", "alpha=-1"], "'alpha' parameter of SCMK"),
+        (["cluster", "T", "-k", "3", "--method", "ward", "--kernel", "linear"], "--kernel"),
+        (["cluster", "T", "-k", "3", "--method", "SCSK", "--kernel", "linear,rbf"], "one kernel"),
+        (["cluster", "T", "-k", "3", "--method", "KKM", "--max-time", "3"], "--max-time"),
+        (["cluster", "T", "T", "-k", "3", "--method", "KKM"], "takes one table"),
+        (["cluster", "T", "-k", "3", "--view", "a"], "must be NAME=column"),
+        (["cluster", "T", "-k", "3", "--view", "a=width", "--view", "a=depth"], "given twice"),
+        (["cluster", "T", "T", "-k", "3", "--view", "a=width"], "several tables are views"),
+        (["cluster", "T", "-k", "3", "--view", "a=width", "--columns", "depth"], "--columns"),
+        (["cluster", "-", "-", "-k", "3"], "read once"),
+        (["cluster", "T", "-k", "3", "-o", "labels.png"], "must end in .csv"),
+        (["cluster", "T", "-k", "3", "--graph", "g.png"], "must end in .graphml"),
+        (["cluster", "T", "-k", "3", "--report", "-"], "needs a file"),
+        (["cluster", "T", "-k", "3", "-o", "-", "--json"], "standard output"),
+        (["cluster", "T", "-k", "3", "-o", "a.csv", "--graph", "a.csv"], "both name"),
+        (["cluster", "T", "-k", "3", "--method", "ward", "--model", "m"], "cannot be saved"),
+        (["cluster", "T", "-k", "3", "--method", "kmeans", "--graph", "g.csv"], "learns no graph"),
+        (["cluster", "T", "-k", "3", "--image-shape", "3x3"], "9 pixels"),
+        (["cluster", "T", "-k", "3", "--image-shape", "big"], "height x width"),
+        (["compare", "T", "-k", "auto"], "give a number"),
+        (["data", "info", "mnist"], "is none of yale"),
+        (["data", "fetch", "yale", "jaffe", "-o", "a.npz"], "one data set at a time"),
+    ],
+)
+def test_wrong_usage_is_2(capsys, things, arguments, message):
+    arguments = [things if argument == "T" else argument for argument in arguments]
+    assert message in refused(capsys, 2, *arguments)
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["cluster", "nowhere.csv", "-k", "3"], "There is no file 'nowhere.csv'"),
+        (["cluster", "T", "-k", "3", "--id", "nam"], "--id 'nam' is not in"),
+        (["cluster", "T", "-k", "3", "--truth", "class"], "--truth 'class' is not in"),
+        (["cluster", "T", "-k", "3", "--columns", "kind"], "cannot be clustered"),
+        (["cluster", "T", "-k", "91"], "n_samples=90"),
+        (["cluster", "T", "-k", "3", "--kernel", "gausian"], "not a known kernel"),
+        (["cluster", "T", "-k", "3", "-o", "none/labels.csv"], "there is no folder"),
+        (["predict", "T", "T"], "no saved model"),
+        (["predict", "nowhere", "T"], "nowhere"),
+    ],
+)
+def test_bad_data_is_1_and_one_sentence(capsys, things, arguments, message):
+    arguments = [things if argument == "T" else argument for argument in arguments]
+    err = refused(capsys, 1, *arguments)
+    assert message in err
+    assert err.splitlines()[-1].startswith("Error: ")
+    assert list(Path().iterdir()) == []
+
+
+def test_debug_shows_the_traceback(capsys, things):
+    for arguments in (["--debug", "cluster"], ["cluster", "--debug"]):
+        assert run([*arguments, "nowhere.csv", "-k", "3"]) == 1
+        assert "Traceback" in capsys.readouterr().err
+
+
+def test_interrupt_is_130(capsys, things, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("unispectral.cli._input.read_table", interrupted)
+    assert run(["cluster", things, "-k", "3"]) == 130
+    assert "Interrupted" in capsys.readouterr().err
+
+
+def test_full_disk_is_told_and_leaves_the_old_file(capsys, things, monkeypatch):
+    Path("full.csv").symlink_to("/dev/full")
+    Path("graph.npz").write_bytes(b"old")
+    if not os.path.exists("/dev/full"):
+        pytest.skip("there is no /dev/full here")
+    command = ["cluster", things, "-k", "3", "--method", "kmeans", "-q", "-o", "full.csv"]
+    assert run(command) == 1
+    assert "No space left" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_is_reached(capsys, things, method):
+    command = ["cluster", things, "-k", "3", "--id", "name", "--truth", "kind"]
+    assert run([*command, "--method", method.lower(), "--json", "-q"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    summary = json.loads(out)
+    assert summary["method"] == method
+    assert summary["n_clusters"] == 3
+    assert sum(summary["sizes"]) == 90
+
+
+def test_parameters_reach_the_estimator():
+    model = build_method(
+        "SCMK",
+        4,
+        parameters={"alpha": 0.25, "normalize": ["center", "cosine"]},
+        kernels=["linear", "rbf"],
+        seed=7,
+        jobs=1,
+        max_time=2.5,
+    )
+    assert (model.n_clusters, model.alpha, model.random_state) == (4, 0.25, 7)
+    assert (model.n_jobs, model.max_time) == (1, 2.5)
+    assert (model.kernels, model.normalize) == (["linear", "rbf"], ("center", "cosine"))
+    assert build_method("SCSK-paper", 2).model == "paper"
+
+
+def test_an_absolute_zero_of_rows_and_twins(capsys, tmp_path):
+    one = tmp_path / "one.csv"
+    pd.DataFrame({"id": ["a", "a", "b"], "x": [1.0, 2.0, 3.0]}).to_csv(one, index=False)
+    two = tmp_path / "two.csv"
+    pd.DataFrame({"id": ["a", "b"], "x": [1.0, 3.0]}).to_csv(two, index=False)
+    err = refused(capsys, 1, "cluster", one, two, "-k", 2, "--id", "id", "-q")
+    assert "'a' stands twice" in err
+    err = refused(capsys, 1, "cluster", one, two, "-k", 2, "--columns", "x", "-q")
+    assert "different numbers of rows (one: 3, two: 2)" in err
+    assert "--id" in err
+
+
+def test_a_model_saved_in_python_predicts(capsys, tmp_path, blobs):
+    from unispectral import SCSK
+    from unispectral.persistence import save_model
+
+    X = blobs[["width", "height"]]
+    model = SCSK(3).fit(X)
+    save_model(model, tmp_path / "m.npz")
+    blobs.to_csv(tmp_path / "t.csv", index=False)
+    assert run(["predict", str(tmp_path / "m.npz"), str(tmp_path / "t.csv"), "-q", "-o", "-"]) == 0
+    lines = capsys.readouterr().out.splitlines()[1:]
+    np.testing.assert_array_equal([int(line.split(",")[1]) for line in lines], model.labels_)
+
+
+def test_progress_on_a_terminal_is_a_bar_that_disappears(monkeypatch):
+    import io
+
+    from unispectral.cli._progress import progress
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    from unispectral._progress import Progress
+
+    monkeypatch.setenv("TERM", "xterm")
+    screen = Terminal()
+    monkeypatch.setattr("sys.stderr", screen)
+    with progress("SCMK"):
+        Progress(0)("graph", 1, 2, "half")
+    assert "SCMK: graph" in screen.getvalue()
+    assert screen.getvalue().endswith("\x1b[2K") or "\x1b[2K" in screen.getvalue()

@@ -1,0 +1,219 @@
+"""The page in a real browser: it works, it is quiet, and hostile data do nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, make_blobs
+
+from unispectral import SCMK
+from unispectral.report import write_report
+
+_spec = importlib.util.spec_from_file_location(
+    "_browser", Path(__file__).resolve().parents[1] / "_browser.py"
+)
+assert _spec is not None
+assert _spec.loader is not None
+_browser = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_browser)
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+HOSTILE = [
+    "<script>window.hacked=1</script>",
+    "</script><script>window.hacked=1</script>",
+    "<img src=x onerror=window.hacked=1>",
+    "<svg/onload=window.hacked=1>",
+    '"><svg onload="window.hacked=1">',
+    "javascript:window.hacked=1",
+    "'-window.hacked=1-'",
+    "${window.hacked=1}",
+    "{{constructor.constructor('window.hacked=1')()}}",
+    "<!--<script>window.hacked=1</script>",
+    "<iframe srcdoc='<script>parent.hacked=1</script>'>",
+    "<math><mtext></table><mglyph><style><img src=x onerror=window.hacked=1>",
+    "__proto__",
+    "constructor",
+    "\u202eevil\u2028\u2029\x00\x1b",
+    "<style>*{display:none}</style>",
+]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with _browser.chromium(tmp_path_factory.mktemp("profile")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = make_blobs(
+        120, n_features=len(HOSTILE), centers=4, cluster_std=1.5, center_box=(0, 6), random_state=1
+    )
+    return X, y, SCMK(4).fit(X)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory, fitted):
+    X, y, model = fitted
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    write_report(path, model, X, names=[f"person {i}" for i in range(120)], truth=y, title="A fit")
+    return path
+
+
+def show(browser, path, *, width=1200, theme="light"):
+    _browser.set_theme(browser, theme)
+    _browser.set_width(browser, width)
+    _browser.console(browser)  # what earlier pages said
+    browser.get(path.as_uri())
+
+
+def ask(browser, script, *arguments):
+    return browser.execute_script(f"return {script}", *arguments)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 390])
+def test_page_is_whole_and_quiet(browser, page, width, theme):
+    show(browser, page, width=width, theme=theme)
+    assert ask(browser, "document.querySelector('h1').textContent") == "A fit"
+    sections = ask(browser, "[...document.querySelectorAll('section')].map(s => s.id)")
+    assert {"map", "graph", "sizes", "clusters", "spectrum", "members", "redo"} <= set(sections)
+    assert ask(browser, "document.documentElement.dataset.theme") == theme
+    assert ask(browser, "document.documentElement.scrollWidth") <= width
+    assert ask(browser, "document.querySelectorAll('.cluster').length") == 4
+    assert _browser.console(browser) == []
+    requests = ask(browser, "performance.getEntriesByType('resource').length")
+    assert requests == 0
+
+
+def test_map_and_matrix_are_drawn(browser, page):
+    show(browser, page)
+    script = """[...document.querySelectorAll('.map canvas, canvas.matrix')].map(canvas => {
+      const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      const seen = new Set();
+      for (let p = 0; p < data.length; p += 4) if (data[p + 3] > 200)
+        seen.add((data[p] << 16) + (data[p + 1] << 8) + data[p + 2]);
+      return seen.size;
+    })"""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    WebDriverWait(browser, 10).until(lambda b: min(ask(b, script)) > 4)
+
+
+def test_table_is_searched_sorted_and_paged(browser, page):
+    show(browser, page)
+    rows = "[...document.querySelectorAll('#members-table tbody tr')]"
+    names = f"{rows}.map(row => row.cells[0].textContent)"
+    assert len(ask(browser, names)) == 25
+    browser.execute_script(
+        "const box = document.querySelector('#members-table input');"
+        "box.value = 'PERSON 11'; box.dispatchEvent(new Event('input'))"
+    )
+    assert ask(browser, names) == ["person 11", *[f"person 11{i}" for i in range(10)]]
+    browser.execute_script(
+        "const box = document.querySelector('#members-table input');"
+        "box.value = ''; box.dispatchEvent(new Event('input'));"
+        "document.querySelectorAll('#members-table th button')[0].click();"
+        "document.querySelectorAll('#members-table th button')[0].click();"
+    )
+    assert ask(browser, names)[:2] == ["person 119", "person 118"]
+    browser.execute_script("document.querySelectorAll('#members-table .pager button')[1].click()")
+    assert ask(browser, names)[0] == "person 94"
+    assert ask(browser, "document.querySelector('.where').textContent") == "26–50 of 120"
+
+
+def test_choosing_a_cluster_filters_the_table(browser, page, fitted):
+    show(browser, page)
+    browser.execute_script("document.querySelectorAll('.legend button')[2].click()")
+    size = int((fitted[2].labels_ == 2).sum())
+    rows = ask(browser, "document.querySelector('.where')?.textContent || ''")
+    assert rows.endswith(f" of {size}")
+    pressed = "document.querySelectorAll('.legend button')[2].getAttribute('aria-pressed')"
+    assert ask(browser, pressed) == "true"
+    browser.execute_script("document.querySelector('.chosen button').click()")
+    assert ask(browser, "document.querySelector('.where').textContent").endswith(" of 120")
+    assert ask(browser, pressed) == "false"
+
+
+def test_theme_button(browser, page):
+    show(browser, page, theme="dark")
+    before = ask(browser, "getComputedStyle(document.body).backgroundColor")
+    browser.execute_script("document.getElementById('theme').click()")
+    assert ask(browser, "document.documentElement.dataset.theme") == "light"
+    assert ask(browser, "getComputedStyle(document.body).backgroundColor") != before
+    assert ask(browser, "document.getElementById('theme').textContent") == "Dark"
+
+
+def test_hostile_text_does_nothing(browser, tmp_path, fitted):
+    X, _, model = fitted
+    many = (HOSTILE * 8)[:120]
+    write_report(
+        tmp_path / "page.html",
+        model,
+        X,
+        columns=HOSTILE,
+        names=many,
+        truth=np.array(many),
+        title=HOSTILE[1],
+        method=HOSTILE[2],
+        command=HOSTILE[3],
+        notes=HOSTILE,
+        warnings=HOSTILE,
+        reading=[{"view": HOSTILE[0], "source": HOSTILE[1], "options": {"id": HOSTILE[2]}}],
+    )
+    show(browser, tmp_path / "page.html")
+    browser.execute_script(
+        "document.querySelectorAll('.legend button')[1].click();"
+        "document.querySelectorAll('th button').forEach(button => button.click());"
+        "const box = document.querySelector('#members-table input');"
+        "box.value = '<script>'; box.dispatchEvent(new Event('input'))"
+    )
+    assert ask(browser, "window.hacked") is None
+    assert ask(browser, "document.querySelector('h1').textContent") == HOSTILE[1]
+    assert ask(browser, "document.title").startswith(HOSTILE[1])
+    assert ask(browser, "document.querySelectorAll('img, iframe, math').length") == 0
+    assert ask(browser, "document.querySelectorAll('script').length") == 2
+    assert ask(browser, "document.querySelectorAll('style').length") == 1
+    assert _browser.console(browser) == []
+
+
+def test_policy_blocks_what_is_not_ours(browser, page):
+    show(browser, page)
+    browser.execute_script(
+        "const node = document.createElement('script');"
+        "node.textContent = 'window.hacked = 1'; document.body.append(node);"
+        "const frame = document.createElement('div');"
+        "frame.innerHTML = '<img src=x onerror=\"window.hacked=1\">'; document.body.append(frame);"
+    )
+    assert ask(browser, "window.hacked") is None
+    blocked = _browser.console(browser)
+    assert any("Content Security Policy" in line for line in blocked)
+
+
+def test_pictures_are_shown(browser, tmp_path):
+    digits = load_digits(n_class=3)
+    model = SCMK(3).fit(digits.data[:200])
+    write_report(tmp_path / "page.html", model, digits.data[:200], image_shape=(8, 8))
+    show(browser, tmp_path / "page.html", width=390)
+    assert ask(browser, "document.querySelectorAll('.cluster .faces canvas').length") == 6
+    assert ask(browser, "document.querySelectorAll('.people canvas').length") >= 9
+    assert ask(browser, "document.documentElement.scrollWidth") <= 390
+    assert _browser.console(browser) == []
+
+
+def test_many_clusters_and_points(browser, tmp_path):
+    X, y = make_blobs(25_000, centers=120, n_features=3, random_state=0)
+
+    class Fitted:
+        labels_ = y
+
+    write_report(tmp_path / "page.html", Fitted(), X)
+    assert (tmp_path / "page.html").stat().st_size < 4_000_000
+    show(browser, tmp_path / "page.html")
+    assert ask(browser, "document.querySelectorAll('.cluster').length") == 120
+    assert "20," in ask(browser, "document.querySelector('#members .lead').textContent")
+    assert _browser.console(browser) == []
