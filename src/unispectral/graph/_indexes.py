@@ -342,10 +342,10 @@ def _coarse_kmeans(points: np.ndarray, n_cells: int, rng: np.random.Generator) -
         cell = _nearest_centre(sample, centres)
         sizes = np.bincount(cell, minlength=len(centres))
         used = np.flatnonzero(sizes)
-        order = np.argsort(cell, kind="stable")
-        starts = (np.cumsum(sizes) - sizes)[used]
-        sums = np.add.reduceat(sample[order], starts, axis=0, dtype=np.float64)
-        centres[used] = sums / sizes[used, None]
+        ones = np.ones(len(cell), dtype=np.float32)
+        shape = (len(centres), len(cell))
+        sums = sp.csr_array((ones, (cell, np.arange(len(cell)))), shape=shape) @ sample
+        centres[used] = sums[used] / sizes[used, None]
         empty = np.flatnonzero(sizes == 0)
         centres[empty] = sample[rng.choice(len(sample), len(empty))]
     return centres

@@ -1,0 +1,82 @@
+"""The paper's objective over candidates: descent, and the price of the limit."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from unispectral.graph._local import LocalGraph
+from unispectral.graph.candidates import candidates
+from unispectral.kernels import KernelBank
+from unispectral.solvers._descent import Objective, descend
+from unispectral.solvers._result import Solution
+
+__all__ = ["descend_locally"]
+
+#: Where more than this share of the objective would be saved without the limit, it is widened.
+GAP = 0.02
+#: How often the number of candidates is doubled.
+GROWTHS = 2
+
+
+def descend_locally(
+    bank: KernelBank,
+    objective: Objective,
+    n_neighbors: int,
+    *,
+    rng: np.random.Generator,
+    gap: float = GAP,
+    growths: int = GROWTHS,
+    **settings: Any,
+) -> Solution:
+    """Block-coordinate descent with codes over each sample's nearest candidates.
+
+    Before the descent a random sample of first codes is solved over all samples. Where the limit
+    to candidates costs more than ``gap`` of the objective, their number is doubled, ``growths``
+    times at most. The gap that is left is ``work["gap"]`` of the result.
+
+    Parameters
+    ----------
+    bank : KernelBank
+    objective : Objective
+    n_neighbors : int
+        Candidates to begin with.
+    rng : Generator
+    settings
+        Of :func:`descend`.
+
+    Examples
+    --------
+    >>> bank = KernelBank(np.random.default_rng(0).normal(size=(40, 3)), "gaussian")
+    >>> objective = Objective(2, 0.1, 0.1, 0.1)
+    >>> found = descend_locally(bank, objective, 10, rng=np.random.default_rng(0))
+    >>> len(found.labels)
+    40
+    """
+    n = bank.n_samples
+    k = min(n_neighbors, n - 1)
+    seed = int(rng.integers(2**31 - 1))
+    weights = np.full(len(bank), 1.0 / len(bank) ** 2)
+    for growth in range(growths + 1):
+        graph = LocalGraph(bank, candidates(bank, k, random_state=seed))
+        graph.set_weights(weights)
+        first = graph.solve(objective, None, None)
+        found = graph.check(first.matrix, objective, None, np.random.default_rng(seed))
+        if found.gap <= gap or k == n - 1 or growth == growths:
+            break
+        k = min(2 * k, n - 1)
+    if found.gap > gap:
+        warnings.warn(
+            f"Without the limit of {k} candidates per sample the objective would be about "
+            f"{100 * found.gap:.0f} % lower (measured on {found.n_columns} samples); raise "
+            "n_neighbors or alpha.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    solution = descend(graph, objective, rng=rng, **settings)
+    work: dict[str, Any] = {**solution.work, "gap": found.gap, "n_neighbors": k}
+    return dataclasses.replace(solution, work=work)
