@@ -233,7 +233,7 @@ def test_departures_from_the_paper_have_an_effect(blobs):
         )
     wide = SCSK(3, whiten=None, n_init=2, n_neighbors=20).fit(X)
     assert wide.graph_.nnz > base.graph_.nnz
-    assert len(SCSK(3, whiten=(1.0,), n_init=2).fit(X).geometry_weights_) == 2
+    assert len(SCSK(3, whiten=[(2.0, 1.0)], n_init=2).fit(X).geometry_weights_) == 2
     paper = SCSK.paper(3, kernel="gaussian").fit(X)
     ridged = SCSK.paper(3, kernel="gaussian", ridge=0.5).fit(X)
     assert abs(paper.graph_ - ridged.graph_).max() > 1e-6
@@ -290,7 +290,9 @@ def test_bad_settings():
         (SCMK(3, kernels=["linear", "nope"]), "kernels='nope'"),
         (SCMK(3, kernels=[]), "kernels is empty"),
         (SCSK(3, solver="exact"), "model='paper'"),
-        (SCSK.paper(3, whiten=(1.0,)), "not part of the paper's objective"),
+        (SCSK.paper(3, whiten=[(2.0, 1.0)]), "not part of the paper's objective"),
+        (SCSK(3, whiten=[1.0]), "pairs"),
+        (SCSK(3, whiten=[(0, 1)]), "not above 0"),
         (SCSK(3, normalize="unit"), "normalize='unit' is unknown"),
         (SCMK(3, views={"a": [7]}), "column number 7"),
         (SCMK(3, views={"a": ["x"]}), "names the column 'x'"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 __all__ = ["ADAPTIVE", "PAPER", "Settings", "resolve"]
@@ -17,7 +17,8 @@ class Settings:
     gamma: float
     ridge: float
     n_neighbors: int
-    whiten: tuple[float, ...]
+    whiten: tuple[tuple[float, float], ...]
+    temperature: float
     normalize: Any
     solver: str
     max_iter: int
@@ -31,7 +32,8 @@ ADAPTIVE = Settings(
     gamma=0.0,
     ridge=1.0,
     n_neighbors=8,
-    whiten=(0.3, 3.0),
+    whiten=((2.0, 0.3), (2.0, 3.0)),
+    temperature=0.0,
     normalize="none",
     solver="local",
     max_iter=4,
@@ -46,10 +48,18 @@ PAPER = Settings(
     ridge=0.0,
     n_neighbors=30,
     whiten=(),
+    temperature=0.0,
     normalize="cosine",
     solver="exact",
     max_iter=50,
     tol=1e-5,
+)
+
+#: With several kernels to weigh, the weights are soft; with one kernel on one table there are
+#: more whitened geometries to weigh. Chosen on the design sets of ``make study-defaults``.
+SEVERAL = replace(ADAPTIVE, temperature=0.05)
+ONE_KERNEL = replace(
+    SEVERAL, whiten=tuple((width, shrink) for width in (1.0, 2.0, 4.0) for shrink in (0.3, 3.0))
 )
 
 _ALM = {"max_iter": 200, "tol": 1e-3}
@@ -65,6 +75,9 @@ def resolve(estimator: Any) -> Settings:
     (0.5, 'exact')
     """
     table = PAPER if estimator.model == "paper" else ADAPTIVE
+    if estimator.model == "adaptive" and hasattr(estimator, "kernels"):
+        single = isinstance(estimator.kernels, str) and estimator.kernels != "paper"
+        table = ONE_KERNEL if single else SEVERAL
     found = {}
     for name in Settings.__dataclass_fields__:
         value = getattr(estimator, name)
@@ -73,8 +86,21 @@ def resolve(estimator: Any) -> Settings:
         if auto and estimator.solver == "alm" and name in _ALM:
             found[name] = _ALM[name]
     _refuse_contradictions(estimator, found)
-    found["whiten"] = tuple(float(strength) for strength in found["whiten"] or ())
+    found["whiten"] = _pairs(found["whiten"])
     return Settings(**found)
+
+
+def _pairs(whiten: Any) -> tuple[tuple[float, float], ...]:
+    """Pairs (width, strength), all above zero."""
+    try:
+        pairs = tuple((float(width), float(strength)) for width, strength in whiten or ())
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"whiten={whiten!r} must be 'auto', None or pairs (width, strength) such as [(2, 3)]."
+        ) from None
+    if any(not (width > 0 and strength > 0) for width, strength in pairs):
+        raise ValueError(f"whiten={whiten!r} holds numbers that are not above 0.")
+    return pairs
 
 
 def _refuse_contradictions(estimator: Any, found: dict[str, Any]) -> None:

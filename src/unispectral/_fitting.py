@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,17 @@ from unispectral._validation import (
     check_views,
     is_views,
 )
+from unispectral.counting import NEIGHBOURS, Evidence, count_clusters
 from unispectral.kernels import Kernel, KernelBank, Linear, as_kernels
 from unispectral.solvers._result import Solution
+from unispectral.spectrum import affinity
+from unispectral.weights import initial_weights
 
 __all__ = ["Fitted", "Samples", "fit", "read", "read_new"]
+
+#: Up to this many samples whiten="auto" adds whitened geometries; above, they cost more than all
+#: the rest of the fit.
+WHITEN_SAMPLES = 10_000
 
 
 @dataclass
@@ -61,6 +68,7 @@ class Fitted:
     geometry_weights: dict[str, float]
     outlier_score: np.ndarray
     sources: Sequence[Any]
+    evidence: Evidence | None = None
 
 
 def read(estimator: BaseEstimator, X: Any, kernels: Any, argument: str) -> Samples:
@@ -138,9 +146,14 @@ def _fit_paper(
 ) -> Fitted:
     from unispectral.predict import KernelSource
     from unispectral.solvers import DenseGraph, Objective, descend, solve_alm
+    from unispectral.solvers._local import descend_locally
 
     n = samples.n_samples
     bank = samples.bank
+    if bank is None and settings.solver == "local":
+        bank = KernelBank(
+            samples.tables, samples.kernels, normalize=settings.normalize, gram=False
+        )
     if bank is None:
         size = np.result_type(*(table.dtype for table in samples.tables)).itemsize
         matrices = 2.5 if settings.solver == "exact" else 9.0
@@ -151,8 +164,11 @@ def _fit_paper(
         )
         progress("kernels")
         bank = KernelBank(samples.tables, samples.kernels, normalize=settings.normalize)
+    evidence = None
+    if estimator.n_clusters == "auto":
+        evidence = _count_in_kernel(bank, settings, estimator.max_clusters, rng)
     objective = Objective(
-        _count(estimator, bank.n_samples),
+        evidence.n_clusters if evidence else int(estimator.n_clusters),
         float(settings.alpha),
         float(settings.beta),
         float(settings.gamma),
@@ -169,6 +185,10 @@ def _fit_paper(
     }
     if settings.solver == "alm":
         solution = solve_alm(bank, objective, **limits)
+    elif settings.solver == "local":
+        solution = descend_locally(
+            bank, objective, settings.n_neighbors, n_init=estimator.n_init, **limits
+        )
     else:
         graph = DenseGraph(bank, tol=1e-6)
         solution = descend(graph, objective, n_init=estimator.n_init, **limits)
@@ -181,7 +201,19 @@ def _fit_paper(
         dict(zip(names, solution.weights.tolist(), strict=True)),
         _weakness(solution),
         [KernelSource(bank, solution.weights, objective.alpha, objective.ridge)],
+        evidence,
     )
+
+
+def _count_in_kernel(
+    bank: KernelBank, settings: Settings, max_clusters: int, rng: np.random.Generator
+) -> Evidence:
+    """Count clusters in the graph that the paper's objective starts from."""
+    from unispectral.graph import codes
+
+    K = bank.combine(initial_weights(len(bank)))
+    first = codes(K, float(settings.alpha), ridge=float(settings.ridge)).matrix
+    return count_clusters([affinity(first)], max_clusters, rng)
 
 
 def _fit_adaptive(
@@ -191,21 +223,54 @@ def _fit_adaptive(
     rng: np.random.Generator,
     progress: Progress,
 ) -> Fitted:
+    from unispectral.graph.mending import mender
     from unispectral.predict import GeometrySource
-    from unispectral.solvers._adaptive import MEDIAN, Recipe, adapt, localize_all
+    from unispectral.solvers._adaptive import (
+        MEDIAN,
+        Recipe,
+        adapt,
+        first_graph,
+        localize_all,
+        reconstruction_error,
+    )
 
     progress("geometries")
-    localized, names = localize_all(samples, settings, rng, progress)
+    if isinstance(estimator.whiten, str) and samples.n_samples > WHITEN_SAMPLES:
+        settings = replace(settings, whiten=())
+    auto = estimator.n_clusters == "auto"
+    k = max(settings.n_neighbors, NEIGHBOURS) if auto else settings.n_neighbors
+    localized, names = localize_all(samples, settings, k, rng, progress)
+    around = [one.neighbourhoods for one in localized]
     recipe = Recipe(
-        _count(estimator, samples.n_samples),
+        0,
         alpha=float(settings.alpha),
         beta=float(settings.beta),
         gamma=float(settings.gamma),
         ridge=float(settings.ridge),
+        temperature=float(settings.temperature),
+    )
+    evidence = None
+    if auto:
+        whole = [one for one in around if one.present is None] or around
+        graphs = [first_graph(one, recipe) for one in whole]
+        evidence = count_clusters(graphs, estimator.max_clusters, rng)
+        around = [one.nearest(settings.n_neighbors) for one in around]
+    recipe = replace(recipe, n_clusters=evidence.n_clusters if evidence else estimator.n_clusters)
+    mend = mender(
+        [one.geometry for one in localized],
+        [one.neighbourhoods.rate for one in localized],
+        [one.present for one in localized],
+        recipe.n_clusters,
+        settings.n_neighbors,
+        alpha=recipe.alpha * MEDIAN,
+        ridge=recipe.ridge,
+        rng=rng,
     )
     solution = adapt(
-        [one.neighbourhoods for one in localized],
+        around,
         recipe,
+        families=[one.kernel for one in localized],
+        mend=mend,
         max_iter=settings.max_iter,
         tol=settings.tol,
         n_init=estimator.n_init,
@@ -218,6 +283,11 @@ def _fit_adaptive(
     kernel_weights = np.zeros(len(names))
     for one, weight in zip(localized, solution.weights, strict=True):
         kernel_weights[one.kernel] += weight
+    # Each kernel judges by its own geometry, the first of its kernel, and as much as it weighs.
+    first = {one.kernel: position for position, one in reversed(list(enumerate(localized)))}
+    error = np.zeros(samples.n_samples)
+    for kernel in np.flatnonzero(kernel_weights).tolist():
+        error += kernel_weights[kernel] * reconstruction_error(around[first[kernel]], recipe)
     public = _named(names, samples)
     titles = [one.title(public) for one in localized]
     sources = [
@@ -239,13 +309,10 @@ def _fit_adaptive(
         kernel_weights,
         public,
         dict(zip(titles, solution.weights.tolist(), strict=True)),
-        _isolation(localized, solution.weights),
+        error,
         sources,
+        evidence,
     )
-
-
-def _count(estimator: Any, n_samples: int) -> int:
-    return int(estimator.n_clusters)
 
 
 def _weakness(solution: Solution) -> np.ndarray:
@@ -253,17 +320,6 @@ def _weakness(solution: Solution) -> np.ndarray:
     degrees = np.asarray((solution.Z + solution.Z.T).sum(axis=1)).ravel()
     typical = float(np.median(degrees[degrees > 0])) if (degrees > 0).any() else 1.0
     return 1.0 / (1.0 + degrees / typical)
-
-
-def _isolation(localized: Sequence[Any], weights: np.ndarray) -> np.ndarray:
-    """Outlier score of the label-free model: far from its candidates in the geometries used."""
-    score: Any = 0.0
-    for one, weight in zip(localized, weights, strict=True):
-        if weight > 0:
-            valid = one.neighbourhoods.valid
-            near = np.where(valid, one.neighbourhoods.near, 0.0)
-            score = score + weight * (1.0 - near.sum(axis=1) / np.maximum(valid.sum(axis=1), 1))
-    return score
 
 
 def _specs(estimator: BaseEstimator, kernels: Any, argument: str) -> tuple[Kernel, ...]:

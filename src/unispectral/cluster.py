@@ -41,7 +41,8 @@ class _LearnedGraphClustering(TransformerMixin, ClusterMixin, BaseEstimator):
         "gamma": [_AT_LEAST_ZERO, _AUTO],
         "ridge": [_AT_LEAST_ZERO, _AUTO],
         "n_neighbors": [_AT_LEAST_ONE, _AUTO],
-        "whiten": ["array-like", _AUTO, None],
+        "whiten": [list, tuple, _AUTO, None],
+        "temperature": [_AT_LEAST_ZERO, _AUTO],
         "solver": [StrOptions({"auto", "exact", "local", "alm"})],
         "max_iter": [_AT_LEAST_ONE, _AUTO],
         "tol": [_AT_LEAST_ZERO, _AUTO],
@@ -106,6 +107,7 @@ class _LearnedGraphClustering(TransformerMixin, ClusterMixin, BaseEstimator):
         self.stop_reason_ = solution.reason
         self.kkt_residual_ = solution.kkt
         self.eigenvalues_ = solution.eigenvalues
+        self.cluster_evidence_ = fitted.evidence
         self._samples_ = samples
         self._sources_ = fitted.sources
         if not solution.converged:
@@ -203,8 +205,12 @@ class SCSK(_LearnedGraphClustering):
         over more neighbours. 0 in the paper.
     n_neighbors : int or "auto"
         Candidates of each code, its nearest neighbours. ``solver="exact"`` looks at all samples.
-    whiten : sequence of float, "auto" or None
-        Strengths of the whitened geometries that compete with the kernel's own; None for none.
+    whiten : list of (width, strength), "auto" or None
+        Whitened geometries that compete with the kernel's own: the width of the Gaussian in units
+        of the median distance, and how strongly common directions are shrunk. None for none.
+    temperature : float or "auto"
+        How softly the geometries are weighed by the modularity of the clusters each gives alone;
+        at 0 the best one stands alone.
     solver : {"auto", "exact", "local", "alm"}
         For ``model="paper"``: exact block-coordinate descent over all samples, the same over the
         nearest candidates, or the authors' own algorithm.
@@ -247,6 +253,8 @@ class SCSK(_LearnedGraphClustering):
         How far the codes are from optimal, relative to the kernel's diagonal.
     eigenvalues_ : ndarray
         The smallest eigenvalues of the graph's Laplacian.
+    cluster_evidence_ : Evidence or None
+        Why ``n_clusters="auto"`` chose this number.
 
     References
     ----------
@@ -280,6 +288,7 @@ class SCSK(_LearnedGraphClustering):
         ridge="auto",
         n_neighbors="auto",
         whiten="auto",
+        temperature="auto",
         solver="auto",
         max_clusters=20,
         max_iter="auto",
@@ -300,6 +309,7 @@ class SCSK(_LearnedGraphClustering):
         self.ridge = ridge
         self.n_neighbors = n_neighbors
         self.whiten = whiten
+        self.temperature = temperature
         self.solver = solver
         self.max_clusters = max_clusters
         self.max_iter = max_iter
@@ -350,7 +360,8 @@ class SCMK(_LearnedGraphClustering):
     model : {"adaptive", "paper"}
         ``"adaptive"`` is the label-free model: each kernel has its own graph, and the graphs are
         weighted. ``"paper"`` is the paper's objective: the kernels are weighted, then one graph.
-    normalize, alpha, beta, gamma, ridge, n_neighbors, whiten, solver : see :class:`SCSK`
+    normalize, alpha, beta, gamma, ridge, n_neighbors : see :class:`SCSK`
+    whiten, temperature, solver : see :class:`SCSK`
     max_clusters, max_iter, tol, n_init, max_time : see :class:`SCSK`
     n_jobs, random_state, verbose : see :class:`SCSK`
 
@@ -395,6 +406,7 @@ class SCMK(_LearnedGraphClustering):
         ridge="auto",
         n_neighbors="auto",
         whiten="auto",
+        temperature="auto",
         solver="auto",
         max_clusters=20,
         max_iter="auto",
@@ -416,6 +428,7 @@ class SCMK(_LearnedGraphClustering):
         self.ridge = ridge
         self.n_neighbors = n_neighbors
         self.whiten = whiten
+        self.temperature = temperature
         self.solver = solver
         self.max_clusters = max_clusters
         self.max_iter = max_iter

@@ -32,6 +32,8 @@ __all__ = [
 #: Samples whose pairs give the median distance, and points of the Nyström approximation.
 _SAMPLE = 1_000
 LANDMARKS = 1_000
+#: Above this many samples neighbourhoods are kept in single precision: half the memory.
+SINGLE_SAMPLES = 50_000
 #: Up to this many samples every one is a landmark, and the whitening is exact.
 EXACT_WHITENING = 2_000
 _BLOCK = 256
@@ -148,6 +150,7 @@ class Whitening:
 
     def __init__(self, base: Geometry, *, width: float = 2.0, rng: np.random.Generator) -> None:
         self.base = base
+        self.width = width
         n = base.n_samples
         self.landmarks = (
             np.arange(n)
@@ -157,8 +160,7 @@ class Whitening:
         self.rate = -0.5 / (width**2 * median_distance(base))
         values = np.exp(base.distances(slice(None), self.landmarks) * self.rate)
         inner = values[self.landmarks]
-        inner.flat[:: len(inner) + 1] += 1e-8  # repeated samples would make it singular
-        self.root = scipy.linalg.cholesky(inner, lower=True, check_finite=False)
+        self.root = _root(inner)
         self.features = self._expand(values)
         self.mean = self.features.mean(axis=0)
         self.features -= self.mean
@@ -176,7 +178,7 @@ class Whitening:
         trace = float(np.trace(gram))
         gram.flat[:: len(gram) + 1] += max(shrink * trace / self.base.n_samples, 1e-300)
         root = scipy.linalg.cholesky(gram, lower=True, check_finite=False)
-        name = f"{self.base.name} whitened {shrink:g}"
+        name = f"{self.base.name} whitened {self.width:g}/{shrink:g}"
         return TableGeometry(name, _shrunk(root, self.features), _WhitenedMap(self, root))
 
 
@@ -191,6 +193,19 @@ class _WhitenedMap:
         whitening = self.whitening
         values = np.exp(whitening.base.cross(new)[:, whitening.landmarks] * whitening.rate)
         return _shrunk(self.root, whitening._expand(values) - whitening.mean)
+
+
+def _root(inner: np.ndarray) -> np.ndarray:
+    """A Cholesky factor; the diagonal is raised by what rounding and repeated samples ask for."""
+    for lift in (1e-8, 1e-6, 1e-4, 1e-2):
+        raised = inner.copy()
+        raised.flat[:: len(inner) + 1] += lift
+        try:
+            return scipy.linalg.cholesky(raised, lower=True, check_finite=False)
+        except scipy.linalg.LinAlgError:
+            continue
+    raised.flat[:: len(inner) + 1] += 1.0
+    return scipy.linalg.cholesky(raised, lower=True, check_finite=False)
 
 
 def _shrunk(root: np.ndarray, features: np.ndarray) -> np.ndarray:
@@ -216,6 +231,14 @@ class Neighbourhoods(NamedTuple):
     @property
     def valid(self) -> np.ndarray:
         return self.neighbours >= 0
+
+    def nearest(self, k: int) -> Neighbourhoods:
+        """The same with only the k nearest candidates of each sample."""
+        return self._replace(
+            neighbours=self.neighbours[:, :k],
+            near=np.ascontiguousarray(self.near[:, :k]),
+            among=np.ascontiguousarray(self.among[:, :k, :k]),
+        )
 
     def within(self, present: np.ndarray) -> Neighbourhoods:
         """The same, where these samples are only those of all for which ``present`` is true."""
@@ -254,8 +277,9 @@ def localize(geometry: Geometry, k: int, rng: np.random.Generator) -> Neighbourh
     k = min(k, n - 1)
     neighbours = geometry.nearest(k, rng)
     rate = -0.5 / median_distance(geometry)
-    near = np.empty((n, k))
-    among = np.empty((n, k, k))
+    dtype = np.float32 if n > SINGLE_SAMPLES else np.float64
+    near = np.empty((n, k), dtype=dtype)
+    among = np.empty((n, k, k), dtype=dtype)
 
     def work(rows: slice) -> None:
         chosen = np.arange(rows.start, rows.stop)
@@ -277,14 +301,14 @@ def median_distance(geometry: Geometry) -> float:
 
 
 def expand(
-    base: Geometry, whiten: Sequence[float], rng: np.random.Generator
+    base: Geometry, whiten: Sequence[tuple[float, float]], rng: np.random.Generator
 ) -> Iterator[Geometry]:
-    """A geometry and its whitened forms."""
+    """A geometry and its whitened forms, given by (width, strength)."""
     yield base
-    if len(whiten):
-        whitening = Whitening(base, rng=rng)
-        for shrink in whiten:
-            yield whitening.geometry(shrink)
+    for width in dict.fromkeys(width for width, _ in whiten):
+        whitening = Whitening(base, width=width, rng=rng)
+        for strength in [strength for other, strength in whiten if other == width]:
+            yield whitening.geometry(strength)
 
 
 def _squared(products: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:

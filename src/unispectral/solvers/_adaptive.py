@@ -24,10 +24,19 @@ from unispectral.labels import assign, procrustes, rotate
 from unispectral.solvers._result import Solution
 from unispectral.spectrum import affinity, laplacian, stiefel_descent
 
-__all__ = ["Localized", "Recipe", "adapt", "localize_all"]
+__all__ = [
+    "Localized",
+    "Recipe",
+    "adapt",
+    "first_graph",
+    "localize_all",
+    "reconstruction_error",
+]
 
 #: The median of a Gaussian kernel of median width over pairs: the unit of prices.
 MEDIAN = float(np.exp(-0.5))
+#: The share of a geometry's modularity that its clusters must reach in another kernel's graph.
+SUPPORT = 0.25
 _BLOCK = 512
 #: Labels are read out of at most this many rows of the embedding.
 READ_OUT_SAMPLES = 20_000
@@ -49,7 +58,8 @@ class Recipe:
     ridge : float
         Multiple of the kernel's diagonal in the quadratic term.
     temperature : float
-        Geometries whose modularity is this much lower weigh e times less.
+        Geometries whose modularity is this much lower weigh e times less; at 0 the best one
+        stands alone.
     """
 
     n_clusters: int
@@ -57,7 +67,7 @@ class Recipe:
     beta: float = 1.0
     gamma: float = 0.0
     ridge: float = 1.0
-    temperature: float = 0.02
+    temperature: float = 0.0
 
 
 @dataclass
@@ -75,8 +85,8 @@ class Localized:
         return names[self.kernel] + self.geometry.name.removeprefix(self.neighbourhoods.name)
 
 
-def localize_all(samples, settings, rng, progress) -> tuple[list[Localized], list[str]]:
-    """Every geometry of every kernel of every view, boiled down to neighbourhoods.
+def localize_all(samples, settings, k, rng, progress) -> tuple[list[Localized], list[str]]:
+    """Every geometry of every kernel of every view, boiled down to k candidates each.
 
     Returns them and the names of the kernels.
     """
@@ -87,7 +97,7 @@ def localize_all(samples, settings, rng, progress) -> tuple[list[Localized], lis
             base = KernelGeometry(bank, r)
             for geometry in expand(base, settings.whiten, rng):
                 progress("geometries", len(found), note=geometry.name)
-                around = localize(geometry, settings.n_neighbors, rng)
+                around = localize(geometry, k, rng)
                 if present is not None:
                     around = around.within(present)
                 found.append(
@@ -118,6 +128,7 @@ def adapt(
     geometries: Sequence[Neighbourhoods],
     recipe: Recipe,
     *,
+    families: Sequence[int] | None = None,
     max_iter: int = 4,
     tol: float = 1e-4,
     n_init: int = 10,
@@ -132,6 +143,9 @@ def adapt(
     ----------
     geometries : sequence of Neighbourhoods
     recipe : Recipe
+    families : sequence of int or None
+        The kernel of each geometry. Where there are several, a geometry is used only if its
+        clusters also show in the graph of another kernel: noise is alone with its clusters.
     max_iter : int
         Passes: the first without, the others with the embedding in the prices.
     tol : float
@@ -153,7 +167,7 @@ def adapt(
     rng = rng or np.random.default_rng(0)
     begun = time.monotonic()
     codes = [_codes(geometry, recipe, None, None) for geometry in geometries]
-    weights = _weights(geometries, codes, recipe, n_init, rng)
+    weights = _weights(geometries, codes, recipe, families, n_init, rng)
     active = [position for position, weight in enumerate(weights) if weight > 0]
     path: list[float] = []
     P, embedding, W, labels = None, None, None, None
@@ -199,6 +213,40 @@ def adapt(
         kkt=max(codes[position][2] for position in active),
         eigenvalues=pairs.values,
     )
+
+
+def reconstruction_error(geometry: Neighbourhoods, recipe: Recipe) -> np.ndarray:
+    """What the code of each sample leaves unexplained, 1 − 2kᵀz + zᵀKz: large for outliers."""
+    from unispectral.graph import _loops
+
+    n, k = geometry.near.shape
+    error = np.ones(n)
+
+    def work(rows: slice) -> None:
+        near, among = geometry.near[rows], geometry.among[rows]
+        z = np.zeros((rows.stop - rows.start, k))
+        prices = np.full_like(z, recipe.alpha * MEDIAN)
+        _loops.solve_blocks(
+            among,
+            near,
+            np.ones(len(z)),
+            prices,
+            geometry.valid[rows],
+            float(recipe.ridge),
+            z,
+            1e-6,
+        )
+        error[rows] += np.einsum("bk,bkl,bl->b", z, among, z) - 2.0 * np.einsum(
+            "bk,bk->b", z, near
+        )
+
+    map_blocks(work, n, _BLOCK)
+    return error
+
+
+def first_graph(geometry: Neighbourhoods, recipe: Recipe) -> sp.csr_array:
+    """The affinity of a geometry before anything is known of clusters."""
+    return affinity(geometry.graph(_codes(geometry, recipe, None, None)[0]))
 
 
 def unit_rows(P: np.ndarray) -> np.ndarray:
@@ -277,23 +325,50 @@ def _weights(
     geometries: Sequence[Neighbourhoods],
     codes: Sequence[tuple[np.ndarray, float, float]],
     recipe: Recipe,
+    families: Sequence[int] | None,
     n_init: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Weights e^{q/τ} of the geometries, q the modularity of the clusters each gives alone."""
     if len(geometries) == 1:
         return np.ones(1)
-    scores = []
+    graphs, partitions = [], []
     for geometry, (values, _, _) in zip(geometries, codes, strict=True):
         W = affinity(geometry.graph(values))
-        if geometry.present is not None:
-            W = W[geometry.present][:, geometry.present]
-        E = unit_rows(smallest_eigenvectors(W, recipe.n_clusters, rng=rng).vectors)
-        labels = read_out(W, E, recipe.n_clusters, n_init=max(1, n_init // 2), rng=rng)
-        scores.append(modularity(W, labels))
-    weights = np.exp((np.array(scores) - max(scores)) / recipe.temperature)
+        here = slice(None) if geometry.present is None else np.flatnonzero(geometry.present)
+        own = W if geometry.present is None else W[here][:, here]
+        E = unit_rows(smallest_eigenvectors(own, recipe.n_clusters, rng=rng).vectors)
+        # Samples that the view lacks have no edges there, and their label does not count.
+        labels = np.zeros(W.shape[0], dtype=np.intp)
+        labels[here] = read_out(own, E, recipe.n_clusters, n_init=max(1, n_init // 2), rng=rng)
+        graphs.append(W)
+        partitions.append(labels)
+    scores = np.array(
+        [modularity(W, labels) for W, labels in zip(graphs, partitions, strict=True)]
+    )
+    if families is not None and len(set(families)) > 1:
+        supported = _supported(graphs, partitions, scores, families)
+        scores = np.where(supported, scores, -np.inf)
+    if recipe.temperature == 0:
+        return (np.arange(len(scores)) == np.argmax(scores)).astype(float)
+    weights = np.exp((scores - scores.max()) / recipe.temperature)
     weights[weights < 1e-3 * weights.sum()] = 0.0
     return weights / weights.sum()
+
+
+def _supported(
+    graphs: Sequence[sp.csr_array],
+    partitions: Sequence[np.ndarray],
+    scores: np.ndarray,
+    families: Sequence[int],
+) -> np.ndarray:
+    """Which geometries have clusters that show in the graph of another kernel."""
+    support = np.zeros(len(graphs))
+    for r, labels in enumerate(partitions):
+        others = [s for s in range(len(graphs)) if families[s] != families[r]]
+        support[r] = max(modularity(graphs[s], labels) for s in others)
+    supported = support >= SUPPORT * scores
+    return supported if supported.any() else np.ones(len(graphs), dtype=bool)
 
 
 def _blend(
