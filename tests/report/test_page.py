@@ -214,6 +214,11 @@ def test_many_clusters_and_points(browser, tmp_path):
     write_report(tmp_path / "page.html", Fitted(), X)
     assert (tmp_path / "page.html").stat().st_size < 4_000_000
     show(browser, tmp_path / "page.html")
-    assert ask(browser, "document.querySelectorAll('.cluster').length") == 120
+    titles = "[...document.querySelectorAll('.cluster h3')].map(title => title.textContent)"
+    assert ask(browser, titles) == [f"Cluster {i}" for i in range(12)]
+    browser.execute_script("document.querySelectorAll('#clusters .pager button')[1].click()")
+    assert ask(browser, titles)[0] == "Cluster 12"
+    browser.execute_script("document.querySelectorAll('.legend button')[117].click()")
+    assert ask(browser, titles) == ["Cluster 117"]
     assert "20," in ask(browser, "document.querySelector('#members .lead').textContent")
     assert _browser.console(browser) == []

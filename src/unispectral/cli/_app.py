@@ -110,6 +110,7 @@ def run(arguments: list[str] | None = None) -> int:
     0
     """
     state: dict[str, Any] = {}
+    _speak_unicode()
     try:
         code = app.main(arguments, prog_name="unispectral", standalone_mode=False, obj=state)
         return code if isinstance(code, int) else 0
@@ -121,6 +122,16 @@ def run(arguments: list[str] | None = None) -> int:
         return error.exit_code
     except Exception as error:
         return _tell(error, bool(state.get("debug")))
+
+
+def _speak_unicode() -> None:
+    """Files and pipes get UTF-8 whatever the locale says; a terminal shows what it can."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            if stream.isatty():
+                stream.reconfigure(errors="replace")
+            else:
+                stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _tell(error: Exception, debug: bool) -> int:

@@ -216,6 +216,27 @@
       el("div", {}, d.images ? faces(c) : info.features.length ? [el("h4", {}, "What sets it apart: mean here against mean elsewhere"), effects(info.features)] : null));
   }
 
+  // A page of clusters at a time, or the chosen one alone.
+  function cards() {
+    const PAGE = 12, box = el("div", {}), where = el("span");
+    let page = 0;
+    const back = el("button", {class: "plain", type: "button", onclick: () => { page--; update(); }}, "Back");
+    const next = el("button", {class: "plain", type: "button", onclick: () => { page++; update(); }}, "Next");
+    const pager = el("div", {class: "pager"}, back, next, where);
+    function update() {
+      const first = page * PAGE, last = Math.min(k, first + PAGE);
+      const which = selected !== null ? [selected] : Array.from({length: last - first}, (_, i) => first + i);
+      box.replaceChildren(...which.map(c => card(d.clusters[c], c)));
+      pager.hidden = selected !== null || k <= PAGE;
+      back.disabled = first === 0;
+      next.disabled = last === k;
+      where.textContent = `Clusters ${first} to ${last - 1} of ${k}`;
+    }
+    listeners.push(update);
+    update();
+    return [box, pager];
+  }
+
   // ---- all members ---------------------------------------------------------------------
   function members() {
     const columns = [], cells = [];
@@ -276,7 +297,7 @@
   const short = graph && k <= 12;
   main.append(graph ? el("div", {class: "two"}, graph, el("div", {class: "stack"}, sizes, short && geometries, short && spectrum)) : sizes);
 
-  main.append(UI.section("clusters", "Clusters", "Certainty is the lead of a point's own cluster over the next best one.", d.clusters.map(card)));
+  main.append(UI.section("clusters", "Clusters", "Certainty is the lead of a point's own cluster over the next best one.", cards()));
 
   const extra = [];
   if (kernels) extra.push(kernels);
