@@ -30,6 +30,8 @@ def same(a, b) -> bool:
         return a.shape == b.shape and all(
             same(getattr(a, part), getattr(b, part)) for part in ("data", "indices", "indptr")
         )
+    if isinstance(a, tuple) and type(a) is type(b):
+        return len(a) == len(b) and all(map(same, a, b))
     return type(a) is type(b) and a == b
 
 
@@ -49,6 +51,7 @@ CASES = {
     "single": (SCSK(3), X, NEW),
     "float32": (SCSK(3), X.astype(np.float32), NEW.astype(np.float32)),
     "kernels": (SCMK(3, kernels=KERNELS), X, NEW),
+    "counted": (SCSK("auto", max_clusters=6), X, NEW),
     "no whitening": (SCMK(3, kernels=KERNELS, whiten=None), X, NEW),
     "sparse": (SCMK(3, kernels="linear"), sp.csr_array(abs(X)), sp.csr_array(abs(NEW))),
     "views": (SCMK(3, kernels=["linear", "gaussian_1"]), VIEWS, NEW_VIEWS),

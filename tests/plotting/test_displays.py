@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from unispectral import SCSK
 from unispectral.plotting import (
+    ClusterCountDisplay,
     ClusterSizesDisplay,
     EmbeddingDisplay,
     GraphMatrixDisplay,
@@ -319,6 +320,23 @@ def test_spectrum_computes_what_it_lacks(model):
     W = model.affinity_matrix_
     expected = np.linalg.eigvalsh(laplacian(W, normalized=True).toarray())[:20]
     np.testing.assert_allclose(display.eigenvalues, expected, atol=1e-6)
+
+
+def test_evidence_for_the_number_of_clusters(blobs):
+    model = SCSK("auto", max_clusters=8).fit(blobs)
+    display = ClusterCountDisplay.from_estimator(model)
+    assert display.n_clusters == model.n_clusters_ == 4
+    assert display.counts.tolist() == list(range(2, 9))
+    heights = [bar.get_height() for bar in display.ax_.patches]
+    assert heights == model.cluster_evidence_.ratios.tolist()
+    assert display.counts[int(np.argmax(heights))] == 4
+
+
+def test_evidence_of_a_graph_and_of_none(model):
+    W = sp.csr_array(np.kron(np.eye(4), np.ones((6, 6))))
+    assert ClusterCountDisplay.from_graph(W, max_clusters=8).n_clusters == 4
+    with pytest.raises(ValueError, match="n_clusters='auto'"):
+        ClusterCountDisplay.from_estimator(model)
 
 
 # Representatives

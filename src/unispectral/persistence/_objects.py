@@ -15,6 +15,7 @@ __all__ = ["class_of", "name_of", "rebuild", "state_of"]
 
 #: The classes whose instances a file may hold, and where they live.
 _HOMES = {
+    "Evidence": "unispectral.counting",
     "Samples": "unispectral._fitting",
     "KernelSource": "unispectral.predict",
     "GeometrySource": "unispectral.predict",
@@ -42,6 +43,8 @@ def class_of(name: Any) -> Any:
 
 def state_of(value: Any) -> dict[str, Any]:
     """The attributes that are saved."""
+    if isinstance(value, tuple):
+        return value._asdict()  # type: ignore[attr-defined]
     left_out = _LEFT_OUT.get(type(value).__name__, ())
     return {key: item for key, item in vars(value).items() if key not in left_out}
 
@@ -51,6 +54,8 @@ def rebuild(name: str, state: Any) -> Any:
     cls = class_of(name)
     if not isinstance(state, dict):
         raise ModelFileError(f"its {name} has no attributes.")
+    if issubclass(cls, tuple):
+        return cls(**state)
     value = cls.__new__(cls)
     for key, item in state.items():
         held = getattr(cls, key, None) if isinstance(key, str) else None

@@ -39,6 +39,8 @@ class Writer:
             return value
         if isinstance(value, float):
             return value if math.isfinite(value) else {"$float": repr(value)}
+        if isinstance(value, KernelBank) or name_of(value):
+            return self._object(value, name)
         if isinstance(value, (list, tuple)):
             items = [self.encode(item, f"{name}.{k}") for k, item in enumerate(value)]
             return items if isinstance(value, list) else {"$tuple": items}
@@ -48,8 +50,6 @@ class Writer:
             return self._array(value, name)
         if sp.issparse(value):
             return self._sparse(value, name)
-        if isinstance(value, KernelBank) or name_of(value):
-            return self._object(value, name)
         if type(value) in _KERNELS.values():
             return self._kernel(value, name)
         raise TypeError(_refusal(value, name))

@@ -7,6 +7,7 @@ aggregated rather than drawn point by point.
 """
 
 from unispectral.plotting._overview import overview
+from unispectral.plotting.count import ClusterCountDisplay
 from unispectral.plotting.embedding import EmbeddingDisplay
 from unispectral.plotting.kernels import KernelWeightsDisplay
 from unispectral.plotting.matrix import GraphMatrixDisplay
@@ -19,6 +20,7 @@ from unispectral.plotting.spectrum import SpectrumDisplay
 from unispectral.plotting.surface import ParameterSurfaceDisplay
 
 __all__ = [
+    "ClusterCountDisplay",
     "ClusterSizesDisplay",
     "EmbeddingDisplay",
     "GraphMatrixDisplay",
