@@ -26,9 +26,10 @@ relative noise of 1e-16 in the kernels: *tie* means that some of these meet the 
 _NOTES = """
 Kernels close to the identity (Gaussians of width 0.01 and 0.05, and 0.1 on text) have hardly any
 neighbours and nearly degenerate Laplacians: rounding decides there, as the record itself shows by
-scores near chance. AASC is recorded with two versions of its code that differ in the start of a
-root search; its section of the documentation says which. The start is -1 for YALE and +1 for the
-others here.
+scores near chance. AASC was recorded with two versions of its code, which differ in the start of a
+root search: -1 for YALE, +1 for the texts and the binary digits. Which one the other sets had is
+not known, so both are shown. On JAFFE the search from -1 ends near a pole, where rounding decides;
+ORL and COIL20 meet the record from neither start, and why is an open question.
 """
 
 _UNRECORDED = f"""

@@ -52,7 +52,7 @@ class MKKM(KernelsMethod):
     kernel_names_ : list of str
     objective_ : float
         Σ_r w_r² Σ_i (squared distance of sample i to its centre in kernel r).
-    objective_path_ : ndarray of shape (n_iter_,)
+    objective_path_ : ndarray of shape (n_steps,)
     n_iter_ : int
     converged_ : bool
 

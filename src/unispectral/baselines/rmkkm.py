@@ -62,7 +62,7 @@ class RMKKM(KernelsMethod):
     kernel_names_ : list of str
     objective_ : float
         Σ_i √(Σ_r w_r ‖φ_r(x_i) − v_r‖²), v the centre of the cluster of sample i.
-    objective_path_ : ndarray of shape (n_iter_,)
+    objective_path_ : ndarray of shape (n_steps,)
     n_iter_ : int
         Rounds.
     converged_ : bool
