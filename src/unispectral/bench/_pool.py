@@ -127,6 +127,7 @@ class Pool:
 
     def __init__(self, size: int, threads: int) -> None:
         self.threads = threads
+        self.workers: list[Worker] = []
         self.events: queue.SimpleQueue = queue.SimpleQueue()
         self.workers = [Worker(self.events, threads) for _ in range(size)]
 
@@ -182,6 +183,11 @@ class Pool:
         for worker in self.workers:
             worker.kill()
         self.workers = []
+
+    def __del__(self) -> None:
+        # A pool that a thread of a Dask worker kept ends with that thread.
+        with contextlib.suppress(Exception):
+            self.close()
 
     def __enter__(self) -> Pool:
         return self

@@ -81,6 +81,10 @@ class Estimate:
 class Reporter:
     """Keeps count; what is shown is up to the kinds below."""
 
+    #: Which of the measured times the rest is estimated from. Processor time tells how long a free
+    #: machine would take, whatever else was running when the cells were measured.
+    clock = "seconds"
+
     def start(self, cells: list[Cell], todo: list[Cell], store: Any, processes: int) -> None:
         self.estimate = Estimate()
         self.processes = processes
@@ -90,7 +94,7 @@ class Reporter:
         records = store.records(cell.key for cell in cells)
         for cell in cells:
             if (record := records.get(cell.key)) is not None:
-                self.estimate.add(cell, record.seconds, record.n_samples)
+                self.estimate.add(cell, getattr(record, self.clock), record.n_samples)
         self.begin(len(todo))
 
     def remaining(self) -> str:

@@ -79,8 +79,8 @@ def run(
         Do all cells again.
     retry : bool
         Do again the cells that failed.
-    backend : {"processes", "dask"}
-        Our own processes, or a Dask cluster.
+    backend : {"processes", "dask", "here"}
+        Our own processes, a Dask cluster, or this very process: no limits then, but a debugger.
     address : str
         The address of the cluster's scheduler.
     reporter : Reporter
@@ -98,17 +98,17 @@ def run(
     count = processes if processes is not None else cores()
     if count < 1:
         raise ValueError(f"processes={processes!r} must be at least 1.")
-    if backend not in ("processes", "dask"):
-        raise ValueError(f"backend={backend!r} is unknown; use 'processes' or 'dask'.")
+    if backend not in ("processes", "dask", "here"):
+        raise ValueError(f"backend={backend!r} is unknown; use 'processes', 'dask' or 'here'.")
     study = keep_arrays(study, store)
-    pool: Backend = _backend(backend, address, count)
+    cells = list({cell.key: cell for cell in expand(study)}.values())
+    todo = cells if force else pending(cells, store, retry=retry)
+    pool = _backend(backend if todo else "here", address, count, min(count, len(todo)))
     try:
         # The workers start while the study is checked here.
         for method in study.methods:
             check_method(method)
-        cells = list({cell.key: cell for cell in expand(study)}.values())
         store.save_study(study, command)
-        todo = cells if force else pending(cells, store, retry=retry)
         reporter = reporter or Silent()
         summary = Summary(total=len(cells), found=len(cells) - len(todo))
         return _Run(store, pool, reporter, summary, force).go(cells, todo, count)
@@ -116,14 +116,43 @@ def run(
         pool.close()
 
 
-def _backend(backend: str, address: str | None, count: int) -> Backend:
+def _backend(backend: str, address: str | None, count: int, workers: int) -> Backend:
+    if backend == "here":
+        return _Here()
     if backend == "dask":
         from unispectral.bench._dask import DaskPool
 
         return DaskPool(address)
     from unispectral.bench._pool import Pool
 
-    return Pool(count, threads=max(1, cores() // count))
+    return Pool(workers, threads=max(1, cores() // count))
+
+
+class _Here:
+    """One slot, which is this process itself."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[Any, dict[str, Any]]] = []
+        self.server: Any = None
+
+    def submit(self, job: dict[str, Any], token: Any = None) -> None:
+        self.waiting.append((token, job))
+
+    def idle(self) -> Iterator[_Here]:
+        return iter([] if self.waiting else [self])
+
+    def answers(self) -> Iterator[tuple[Any, dict[str, Any]]]:
+        from unispectral.bench._environment import environment
+        from unispectral.bench._worker import Server
+
+        self.server = self.server or Server()
+        waiting, self.waiting = self.waiting, []
+        for token, job in waiting:
+            job["limits"] = {"seconds": None, "bytes": None}
+            yield token, {**self.server.serve(job), "environment": environment()}
+
+    def close(self) -> None:
+        self.server = None
 
 
 def keep_arrays(study: Study, store: Store) -> Study:

@@ -454,9 +454,9 @@ class Study:
                     )
             chosen = {name.lower() for name in wanted}
             changes[key] = tuple(e for n, e in present.items() if n in chosen)
-        study = replace(self, **changes)
-        kept = {method.name for method in study.methods}
-        return replace(study, surfaces=tuple(s for s in study.surfaces if s.method in kept))
+        kept = {method.name for method in changes.get("methods", self.methods)}
+        changes["surfaces"] = tuple(s for s in self.surfaces if s.method in kept)
+        return replace(self, **changes)
 
     @classmethod
     def load(cls, source: str | Path) -> Study:

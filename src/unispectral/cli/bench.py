@@ -10,9 +10,7 @@ from typing import Any
 
 import click
 
-from unispectral.bench import Results, Store, StoreError, Study, run, write_report, write_tables
-from unispectral.bench._progress import Reporter, duration, make_reporter
-from unispectral.bench._toml import parse_size
+from unispectral.bench import Store, StoreError, Study
 
 __all__ = ["bench"]
 
@@ -64,10 +62,10 @@ def _run_options(command: Any) -> Any:
         click.option("--memory-limit", metavar="SIZE", help="Limit of one fit, like 6GB."),
         click.option(
             "--backend",
-            type=click.Choice(["processes", "dask"]),
+            type=click.Choice(["processes", "dask", "here"]),
             default="processes",
             show_default=True,
-            help="Our own processes, or a Dask cluster.",
+            help="Our own processes, a Dask cluster, or this process (for debugging).",
         ),
         click.option("--address", help="The scheduler of the Dask cluster."),
         click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result."),
@@ -143,6 +141,8 @@ def parameter_study(dataset: str, truth: str | None = None, gammas: tuple[float,
 @_store_option
 def export_command(name: str | None, formats: tuple[str, ...], out: Path, store: Path) -> None:
     """Write the tables of a study: CSV, Parquet, LaTeX, Markdown."""
+    from unispectral.bench import Results, write_tables
+
     with _sentences(), Store(store, readonly=True) as results:
         study, _ = results.load_study(name)
         chosen = formats or ("csv", "parquet", "latex", "markdown")
@@ -156,6 +156,8 @@ def export_command(name: str | None, formats: tuple[str, ...], out: Path, store:
 @_store_option
 def report_command(name: str | None, out: Path | None, store: Path) -> None:
     """Write the report of a study: one page that works offline."""
+    from unispectral.bench import Results, write_report
+
     with _sentences(), Store(store, readonly=True) as results:
         study, saved = results.load_study(name)
         path = out or _page(store, study.name)
@@ -167,6 +169,8 @@ def report_command(name: str | None, out: Path | None, store: Path) -> None:
 @_store_option
 def list_command(store: Path) -> None:
     """List the built-in studies and those of the store."""
+    from unispectral.bench import Results
+
     with _sentences():
         for name in Study.builtin():
             study = Study.load(name)
@@ -235,6 +239,10 @@ def _run(
 ) -> None:
     from dataclasses import replace
 
+    from unispectral.bench import run
+    from unispectral.bench._progress import make_reporter
+    from unispectral.bench._toml import parse_size
+
     if time_limit is not None:
         study = replace(study, time_limit=time_limit)
     if memory_limit is not None:
@@ -254,6 +262,8 @@ def _run(
         done = summary.found + summary.elsewhere + summary.outcomes["done"]
         lines = [f"{done} of {summary.total} cells are done, {summary.failed} failed in this run."]
         if not no_report:
+            from unispectral.bench import Results, write_report
+
             page = write_report(Results(study, store), _page(path, study.name), command=command)
             lines.append(f"Report: {page}")
     _echo(lines)
@@ -269,11 +279,13 @@ def _echo(lines: list[str]) -> None:
 
 def _estimate(study: Study, store: Store, processes: int | None) -> None:
     from unispectral.bench._environment import cores
+    from unispectral.bench._progress import Reporter, duration
     from unispectral.bench.runner import pending
 
     cells = list({cell.key: cell for cell in study.cells()}.values())
     todo = pending(cells, store)
     reporter = Reporter()
+    reporter.clock = "cpu_seconds"
     reporter.start(cells, todo, store, processes or cores())
     click.echo(f"{len(cells)} cells, {len(todo)} to do; {reporter.remaining()}.")
     for dataset in study.datasets:

@@ -1,0 +1,92 @@
+"""Tables as files, in the layout of the paper."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from unispectral.bench import Column, Dataset, Method, Results, Store, Study, write_tables
+from unispectral.bench.export import long_rows, to_csv, to_latex, to_markdown
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    """Two columns with made-up scores, beside the paper's of YALE."""
+    methods = [
+        Method("KKM", "sklearn.cluster.KMeans", columns=(Column("KKM"),)),
+        Method(
+            "=mine|x_%",
+            "sklearn.cluster.KMeans",
+            parameters={"n_init": 1},
+            columns=(Column("=mine|x_%"),),
+        ),
+    ]
+    study = Study("../odd name", [Dataset("iris", title="YALE")], methods, metrics=("accuracy",))
+    with Store(tmp_path / "r.sqlite") as store:
+        for cell, score in zip(study.cells(), (0.5, 0.4), strict=True):
+            store.put(cell, {"status": "done", "scores": {"accuracy": score}, "seconds": 0.5})
+        return Results(study, store)
+
+
+def test_markdown_has_our_figure_the_papers_and_the_difference(results: Results) -> None:
+    text = to_markdown(results)
+    assert "| Data | KKM | =mine\\|x\\_% |" in text
+    assert "| YALE | **50.00** (47.12, +2.88) | 40.00 |" in text
+    assert "protocol `record`" in text
+
+
+def test_latex_has_the_same_in_two_lines(results: Results) -> None:
+    text = to_latex(results)
+    assert r"Data & KKM & =mine|x\_\% \\" in text
+    assert r"YALE & \textbf{50.00} & 40.00 \\" in text
+    assert r"\scriptsize 47.12 (+2.88)" in text
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 1
+
+
+def test_csv_is_long_and_runs_no_formula(results: Results) -> None:
+    rows = list(csv.DictReader(io.StringIO(to_csv(results))))
+    assert [row["column"] for row in rows] == ["KKM", "'=mine|x_%"]
+    assert rows[0]["value"] == "50"
+    assert rows[0]["paper"] == "47.12"
+    assert rows[0]["best"] == "True"
+
+
+def test_all_formats_are_written_inside_the_folder(results: Results, tmp_path: Path) -> None:
+    import pyarrow.parquet as parquet
+
+    paths = write_tables(results, tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(
+        path.name for path in paths
+    )
+    assert {path.suffix for path in paths} == {".csv", ".parquet", ".tex", ".md"}
+    assert all(path.parent == tmp_path / "out" for path in paths)
+    table = parquet.read_table(next(p for p in paths if p.suffix == ".parquet")).to_pylist()
+    assert table == long_rows(results)
+
+
+def test_unknown_format_is_named(results: Results, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="format='xls'"):
+        write_tables(results, tmp_path, ["xls"])
+
+
+def test_failures_and_reductions_are_told(tmp_path: Path) -> None:
+    from unispectral.bench import Reduction
+
+    method = Method(
+        "KKM",
+        "sklearn.cluster.KMeans",
+        repeats=3,
+        reduced=(Reduction(("iris",), "it is slow", repeats=1),),
+    )
+    study = Study("s", ["iris"], [method], metrics=("accuracy",))
+    with Store(tmp_path / "r.sqlite") as store:
+        cell = study.cells()[0]
+        store.put(cell, {"status": "timeout", "reason": "stopped <b>", "seconds": 1.0})
+        text = to_markdown(Results(replace(study), store))
+    assert "- KKM on iris. 1 of 3 repeats: it is slow" in text
+    assert "stopped &lt;b&gt;" in text
+    assert "–†‡" in text

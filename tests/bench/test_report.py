@@ -1,0 +1,238 @@
+"""The page, in a real browser."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unispectral.bench import Column, Dataset, Method, Results, Store, Study, write_report
+from unispectral.bench.report import render
+
+XSS = (
+    "<script>window.hacked=1</script>",
+    '"><img src=x onerror="window.hacked=1">',
+    "</script><script>window.hacked=1</script>",
+    "<!--<script>",
+    "javascript:window.hacked=1",
+    "{{7*7}}@@DATA@@",
+    "\u2028window.hacked=1//",
+    "'-window.hacked++-'",
+)
+
+
+def load(name: str) -> Any:
+    """A helper beside the tests; pytest's import mode does not put them on the path."""
+    path = Path(__file__).parent.parent / f"{name}.py"
+    if f"tests_{name}" not in sys.modules:
+        spec = importlib.util.spec_from_file_location(f"tests_{name}", path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[f"tests_{name}"] = module
+        spec.loader.exec_module(module)
+    return sys.modules[f"tests_{name}"]
+
+
+helper = load("_browser")
+pytestmark = [pytest.mark.xdist_group("browser")]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with helper.chromium(tmp_path_factory.mktemp("profile")) as driver:
+        yield driver
+
+
+@pytest.fixture(scope="module")
+def page(tiny: Study, ran: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with Store(ran, readonly=True) as store:
+        study, saved = store.load_study()
+        path = tmp_path_factory.mktemp("page") / "report.html"
+        return write_report(Results(study, store), path, command=saved["command"])
+
+
+def rows(browser: Any) -> list[str]:
+    return [th.text for th in browser.find_elements("css selector", "#table tbody th")]
+
+
+def values(browser: Any, column: int) -> list[str]:
+    css = f"#table tbody td:nth-child({column}) .value"
+    return [span.text for span in browser.find_elements("css selector", css)]
+
+
+def choose(browser: Any, name: str, value: str) -> None:
+    css = f"input[name={name}][value='{value}']"
+    browser.execute_script("arguments[0].click()", browser.find_element("css selector", css))
+
+
+@pytest.mark.browser
+def test_sorting_and_switching(browser: Any, page: Path) -> None:
+    browser.get(page.as_uri())
+    assert browser.find_element("css selector", "html").get_attribute("data-ready") == "yes"
+    choose(browser, "protocol", "record")
+    assert rows(browser) == ["k-means", "SC", "SC-m", "agglomerative"]
+    header = browser.find_elements("css selector", "#table thead button")
+    iris = next(i for i, b in enumerate(header) if b.text.startswith("iris"))
+    header[iris].click()
+    falling = [float(v) for v in values(browser, iris + 1)]
+    assert falling == sorted(falling, reverse=True)
+    browser.find_elements("css selector", "#table thead button")[iris].click()
+    assert [float(v) for v in values(browser, iris + 1)] == sorted(falling)
+    sorted_by = browser.find_element("css selector", "#table th[aria-sort]")
+    assert sorted_by.get_attribute("aria-sort") == "ascending"
+
+    accuracy = values(browser, iris + 1)
+    choose(browser, "metric", "nmi")
+    assert values(browser, iris + 1) != accuracy
+    choose(browser, "metric", "accuracy")
+    choose(browser, "protocol", "label-free")
+    assert rows(browser) == ["k-means", "broken"]
+    said = browser.find_element("id", "protocol-text").text
+    assert said.startswith("label-free: Defaults only")
+    assert helper.console(browser) == []
+
+
+@pytest.mark.browser
+def test_figures_open_and_close(browser: Any, page: Path) -> None:
+    browser.get(page.as_uri())
+    choose(browser, "protocol", "record")
+    browser.find_element("css selector", "#table tbody tr:nth-child(2) button.figure").click()
+    dialog = browser.find_element("id", "cell")
+    assert dialog.get_attribute("open") is not None
+    text = dialog.text
+    assert "SC on iris" in text
+    assert "mean of the repeats" not in text  # it has one repeat
+    assert "best kernel" in text
+    assert "gaussian_0.1" in text
+    assert re.search(r"unispectral bench redo [0-9a-f]{12}", text)
+    dialog.find_element("css selector", ".close").click()
+    assert dialog.get_attribute("open") is None
+    assert helper.console(browser) == []
+
+
+@pytest.mark.browser
+def test_figures_of_the_page_are_those_of_the_store(
+    browser: Any, page: Path, tiny: Study, ran: Path
+) -> None:
+    browser.get(page.as_uri())
+    choose(browser, "protocol", "record")
+    with Store(ran, readonly=True) as store:
+        study, _ = store.load_study()
+        table = Results(study, store).table("record", "accuracy")
+    for place, dataset in enumerate(study.datasets):
+        expected = ["–" if f.value is None else f"{f.value:.2f}" for f in table.row(dataset.name)]
+        assert values(browser, place + 4) == expected
+
+
+@pytest.mark.browser
+def test_pictures_failures_and_provenance(browser: Any, page: Path) -> None:
+    browser.get(page.as_uri())
+    choose(browser, "protocol", "record")
+    for css in ("#ranks-picture circle", "#time-picture circle", "#surfaces-pictures rect"):
+        assert browser.find_elements("css selector", css), css
+    failures = browser.find_element("id", "failure-table").text
+    assert "broken" in failures
+    assert "InvalidParameterError" in failures
+    made = browser.find_element("id", "made").text
+    assert "unispectral bench --study tiny.toml" in made
+    assert "scikit-learn" in made
+    assert helper.console(browser) == []
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (1280, "dark"), (400, "light")])
+def test_nothing_sticks_out(browser: Any, page: Path, width: int, theme: str) -> None:
+    helper.set_theme(browser, theme)
+    helper.set_width(browser, width)
+    browser.get(page.as_uri())
+    wide = browser.execute_script("return document.documentElement.scrollWidth")
+    assert wide <= width
+    colour = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+    bright = sum(int(n) for n in re.findall(r"\d+", colour)[:3]) / 3
+    assert (bright < 80) == (theme == "dark")
+    helper.set_width(browser, 1280)
+
+
+@pytest.mark.browser
+def test_print_has_all_metrics(browser: Any, page: Path) -> None:
+    browser.get(page.as_uri())
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    titles = [h.text for h in browser.find_elements("css selector", "#printed h3")]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert titles == ["Accuracy", "NMI", "Purity"]
+
+
+def hostile(tmp_path: Path) -> Path:
+    """A page on which every text that a user can choose is an attack."""
+    methods = [
+        Method(
+            f"{name}{i}"[:70],
+            "sklearn.cluster.KMeans",
+            title=name,
+            grid={"algorithm": [name, "lloyd"], "init": ["random"]},
+            columns=(Column(f"{name}{i}"[:70], ("record", "paper")),),
+        )
+        for i, name in enumerate(XSS)
+        if "\u2028" not in name
+    ]
+    datasets = [Dataset("iris", title=XSS[0]), Dataset("wine", title=XSS[1])]
+    study = Study("hostile", datasets, methods, title=XSS[2], about=" ".join(XSS))
+    with Store(tmp_path / "r.sqlite") as store:
+        for number, cell in enumerate(study.cells()):
+            attack = XSS[number % len(XSS)]
+            if number % 3:
+                scores = {"accuracy": 0.5, "nmi": 0.5, "purity": number / 100}
+                facts = {"weights": [0.5, 0.5], "kernels": [attack, "b"]}
+                answer = {"status": "done", "scores": scores, "seconds": 0.1, "facts": facts}
+            else:
+                answer = {"status": "error", "reason": attack}
+            store.put(cell, answer)
+        return write_report(Results(study, store), tmp_path / "page.html", command=XSS[0])
+
+
+@pytest.mark.browser
+def test_hostile_names_do_nothing(browser: Any, tmp_path: Path) -> None:
+    browser.get(hostile(tmp_path).as_uri())
+    assert browser.find_element("css selector", "html").get_attribute("data-ready") == "yes"
+    for protocol in ("record", "paper"):
+        choose(browser, "protocol", protocol)
+        browser.find_element("css selector", "button.figure").click()
+        browser.find_element("css selector", ".close").click()
+    assert browser.execute_script("return window.hacked === undefined")
+    assert browser.execute_script("return document.querySelectorAll('main img').length") == 0
+    assert XSS[0] in browser.find_element("id", "table").text
+    assert browser.find_element("id", "title").text == XSS[2]
+    assert helper.console(browser) == []
+
+
+def test_page_stands_alone(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert "@@" not in text
+    assert len(text) < 2_000_000
+    assert not re.search(r"(?:src|href)\s*=\s*[\"']?(?!data:)[a-z]", text.split("<script>")[0])
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert policy is not None
+    assert policy[1].startswith("default-src 'none'")
+    assert "unsafe" not in policy[1]
+
+
+def test_data_cannot_leave_their_element(tmp_path: Path) -> None:
+    text = hostile(tmp_path).read_text(encoding="utf-8")
+    body = text.split('id="data">')[1].split("</script>")[0]
+    assert "<" not in body
+    assert json.loads(body)["title"] == XSS[2]
+    assert text.count("</script>") == 2
+
+
+def test_empty_study_has_a_page(tmp_path: Path) -> None:
+    study = Study("none", ["iris"], [Method("m", "sklearn.cluster.KMeans")])
+    with Store(tmp_path / "r.sqlite") as store:
+        assert "of 1 fits done" in render(Results(replace(study), store))

@@ -1,0 +1,510 @@
+"""Workers with limits, resuming, two runs at once, and everything that can go wrong."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unispectral.bench import Dataset, Method, Results, Store, StoreError, Study, run
+from unispectral.bench._progress import Lines, duration
+
+HERE = Path(__file__).parent
+linux = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
+
+
+@pytest.fixture(autouse=True)
+def _importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(HERE))
+
+
+def fake(kind: str, name: str = "", **settings: object) -> Method:
+    return Method(name or kind, f"fakes.{kind}", **settings)  # type: ignore[arg-type]
+
+
+def study(*methods: Method, **settings: object) -> Study:
+    return Study("faults", ["iris"], methods, **settings)  # type: ignore[arg-type]
+
+
+def outcomes(path: Path) -> dict[str, list[tuple[str, str | None]]]:
+    found: dict[str, list[tuple[str, str | None]]] = {}
+    with Store(path, readonly=True) as store:
+        for record in store.records().values():
+            found.setdefault(record.job["method"], []).append((record.status, record.reason))
+    return found
+
+
+def content(path: Path) -> dict[str, tuple[str, bytes | None, dict[str, float]]]:
+    """Everything that must be the same after a disturbed and an undisturbed run."""
+    with Store(path, readonly=True) as store:
+        return {
+            key: (record.status, record.labels_blob, record.scores)
+            for key, record in store.records().items()
+        }
+
+
+@linux
+def test_limits_failures_and_what_goes_on_after_them(tmp_path: Path) -> None:
+    """One run in which almost everything goes wrong, and the good cells are all there."""
+    everything = study(
+        fake("Steady", "before", repeats=3),
+        fake("Stuck", time_limit=0.5),
+        fake("Hungry", memory_limit=600 * 2**20),
+        fake("Greedy", memory_limit=2 * 2**30),
+        fake("Crash"),
+        fake("CrashOnce", parameters={"folder": str(tmp_path)}),
+        fake("Noisy"),
+        fake("Wrong"),
+        fake("Peeking"),
+        fake("Steady", "after", repeats=3, parameters={"seconds": 0.01}),
+        time_limit=60.0,
+    )
+    path = tmp_path / "r.sqlite"
+    with Store(path) as store:
+        summary = run(everything, store, processes=2)
+        records = {r.job["method"]: r for r in store.records().values()}
+    found = outcomes(path)
+    for good, count in (("before", 3), ("after", 3), ("CrashOnce", 1), ("Noisy", 1)):
+        assert found[good] == [("done", None)] * count
+    assert found["Peeking"] == [("done", None)]
+    assert found["Stuck"] == [("timeout", "The fit was stopped at its time limit of 0.5 s.")]
+    assert found["Hungry"][0][0] == "memory"
+    assert found["Greedy"][0][0] == "memory"
+    assert found["Crash"][0][0] == "crash"
+    assert "signal 11" in (found["Crash"][0][1] or "")
+    assert found["Wrong"][0][0] == "error"
+    assert "labels_ has shape (149,)" in (found["Wrong"][0][1] or "")
+    assert records["Noisy"].warnings == ("UserWarning: this is only a warning",)
+    assert records["before"].peak_bytes
+    assert records["before"].peak_bytes > 10 * 2**20
+    assert summary.failed == 5
+    assert summary.total == summary.outcomes.total() == 14
+
+
+def test_nothing_is_done_twice_and_force_does_all(tiny: Study, ran: Path, tmp_path: Path) -> None:
+    path = tmp_path / "copy.sqlite"
+    shutil.copy(ran, path)
+    before = content(path)
+    with Store(path) as store:
+        again = run(tiny, store)
+        assert again.found == again.total
+        assert not again.outcomes
+        small = tiny.select(["iris"], ["k-means", "broken"])
+        forced = run(small, store, backend="here", force=True)
+        assert forced.outcomes == Counter(done=3, error=1)
+        retried = run(small, store, backend="here", retry=True)
+        assert retried.outcomes == Counter(error=1)
+    assert content(path) == before
+
+
+def test_same_results_here_and_in_processes(tiny: Study, ran: Path, tmp_path: Path) -> None:
+    with Store(tmp_path / "one.sqlite") as store:
+        run(tiny, store, backend="here")
+    assert content(tmp_path / "one.sqlite") == content(ran)
+
+
+def test_a_higher_limit_is_a_reason_to_try_again(tmp_path: Path) -> None:
+    method = fake("Steady", parameters={"seconds": 0.6}, time_limit=0.2)
+    with Store(tmp_path / "r.sqlite") as store:
+        assert run(study(method), store, processes=1).outcomes == Counter(timeout=1)
+        assert run(study(method), store, processes=1).found == 1
+        more = study(replace(method, time_limit=30.0))
+        assert run(more, store, processes=1).outcomes == Counter(done=1)
+
+
+def test_unavailable_data_stop_only_their_own_cells(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.csv"
+    empty.write_text("")
+    both = Study(
+        "s",
+        [Dataset("gone", file=str(empty), truth="y"), "iris"],
+        [fake("Steady", repeats=4)],
+    )
+    with Store(tmp_path / "r.sqlite") as store:
+        assert run(both, store, backend="here").outcomes == Counter(data=4, done=4)
+        rows = "\n".join(f"{i},{i % 2}" for i in range(10))
+        empty.write_text(f"x,y\n{rows}\n")
+        again = Study("s", [replace(both.datasets[0]), "iris"], both.methods)
+        assert run(again, store, backend="here").outcomes == Counter(done=4)
+
+
+def test_shared_kernels_cannot_be_written_to(tmp_path: Path) -> None:
+    method = fake("Writing", input="kernel", kernels=("linear",))
+    with Store(tmp_path / "r.sqlite") as store:
+        run(study(method), store, backend="here")
+    assert "read-only" in (outcomes(tmp_path / "r.sqlite")["Writing"][0][1] or "")
+
+
+def test_sparse_and_precomputed_data(tmp_path: Path) -> None:
+    import scipy.sparse as sp
+
+    rng = np.random.default_rng(0)
+    X = sp.random(30, 8, density=0.4, random_state=0, format="csr")
+    target = rng.integers(3, size=30)
+    K = (X @ X.T).toarray() + np.eye(30)
+    np.save(tmp_path / "first.npy", K)
+    np.save(tmp_path / "second.npy", K**2)
+    np.save(tmp_path / "truth.npy", target)
+    kernels = tuple(str(tmp_path / f"{name}.npy") for name in ("first", "second"))
+    datasets = [
+        Dataset("sparse", data=X, target=target),
+        Dataset("kernels", kernels=kernels, truth=str(tmp_path / "truth.npy")),
+    ]
+    methods = [
+        Method("k-means", "sklearn.cluster.KMeans", datasets=("sparse",)),
+        Method(
+            "SC",
+            "sklearn.cluster.SpectralClustering",
+            input="kernel",
+            kernel_parameter="affinity",
+            datasets=("kernels",),
+        ),
+    ]
+    with Store(tmp_path / "r.sqlite") as store:
+        mixed = Study("s", datasets, methods)
+        assert run(mixed, store, backend="here").outcomes == Counter(done=3)
+        found = {r.job["kernel"] for r in store.records().values()}
+    assert found == {None, "first", "second"}
+
+
+def test_two_runs_share_the_work(tmp_path: Path) -> None:
+    """Both finish, no cell is done twice, and the results are those of one run."""
+    path, alone = tmp_path / "both.sqlite", tmp_path / "alone.sqlite"
+    cells = study(fake("Steady", repeats=30, parameters={"seconds": 0.05}))
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[2])\n"
+        "from unispectral.bench import *\n"
+        "m = Method('Steady', 'fakes.Steady', repeats=30, parameters={'seconds': 0.05})\n"
+        "with Store(sys.argv[1]) as store:\n"
+        "    s = run(Study('faults', ['iris'], [m]), store, processes=1)\n"
+        "print(s.outcomes['done'], s.found + s.elsewhere)\n"
+    )
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(path), str(HERE)], stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
+    said = [process.communicate(timeout=120)[0].split() for process in runs]
+    assert [process.returncode for process in runs] == [0, 0]
+    assert sum(int(done) for done, _ in said) == 30
+    assert all(int(done) + int(other) == 30 for done, other in said)
+    with Store(alone) as store:
+        run(cells, store, processes=2)
+    assert content(path) == content(alone)
+
+
+def test_concurrent_writers(tmp_path: Path) -> None:
+    """Four writers of the same file at once lose nothing."""
+    path = tmp_path / "r.sqlite"
+    cells = study(fake("Steady", repeats=200)).cells()
+    Store(path).close()
+
+    def write(part: int) -> None:
+        with Store(path) as store:
+            for cell in cells[part::4]:
+                store.put(cell, {"status": "done", "scores": {"accuracy": 0.5}, "seconds": 1})
+
+    threads = [threading.Thread(target=write, args=(part,)) for part in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with Store(path, readonly=True) as store:
+        assert len(store.records()) == 200
+
+
+@linux
+def test_workers_die_with_the_runner(tmp_path: Path) -> None:
+    """Even in the middle of compiled code that holds the interpreter's lock."""
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[2])\n"
+        "from unispectral.bench import *\n"
+        "m = Method('Stuck', 'fakes.Stuck', repeats=2, time_limit=300)\n"
+        "with Store(sys.argv[1]) as store:\n"
+        "    run(Study('faults', ['iris'], [m]), store, processes=2)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path / "r.sqlite"), str(HERE)]
+    )
+    wait_until(lambda: len(workers_of(process.pid)) == 2, 60)
+    time.sleep(1.5)
+    process.kill()
+    process.wait()
+    wait_until(lambda: not workers_of(process.pid), 10)
+
+
+def workers_of(parent: int) -> list[int]:
+    """The worker processes that a process started, from their command lines."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parts = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if parts[-2:-1] == [str(parent).encode()] and any(b"_worker" in p for p in parts):
+                found.append(int(entry.name))
+    return found
+
+
+def wait_until(condition, seconds: float) -> None:  # type: ignore[no-untyped-def]
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
+
+
+COMMAND = "from unispectral.cli.bench import bench; bench()"
+TOML = """
+name = "killed"
+[[dataset]]
+name = "iris"
+[[dataset]]
+name = "wine"
+[[method]]
+name = "steady"
+estimator = "fakes.Steady"
+repeats = 30
+parameters = { seconds = 0.02 }
+[[method]]
+name = "failing"
+estimator = "fakes.Wrong"
+repeats = 3
+"""
+
+
+def command(store: Path, toml: Path, *more: str, **settings: object) -> subprocess.Popen:
+    arguments = ["run", "--study", str(toml), "--store", str(store), "-j", "1", "--no-report"]
+    return subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *arguments, *more],
+        env={**os.environ, "PYTHONPATH": str(HERE)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        **settings,  # type: ignore[call-overload]
+    )
+
+
+def count(store: Path) -> int:
+    try:
+        db = sqlite3.connect(f"file:{store}?mode=ro", uri=True)
+        try:
+            return db.execute("SELECT COUNT(*) FROM cells").fetchone()[0]
+        finally:
+            db.close()
+    except sqlite3.Error:
+        return 0
+
+
+@linux
+def test_killed_ten_times_and_the_same_in_the_end(tmp_path: Path) -> None:
+    """SIGKILL at random moments loses at most the running cells, and nothing is ever wrong."""
+    toml = tmp_path / "killed.toml"
+    toml.write_text(TOML)
+    store, calm = tmp_path / "killed.sqlite", tmp_path / "calm.sqlite"
+    rng = np.random.default_rng(int(os.environ.get("UNISPECTRAL_SEED", "0")))
+    for attempt in range(10):
+        before = count(store)
+        process = command(store, toml)
+        if attempt % 4 != 3:  # in the middle of the work; else perhaps before it
+            goal = before + int(rng.integers(1, 7))
+            end = time.monotonic() + 30
+            while count(store) < goal and process.poll() is None and time.monotonic() < end:
+                time.sleep(0.01)
+            time.sleep(rng.uniform(0, 0.03))
+        else:
+            time.sleep(rng.uniform(0.05, 1.0))
+        process.kill()
+        process.communicate()
+        assert count(store) >= before
+    assert 0 < count(store) < 66
+    last = command(store, toml)
+    said, _ = last.communicate(timeout=120)
+    assert last.returncode == 0, said
+    first = command(calm, toml)
+    first.communicate(timeout=120)
+    assert content(store) == content(calm)
+    assert len(content(calm)) == 66
+
+
+@linux
+def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
+    import signal
+
+    toml = tmp_path / "killed.toml"
+    toml.write_text(TOML.replace("seconds = 0.02", "seconds = 0.2"))
+    store = tmp_path / "r.sqlite"
+    process = command(store, toml, start_new_session=True)
+    wait_until(lambda: count(store) >= 2, 60)
+    asked = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=20)
+    assert time.monotonic() - asked < 15
+    assert process.returncode == 130
+    assert "the same command goes on" in said
+    assert not workers_of(process.pid)
+    assert not Path(f"{store}-wal").exists()
+    assert 2 <= count(store) < 66
+
+
+def test_a_reader_that_goes_away_does_not_stop_the_study(tmp_path: Path) -> None:
+    toml = tmp_path / "killed.toml"
+    toml.write_text(TOML.replace("repeats = 30", "repeats = 5"))
+    process = command(tmp_path / "r.sqlite", toml)
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(timeout=120) == 0
+    assert count(tmp_path / "r.sqlite") == 16
+
+
+@pytest.mark.parametrize("damage", ["garbage", "page", "truncated", "empty"])
+def test_damaged_stores_are_set_aside_and_made_again(
+    damage: str, tiny: Study, ran: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "r.sqlite"
+    data = bytearray(ran.read_bytes())
+    if damage == "garbage":
+        data = bytearray(b"this is not a database, whatever its name says" * 100)
+    elif damage == "page":
+        data[4096:8192] = bytes(4096)
+    elif damage == "truncated":
+        data = data[: len(data) // 2]
+    else:
+        data = bytearray()
+    path.write_bytes(data)
+    with Store(path) as store:
+        assert (store.set_aside is not None) == (damage != "empty")
+        if store.set_aside is not None:
+            assert store.set_aside.read_bytes() == bytes(data)
+        run(tiny, store, backend="here")
+    assert content(path) == content(ran)
+
+
+def test_a_changed_row_is_noticed_and_done_again(tiny: Study, ran: Path, tmp_path: Path) -> None:
+    path = tmp_path / "r.sqlite"
+    shutil.copy(ran, path)
+    db = sqlite3.connect(path)
+    for change in ("scores = '{\"accuracy\":0.999}'", "labels = x'00'", "seconds = 1e-9"):
+        key = db.execute(
+            "SELECT key FROM cells WHERE status = 'done' ORDER BY RANDOM() LIMIT 1"
+        ).fetchone()[0]
+        db.execute(f"UPDATE cells SET {change} WHERE key = ?", (key,))
+    db.commit()
+    db.close()
+    with Store(path) as store:
+        summary = run(tiny, store, backend="here")
+    assert 1 <= summary.outcomes["done"] <= 3
+    assert content(path) == content(ran)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission_is_a_sentence(tmp_path: Path) -> None:
+    tmp_path.chmod(0o555)
+    with pytest.raises(StoreError, match="permissions"):
+        Store(tmp_path / "r.sqlite")
+
+
+def test_places_that_cannot_be_are_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot be kept"):
+        Store(tmp_path / "no" / "folder" / "r.sqlite")
+    with pytest.raises(StoreError, match="run a study first"):
+        Store(tmp_path / "none.sqlite", readonly=True)
+
+
+def test_later_formats_are_refused(tmp_path: Path) -> None:
+    db = sqlite3.connect(tmp_path / "r.sqlite")
+    db.execute("PRAGMA user_version=99")
+    db.close()
+    with pytest.raises(StoreError, match="later version"):
+        Store(tmp_path / "r.sqlite")
+
+
+def test_a_full_disk_is_a_sentence_and_the_rest_is_kept(
+    tiny: Study, ran: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "r.sqlite"
+    with Store(path) as store:
+        store._db.execute("PRAGMA max_page_count=10")
+        with pytest.raises(StoreError, match="full"):
+            run(tiny, store, backend="here")
+    with Store(path) as store:
+        run(tiny, store, backend="here")
+    assert content(path) == content(ran)
+
+
+def test_dask_gives_the_same_results(tiny: Study, ran: Path, tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as cluster,
+        Store(tmp_path / "r.sqlite") as store,
+    ):
+        run(tiny, store, backend="dask", address=cluster.scheduler_address)
+    assert content(tmp_path / "r.sqlite") == content(ran)
+
+
+def test_wrong_arguments_are_named(tiny: Study, tmp_path: Path) -> None:
+    with Store(tmp_path / "r.sqlite") as store:
+        with pytest.raises(ValueError, match="processes=0"):
+            run(tiny, store, processes=0)
+        with pytest.raises(ValueError, match="backend='slurm'"):
+            run(tiny, store, backend="slurm")
+        with pytest.raises(StoreError, match="no study 'x'"):
+            store.load_study("x")
+
+
+def test_lines_name_failures_and_the_time_remaining(tiny: Study, tmp_path: Path) -> None:
+    import io
+
+    stream = io.StringIO()
+    with Store(tmp_path / "r.sqlite") as store:
+        run(tiny.select(["iris"]), store, backend="here", reporter=Lines(stream))
+    said = stream.getvalue()
+    assert "error: broken on iris, repeat 0: InvalidParameterError" in said
+    assert "iris: SC finished; " in said
+    assert "about 0 s left" in said
+    assert said.endswith("1 failed in this run.\n")
+
+
+def test_stored_cells_can_be_done_again(ran: Path) -> None:
+    """From the stored job alone."""
+    from unispectral.bench._worker import Server, decode_labels
+
+    with Store(ran, readonly=True) as store:
+        record = next(r for r in store.records().values() if r.job["kernel"] == "gaussian_1")
+        answer = Server().serve(record.job)
+    import base64
+
+    assert answer["scores"] == record.scores
+    assert np.array_equal(decode_labels(base64.b64decode(answer["labels"])), record.labels)
+    assert record.job["limits"] == {"seconds": 60.0, "bytes": None}
+
+
+def test_study_is_read_back_from_the_store(tiny: Study, ran: Path) -> None:
+    with Store(ran, readonly=True) as store:
+        study, saved = store.load_study()
+        assert saved["command"] == "unispectral bench --study tiny.toml"
+        assert Results(study, store).table("record", "accuracy").columns == (
+            "k-means",
+            "SC",
+            "SC-m",
+            "agglomerative",
+        )
+
+
+def test_durations() -> None:
+    assert duration(0.4) == "0 s"
+    assert duration(119.6) == "2 min 00 s"
