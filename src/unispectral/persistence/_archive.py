@@ -49,7 +49,7 @@ def write_archive(
     text = json.dumps(manifest, allow_nan=False, ensure_ascii=False, indent=1)
     with (
         atomic_path(path) as temporary,
-        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=4) as archive,
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
     ):
         archive.writestr(_info(MANIFEST), text.encode())
         for name, array in arrays.items():
