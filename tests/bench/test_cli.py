@@ -1,0 +1,123 @@
+"""``unispectral bench`` as it is typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("click")
+from click.testing import CliRunner, Result
+
+from unispectral.bench import Store
+from unispectral.cli.bench import bench, parameter_study
+
+TOML = """
+name = "typed"
+[[dataset]]
+name = "iris"
+[[dataset]]
+name = "table"
+file = "table.csv"
+truth = "kind"
+[[method]]
+name = "k-means"
+estimator = "sklearn.cluster.KMeans"
+repeats = 2
+[[method]]
+name = "agglomerative"
+estimator = "sklearn.cluster.AgglomerativeClustering"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    rows = "\n".join(f"{i % 3 + i / 100},{i % 2},{'abc'[i % 3]}" for i in range(30))
+    (tmp_path / "table.csv").write_text(f"x,z,kind\n{rows}\n")
+    (tmp_path / "typed.toml").write_text(TOML)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(bench, list(arguments))
+
+
+def test_run_export_report_list_redo(folder: Path) -> None:
+    # No command means run, as in `unispectral bench --study paper`.
+    ran = call("--study", "typed.toml", "--backend", "here")
+    assert ran.exit_code == 0, ran.output
+    assert "6 of 6 cells are done, 0 failed" in ran.output
+    assert (folder / "unispectral-bench-typed.html").is_file()
+
+    again = call("run", "--study", "typed.toml", "--no-report", "--quiet")
+    assert "6 of 6 cells are done" in again.output
+
+    out = call("export", "--out", "tables")
+    assert out.exit_code == 0, out.output
+    assert len(list((folder / "tables").iterdir())) == 4
+
+    page = call("report", "--study", "typed", "--out", "mine.html")
+    assert page.output == "mine.html\n"
+    assert "typed" in (folder / "mine.html").read_text(encoding="utf-8")
+
+    listed = call("list")
+    assert "stored    typed: 6 of 6 cells done, 0 failed" in listed.output
+    assert "built-in  paper" in listed.output
+
+    with Store("unispectral-bench.sqlite", readonly=True) as store:
+        keys = sorted(store.records())
+        first = store.records()[keys[0]]
+    redone = call("redo", keys[0][:10])
+    assert redone.exit_code == 0, redone.output
+    assert "The labels are the same." in redone.output
+    assert f"{100 * first.scores['accuracy']:7.2f}" in redone.output
+
+
+def test_some_data_sets_and_methods(folder: Path) -> None:
+    ran = call(
+        "--study", "typed.toml", "--datasets", "IRIS", "--methods", "k-means", "--backend", "here"
+    )
+    assert "2 of 2 cells are done" in ran.output
+
+
+def test_dry_run_counts_and_runs_nothing(folder: Path) -> None:
+    dry = call("--study", "typed.toml", "--dry-run")
+    assert "6 cells, 6 to do; time unknown yet." in dry.output
+    with Store("unispectral-bench.sqlite", readonly=True) as store:
+        assert store.records() == {}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--study", "nonesuch"), "neither a file nor a built-in study"),
+        (("--study", "typed.toml", "--datasets", "mars"), "has no 'mars'"),
+        (("--study", "typed.toml", "--memory-limit", "lots"), "'lots' is not a size"),
+        (("report",), "run a study first"),
+        (("export", "--store", "typed.toml"), "cannot be kept in typed.toml"),
+        (("--nonsense",), "No such option"),
+    ],
+)
+def test_mistakes_are_one_line(folder: Path, arguments: tuple[str, ...], words: str) -> None:
+    result = call(*arguments)
+    assert result.exit_code != 0
+    assert words in result.output
+    assert "Traceback" not in result.output
+
+
+def test_a_readonly_command_does_not_touch_a_foreign_file(folder: Path) -> None:
+    before = (folder / "typed.toml").read_bytes()
+    call("report", "--store", "typed.toml")
+    assert (folder / "typed.toml").read_bytes() == before
+
+
+def test_surface_puts_another_data_set_into_the_parameter_study(folder: Path) -> None:
+    study = parameter_study("jaffe", gammas=(0.5,))
+    assert study.datasets[0].title == "JAFFE"
+    assert study.methods[0].grid["gamma"] == [0.5]
+    assert len(study.cells()) == 36
+    mine = parameter_study("table.csv", truth="kind")
+    assert mine.datasets[0].file == str(folder / "table.csv")
+    assert json.dumps(mine.name) == '"parameters-table"'
