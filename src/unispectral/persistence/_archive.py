@@ -25,8 +25,6 @@ MANIFEST = "model.json"
 #: A manifest holds names and numbers, never data; one of this size is not ours.
 _MANIFEST_BYTES = 2**26
 _MEMBER = re.compile(r"[A-Za-z0-9_.]{1,120}")
-#: When no file says when it was written, the same model is the same file.
-_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 class ModelFileError(ValueError):
@@ -51,17 +49,12 @@ def write_archive(
         atomic_path(path) as temporary,
         zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
     ):
-        archive.writestr(_info(MANIFEST), text.encode())
+        # Members opened by name carry no date: the same model is the same file.
+        with archive.open(MANIFEST, "w") as member:
+            member.write(text.encode())
         for name, array in arrays.items():
-            with archive.open(_info(f"{name}.npy"), "w", force_zip64=True) as member:
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
-
-
-def _info(name: str) -> zipfile.ZipInfo:
-    info = zipfile.ZipInfo(name, _DATE)
-    info.compress_type = zipfile.ZIP_DEFLATED
-    info.external_attr = 0o644 << 16
-    return info
 
 
 def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
