@@ -9,9 +9,10 @@ directions are shrunk. A geometry is one such distance on one set of samples.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import scipy.linalg
@@ -37,6 +38,10 @@ SINGLE_SAMPLES = 50_000
 #: Up to this many samples every one is a landmark, and the whitening is exact.
 EXACT_WHITENING = 2_000
 _BLOCK = 256
+#: Samples whose codes one thread computes at a time.
+_ROWS = 512
+
+T = TypeVar("T")
 
 
 class Geometry(Protocol):
@@ -232,6 +237,21 @@ class Neighbourhoods(NamedTuple):
     def valid(self) -> np.ndarray:
         return self.neighbours >= 0
 
+    def rows(self, rows: slice) -> Neighbourhoods:
+        """The neighbourhoods of consecutive samples."""
+        return self._replace(
+            neighbours=self.neighbours[rows], near=self.near[rows], among=self.among[rows]
+        )
+
+    def map_rows(self, work: Callable[..., T], *arguments: Any) -> list[T]:
+        """``work(rows, their neighbourhoods, *arguments)`` for consecutive blocks of samples.
+
+        A distributed fit has neighbourhoods that do this where the blocks are.
+        """
+        return map_blocks(
+            lambda rows: work(rows, self.rows(rows), *arguments), len(self.neighbours), _ROWS
+        )
+
     def nearest(self, k: int) -> Neighbourhoods:
         """The same with only the k nearest candidates of each sample."""
         return self._replace(
@@ -275,20 +295,34 @@ def localize(geometry: Geometry, k: int, rng: np.random.Generator) -> Neighbourh
     """
     n = geometry.n_samples
     k = min(k, n - 1)
-    neighbours = geometry.nearest(k, rng)
     rate = -0.5 / median_distance(geometry)
+    elsewhere = localizer.get()
+    if elsewhere is not None:
+        return elsewhere(geometry, k, rate, rng)
+    neighbours = geometry.nearest(k, rng)
     dtype = np.float32 if n > SINGLE_SAMPLES else np.float64
     near = np.empty((n, k), dtype=dtype)
     among = np.empty((n, k, k), dtype=dtype)
 
     def work(rows: slice) -> None:
-        chosen = np.arange(rows.start, rows.stop)
-        to, between = geometry.around(chosen, np.maximum(neighbours[rows], 0))
-        near[rows] = np.exp(to * rate)
-        among[rows] = np.exp(between * rate)
+        near[rows], among[rows] = block_kernels(
+            geometry, rate, np.arange(rows.start, rows.stop), neighbours[rows]
+        )
 
     map_blocks(work, n, _BLOCK)
     return Neighbourhoods(geometry.name, neighbours, near, among, rate)
+
+
+#: Set by a distributed fit to find neighbourhoods on its workers.
+localizer: ContextVar[Callable[..., Any] | None] = ContextVar("localizer", default=None)
+
+
+def block_kernels(
+    geometry: Geometry, rate: float, rows: np.ndarray, neighbours: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The Gaussian kernel of some samples to their candidates, and among these."""
+    to, between = geometry.around(rows, np.maximum(neighbours, 0))
+    return np.exp(to * rate), np.exp(between * rate)
 
 
 def median_distance(geometry: Geometry) -> float:

@@ -42,6 +42,10 @@ class NeighbourIndex(Protocol):
         """The ``k`` nearest points of each query, leaving out one point for each."""
         ...
 
+    def search_own(self, rows: np.ndarray, k: int) -> Neighbours:
+        """The ``k`` nearest other points of some of the points themselves."""
+        ...
+
 
 class ExactIndex:
     """All pairs, as blocks of products; dense tables in single precision, then re-ranked.
@@ -92,6 +96,9 @@ class ExactIndex:
 
         map_blocks(work, m, max(1, _BLOCK_ENTRIES // max(self.n_samples, 1)))
         return _first(out, k)
+
+    def search_own(self, rows: np.ndarray, k: int) -> Neighbours:
+        return self.search(self.points[rows], k, rows)
 
     def _products(self, queries: Any, rows: slice) -> np.ndarray:
         if not sp.issparse(self.points):
@@ -188,16 +195,21 @@ class CellIndex:
         return np.ascontiguousarray(order[:, :probes]).astype(np.int32), float(found[probes - 1])
 
     def search(self, queries: Any, k: int, exclude: np.ndarray | None = None) -> Neighbours:
+        centred = (queries - self.origin).astype(np.float32)
+        return self._search(queries, _nearest_centre(centred, self.centres), k, exclude)
+
+    def search_own(self, rows: np.ndarray, k: int) -> Neighbours:
+        cell = np.empty(self.n_samples, dtype=np.int32)
+        cell[self.order] = np.repeat(np.arange(len(self.centres)), np.diff(self.offsets))
+        return self._search(self.points[rows], cell[rows], k, rows)
+
+    def _search(
+        self, queries: Any, cell: np.ndarray, k: int, exclude: np.ndarray | None
+    ) -> Neighbours:
         m = queries.shape[0]
         skip = _skip(exclude, m)
         wide = min(k + _SPARE, self.n_samples)
         out = _empty(m, wide)
-        if queries is self.points:
-            cell = np.empty(m, dtype=np.int32)
-            cell[self.order] = np.repeat(np.arange(len(self.centres)), np.diff(self.offsets))
-        else:
-            centred = (queries - self.origin).astype(np.float32)
-            cell = _nearest_centre(centred, self.centres)
         by_cell = np.argsort(cell, kind="stable")
         bounds = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=len(self.centres)))])
 
@@ -271,6 +283,9 @@ class FaissIndex:
 
         map_blocks(work, m, 2048)
         return _first(out, k)
+
+    def search_own(self, rows: np.ndarray, k: int) -> Neighbours:
+        return self.search(self.points[rows], k, rows)
 
     def __getstate__(self) -> dict[str, Any]:
         faiss = optional("faiss", extra="large")

@@ -86,8 +86,10 @@ class _CosineIndex:
         self.n_samples = inner.n_samples
 
     def search(self, queries: Any, k: int, exclude: np.ndarray | None = None) -> Neighbours:
-        own = queries is self.inner.points
-        return self.inner.search(queries if own else unit_rows(queries), k, exclude)
+        return self.inner.search(unit_rows(queries), k, exclude)
+
+    def search_own(self, rows: np.ndarray, k: int) -> Neighbours:
+        return self.inner.search_own(rows, k)
 
 
 def nearest(
@@ -122,10 +124,8 @@ def nearest(
     [[1, 2], [0, 2], [1, 0]]
     """
     with threads(n_jobs):
-        if metric == "cosine":
-            table, metric = unit_rows(table), "euclidean"
         built = build_index(table, k, index=index, metric=metric, random_state=random_state)
-        return built.search(table, k, exclude=np.arange(table.shape[0]))
+        return built.search_own(np.arange(table.shape[0]), k)
 
 
 def unit_rows(table: Any) -> Any:

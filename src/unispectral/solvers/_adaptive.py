@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
-from unispectral._threads import map_blocks, one_thread
+from unispectral._threads import one_thread
 from unispectral.eigen import smallest_eigenvectors
 from unispectral.geometry import Geometry, KernelGeometry, Neighbourhoods, expand, localize
 from unispectral.graph.quality import modularity
@@ -37,7 +37,6 @@ __all__ = [
 MEDIAN = float(np.exp(-0.5))
 #: The share of a geometry's modularity that its clusters must reach in another kernel's graph.
 SUPPORT = 0.25
-_BLOCK = 512
 #: Labels are read out of at most this many rows of the embedding.
 READ_OUT_SAMPLES = 20_000
 
@@ -166,7 +165,7 @@ def adapt(
     """
     rng = rng or np.random.default_rng(0)
     begun = time.monotonic()
-    codes = [_codes(geometry, recipe, None, None) for geometry in geometries]
+    codes = [_codes(geometry, recipe, None) for geometry in geometries]
     weights = _weights(geometries, codes, recipe, families, n_init, rng)
     active = [position for position, weight in enumerate(weights) if weight > 0]
     path: list[float] = []
@@ -176,9 +175,7 @@ def adapt(
     for iteration in range(1, max_iter + 1):
         if embedding is not None:
             for position in active:
-                codes[position] = _codes(
-                    geometries[position], recipe, embedding, codes[position][0]
-                )
+                codes[position] = _codes(geometries[position], recipe, embedding)
         graph = _blend(geometries, codes, weights)
         if mend is not None:
             graph = mend(graph, weights)
@@ -217,36 +214,18 @@ def adapt(
 
 def reconstruction_error(geometry: Neighbourhoods, recipe: Recipe) -> np.ndarray:
     """What the code of each sample leaves unexplained, 1 − 2kᵀz + zᵀKz: large for outliers."""
-    from unispectral.graph import _loops
+    return np.concatenate(geometry.map_rows(_block_error, recipe))
 
-    n, k = geometry.near.shape
-    error = np.ones(n)
 
-    def work(rows: slice) -> None:
-        near, among = geometry.near[rows], geometry.among[rows]
-        z = np.zeros((rows.stop - rows.start, k))
-        prices = np.full_like(z, recipe.alpha * MEDIAN)
-        _loops.solve_blocks(
-            among,
-            near,
-            np.ones(len(z)),
-            prices,
-            geometry.valid[rows],
-            float(recipe.ridge),
-            z,
-            1e-6,
-        )
-        error[rows] += np.einsum("bk,bkl,bl->b", z, among, z) - 2.0 * np.einsum(
-            "bk,bk->b", z, near
-        )
-
-    map_blocks(work, n, _BLOCK)
-    return error
+def _block_error(rows: slice, block: Neighbourhoods, recipe: Recipe) -> np.ndarray:
+    z, _, _ = _block_solve(block, recipe, None)
+    fit = np.einsum("bk,bkl,bl->b", z, block.among, z)
+    return 1.0 + fit - 2.0 * np.einsum("bk,bk->b", z, block.near)
 
 
 def first_graph(geometry: Neighbourhoods, recipe: Recipe) -> sp.csr_array:
     """The affinity of a geometry before anything is known of clusters."""
-    return affinity(geometry.graph(_codes(geometry, recipe, None, None)[0]))
+    return affinity(geometry.graph(_codes(geometry, recipe, None)[0]))
 
 
 def unit_rows(P: np.ndarray) -> np.ndarray:
@@ -282,43 +261,50 @@ def read_out(
 
 
 def _codes(
-    geometry: Neighbourhoods,
-    recipe: Recipe,
-    embedding: np.ndarray | None,
-    start: np.ndarray | None,
+    geometry: Neighbourhoods, recipe: Recipe, embedding: np.ndarray | None
 ) -> tuple[np.ndarray, float, float]:
     """Codes scaled to sum one (n, k), the objective before scaling, and the KKT residual."""
+    parts = geometry.map_rows(_block_codes, recipe, embedding)
+    return (
+        np.concatenate([part[0] for part in parts]),
+        sum(part[1] for part in parts),
+        max(part[2] for part in parts),
+    )
+
+
+def _block_codes(
+    rows: slice, block: Neighbourhoods, recipe: Recipe, embedding: np.ndarray | None
+) -> tuple[np.ndarray, float, float]:
+    """The codes of consecutive samples, given their neighbourhoods only."""
+    gap = None
+    if embedding is not None:
+        gap = embedding[np.maximum(block.neighbours, 0)] - embedding[rows][:, None, :]
+    z, prices, residual = _block_solve(block, recipe, gap)
+    near, among = block.near, block.among
+    value = len(z) - 2.0 * np.vdot(z, near) + np.vdot(z, prices)
+    value += np.einsum("bk,bkl,bl->", z, among, z, optimize=True) + recipe.ridge * np.vdot(z, z)
+    total = z.sum(axis=1, keepdims=True)
+    z /= np.where(total > 0, total, 1.0)
+    # A sample that nothing explains leans on all its candidates alike.
+    lonely = total[:, 0] <= 0
+    allowed = block.valid[lonely]
+    z[lonely] = allowed / np.maximum(allowed.sum(axis=1, keepdims=True), 1)
+    return z, float(value), residual
+
+
+def _block_solve(
+    block: Neighbourhoods, recipe: Recipe, gap: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, float]:
     from unispectral.graph import _loops
 
-    n, k = geometry.near.shape
-    codes = np.zeros((n, k))
-    valid = geometry.valid
-    own = np.ones(n)
-
-    def work(rows: slice) -> tuple[float, float]:
-        prices = np.full((rows.stop - rows.start, k), recipe.alpha * MEDIAN)
-        if embedding is not None:
-            others = embedding[np.maximum(geometry.neighbours[rows], 0)]
-            gap = others - embedding[rows][:, None, :]
-            prices += (0.5 * recipe.beta * MEDIAN) * np.einsum("bkc,bkc->bk", gap, gap)
-        near, among, z = geometry.near[rows], geometry.among[rows], codes[rows]
-        residual = _loops.solve_blocks(
-            among, near, own[rows], prices, valid[rows], float(recipe.ridge), z, 1e-6
-        )
-        value = len(z) - 2.0 * np.vdot(z, near) + np.vdot(z, prices)
-        value += np.einsum("bk,bkl,bl->", z, among, z, optimize=True) + recipe.ridge * np.vdot(
-            z, z
-        )
-        total = z.sum(axis=1, keepdims=True)
-        z /= np.where(total > 0, total, 1.0)
-        # A sample that nothing explains leans on all its candidates alike.
-        lonely = total[:, 0] <= 0
-        allowed = valid[rows][lonely]
-        z[lonely] = allowed / np.maximum(allowed.sum(axis=1, keepdims=True), 1)
-        return residual, float(value)
-
-    parts = map_blocks(work, n, _BLOCK)
-    return codes, sum(part[1] for part in parts), max(part[0] for part in parts)
+    z = np.zeros(block.near.shape)
+    prices = np.full(z.shape, recipe.alpha * MEDIAN)
+    if gap is not None:
+        prices += (0.5 * recipe.beta * MEDIAN) * np.einsum("bkc,bkc->bk", gap, gap)
+    residual = _loops.solve_blocks(
+        block.among, block.near, np.ones(len(z)), prices, block.valid, float(recipe.ridge), z, 1e-6
+    )
+    return z, prices, residual
 
 
 def _weights(

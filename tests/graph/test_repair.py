@@ -1,0 +1,110 @@
+"""Graphs that fall apart: duplicates, outliers and isolated samples join what is near."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+from sklearn.datasets import load_digits, make_blobs
+from sklearn.metrics import normalized_mutual_info_score
+
+from unispectral import SCSK
+from unispectral.geometry import KernelGeometry
+from unispectral.graph._repair import attach_small, scaled_rows
+from unispectral.graph.candidates import nearest
+from unispectral.graph.mending import mender, nearest_among
+from unispectral.kernels import KernelBank
+
+
+def knn_codes(X: np.ndarray, k: int) -> sp.csr_array:
+    found = nearest(X, k).indices
+    rows = np.repeat(np.arange(len(X)), k)
+    return sp.csr_array((np.full(rows.size, 1 / k), (rows, found.ravel())), shape=(len(X),) * 2)
+
+
+def mend(X: np.ndarray, codes: sp.csr_array, n_clusters: int, k: int) -> sp.csr_array:
+    geometry = KernelGeometry(KernelBank(X, "linear", normalize="none", gram=False), 0)
+    rng = np.random.default_rng(0)
+    work = mender([geometry], [-1e-3], [None], n_clusters, k, alpha=1e-3, ridge=1.0, rng=rng)
+    return work(codes, np.ones(1))
+
+
+def test_duplicates_are_joined_as_one_sample_would_be() -> None:
+    rng = np.random.default_rng(0)
+    X = np.repeat(load_digits().data[:200], 10, axis=0)
+    X = X + 1e-3 * rng.normal(size=X.shape)
+    codes = knn_codes(X, 5)
+    assert connected_components(codes, directed=False)[0] == 200
+    mended = mend(X, codes, 10, 5)
+    assert connected_components(mended, directed=False)[0] <= 10
+    np.testing.assert_allclose(mended.sum(axis=1), 1)
+    links = sp.coo_array(mended)
+    apart = links.row // 10 != links.col // 10
+    # Each group speaks with one voice, to several groups.
+    partners = [
+        len(set(links.col[apart & (links.row // 10 == group)] // 10)) for group in range(200)
+    ]
+    assert np.median(partners) >= 3
+
+
+def test_outliers_are_joined_to_the_nearest_cluster() -> None:
+    X, y = make_blobs(300, centers=[[0, 0], [50, 0]], random_state=0)
+    X = np.vstack([X, [[8.0, 0.0], [8.1, 0.0], [42.0, 0.0]]])
+    codes = knn_codes(X[:300], 6)
+    codes = sp.csr_array(sp.block_diag([codes, [[0, 1.0], [1.0, 0]], [[0.0]]]))
+    mended = mend(X, codes, 2, 6)
+    n, member = connected_components(mended, directed=False)
+    assert n == 2
+    assert member[300] == member[301] == member[np.flatnonzero(y == 0)[0]]
+    assert member[302] == member[np.flatnonzero(y == 1)[0]]
+
+
+def test_large_components_are_left_alone() -> None:
+    X, _ = make_blobs(200, centers=[[0, 0], [50, 0]], random_state=0)
+    codes = knn_codes(X, 6)
+    assert (mend(X, codes, 2, 6) != codes).nnz == 0
+
+
+def test_no_small_component_means_no_search() -> None:
+    def never(*_: object) -> np.ndarray:
+        raise AssertionError
+
+    codes = sp.csr_array(np.ones((4, 4)) / 4)
+    assert attach_small(codes, 3, 2, never, never).attached == 0
+
+
+def test_a_graph_without_edges_becomes_one() -> None:
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    mended = mend(X, sp.csr_array((30, 30)), 2, 4)
+    assert connected_components(mended, directed=False)[0] <= 10
+    np.testing.assert_allclose(mended.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "laplacian"])
+def test_nearest_among_some(kernel: str) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    geometry = KernelGeometry(KernelBank(X, kernel, normalize="none"), 0)
+    among = np.arange(0, 60, 2)
+    rows = among[:5]
+    found = nearest_among(geometry, rows, among, 3)
+    squared = geometry.distances(rows, among)
+    squared[np.arange(5), np.arange(5)] = np.inf
+    np.testing.assert_array_equal(found, among[np.argsort(squared, axis=1)[:, :3]])
+
+
+def test_rows_sum_to_one_or_stay_empty() -> None:
+    scaled = scaled_rows(sp.csr_array([[0.0, 3.0, 1.0], [0, 0, 0], [2.0, 0, 0]]))
+    assert scaled.sum(axis=1).tolist() == [1, 0, 1]
+
+
+def test_replicated_digits_are_clustered_as_the_digits_are() -> None:
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:600], y[:600]
+    rng = np.random.default_rng(0)
+    many = np.repeat(X, 20, axis=0) + 0.3 * rng.normal(size=(600 * 20, X.shape[1]))
+    model = SCSK(10).fit(many.astype(np.float32))
+    assert np.bincount(model.labels_).min() >= 20 * 15
+    alone = SCSK(10, whiten=None).fit(X)
+    once = normalized_mutual_info_score(y, alone.labels_)
+    assert normalized_mutual_info_score(np.repeat(y, 20), model.labels_) > once - 0.1
