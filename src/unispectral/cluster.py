@@ -16,6 +16,7 @@ from unispectral import _fitting
 from unispectral._compat import Interval, StrOptions, as_generator, fit_context
 from unispectral._defaults import resolve
 from unispectral._progress import Progress
+from unispectral._repr import FittedSummaryMixin
 from unispectral._threads import threads
 from unispectral._validation import check_cluster_count
 from unispectral.labels import assign, fill_empty, memberships, order_of_appearance
@@ -28,7 +29,7 @@ _AT_LEAST_ZERO = Interval(Real, 0, None, closed="left")
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 
-class _LearnedGraphClustering(TransformerMixin, ClusterMixin, BaseEstimator):
+class _LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """What SCSK and SCMK share: everything but the number of kernels."""
 
     _parameter_constraints: dict[str, list] = {

@@ -36,7 +36,7 @@ LANDMARKS = 1_000
 #: Above this many samples neighbourhoods are kept in single precision: half the memory.
 SINGLE_SAMPLES = 50_000
 #: Up to this many samples every one is a landmark, and the whitening is exact.
-EXACT_WHITENING = 2_000
+EXACT_WHITENING = 1_000
 _BLOCK = 256
 #: Samples whose codes one thread computes at a time.
 _ROWS = 512
@@ -176,6 +176,10 @@ class Whitening:
         return scipy.linalg.solve_triangular(
             self.root, values.T, lower=True, check_finite=False
         ).T.copy()
+
+    def forget(self) -> None:
+        """Free what only further geometries would need; new samples do without."""
+        del self.features, self.gram
 
     def geometry(self, shrink: float) -> TableGeometry:
         """The geometry of one strength of shrinking."""
@@ -343,6 +347,7 @@ def expand(
         whitening = Whitening(base, width=width, rng=rng)
         for strength in [strength for other, strength in whiten if other == width]:
             yield whitening.geometry(strength)
+        whitening.forget()
 
 
 def _squared(products: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._repr import solution_html
+
 __all__ = ["CITATION", "Solution"]
 
 CITATION = (
@@ -57,3 +59,5 @@ class Solution:
     eigenvalues: np.ndarray
     work: dict[str, int] = field(default_factory=dict)
     citation: str = CITATION
+
+    _repr_html_ = solution_html
