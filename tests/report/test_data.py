@@ -211,6 +211,9 @@ def test_pictures(tmp_path):
     assert (images["height"], images["width"], len(images["of"])) == (3, 4, 20)
     assert len(base64.b64decode(images["pixels"])) == 240
     assert len(base64.b64decode(images["means"])) == 24
+    by_columns = X.reshape(20, 3, 4).swapaxes(1, 2).reshape(20, 12)
+    again = report_data(Fitted(labels_=np.arange(20) % 2), by_columns, image_shape=(3, 4, "F"))
+    assert again["images"] == images
     with pytest.raises(ValueError, match="needs 9 columns, but there are 12"):
         report_data(Fitted(labels_=np.arange(20) % 2), X, image_shape=(3, 3))
 

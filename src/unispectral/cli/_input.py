@@ -33,8 +33,8 @@ class Input:
         What was read and what was left out.
     reading : list of dict
         View, source and options of each table, to do it again.
-    image_shape : (int, int) or None
-        Height and width, where rows are pictures.
+    image_shape : (int, int, str) or None
+        Height, width and order ("C": row by row) of the pixels, where rows are pictures.
     """
 
     tables: dict[str, Table]
@@ -42,7 +42,7 @@ class Input:
     truth: np.ndarray | None = None
     notes: list[str] = field(default_factory=list)
     reading: list[dict[str, Any]] = field(default_factory=list)
-    image_shape: tuple[int, int] | None = None
+    image_shape: tuple[int, int, str] | None = None
 
     @property
     def several(self) -> bool:

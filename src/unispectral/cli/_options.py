@@ -48,20 +48,24 @@ class ClusterCount(click.ParamType):
 
 
 class ImageShape(click.ParamType):
-    """Height and width, as ``28x28``."""
+    """Height and width, as ``28x28``; ``28x28t`` if pixels are stored column by column."""
 
     name = "shape"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, int]:
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, int, str]:
         if isinstance(value, tuple):
             return value
-        height, sign, width = str(value).lower().partition("x")
+        text = str(value).lower()
+        order = "F" if text.endswith("t") else "C"
+        height, sign, width = text.removesuffix("t").partition("x")
         if not (sign and height.isdigit() and width.isdigit() and int(height) * int(width)):
             self.fail(f"{value!r} must be height x width, such as 28x28.", param, ctx)
-        return int(height), int(width)
+        return int(height), int(width), order
 
 
-def checked_shape(shape: tuple[int, int] | None, n_columns: int) -> tuple[int, int] | None:
+def checked_shape(
+    shape: tuple[int, int, str] | None, n_columns: int
+) -> tuple[int, int, str] | None:
     """Refuse pictures that do not have as many pixels as there are columns."""
     if shape is not None and shape[0] * shape[1] != n_columns:
         raise click.UsageError(

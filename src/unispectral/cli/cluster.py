@@ -66,7 +66,8 @@ Methods:
     "--image-shape",
     type=ImageShape(),
     metavar="HxW",
-    help="Rows are pictures of this height and width, as 28x28; the page shows them.",
+    help="Rows are pictures of this height and width, as 28x28 (28x28t if the pixels are stored "
+    "column by column); the page shows them.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Summary as JSON on standard output.")
 @table_options()

@@ -42,7 +42,7 @@ def demo(folder: str, no_report: bool, seed: int, quiet: bool) -> None:
 
     digits = load_digits()
     table = Table(digits.data, [str(name) for name in digits.feature_names], name="the digits")
-    data = Input({"digits": table}, truth=digits.target, image_shape=(8, 8))
+    data = Input({"digits": table}, truth=digits.target, image_shape=(8, 8, "C"))
     say("1,797 handwritten digits of 8 × 8 pixels, from scikit-learn.", quiet=quiet)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)

@@ -41,7 +41,7 @@ def report_data(
     command: str | None = None,
     preparation: Sequence[dict[str, Any]] | None = None,
     reading: Sequence[dict[str, Any]] | None = None,
-    image_shape: tuple[int, int] | None = None,
+    image_shape: tuple[int, int] | tuple[int, int, str] | None = None,
     notes: Sequence[str] = (),
     warnings: Sequence[str] = (),
     max_points: int = MAX_POINTS,

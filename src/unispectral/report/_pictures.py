@@ -97,20 +97,22 @@ def graph_picture(affinity: Any, labels: np.ndarray, bins: int = _BINS) -> dict[
 def thumbnails(
     X: np.ndarray,
     labels: np.ndarray,
-    shape: tuple[int, int],
+    shape: tuple[int, int] | tuple[int, int, str],
     shown: np.ndarray,
     picked: list[int],
 ) -> dict[str, Any] | None:
     """Small grey pictures of the samples: of all shown if they are few, else of those named."""
-    height, width = shape
+    height, width = shape[:2]
     if height * width != X.shape[1]:
         raise ValueError(
             f"image_shape={shape} needs {height * width} columns, but there are {X.shape[1]}."
         )
+    if len(shape) == 3 and shape[2] == "F":
+        X = X.reshape(-1, width, height).swapaxes(1, 2).reshape(len(X), -1)
     step = max(1, -(-max(height, width) // _SIDE))
     small = -(-height // step), -(-width // step)
     # Each cluster's mean, and where it is brighter or darker than the rest, in deviations.
-    faces = _mean_pictures(X, labels, shape, step)
+    faces = _mean_pictures(X, labels, (height, width), step)
     everyone = len(shown) * small[0] * small[1] <= _PIXELS
     chosen = shown if everyone else np.asarray(picked, dtype=np.int64)
     pixels = np.nan_to_num(X[chosen]).reshape(-1, height, width)[:, ::step, ::step]
