@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 __all__ = [
     "Rotation",
@@ -40,9 +41,9 @@ def procrustes(P: np.ndarray, labels: np.ndarray) -> np.ndarray:
     >>> procrustes(np.eye(2), np.array([1, 0])).tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
-    sums = np.zeros((P.shape[1], P.shape[1]), dtype=np.float64)
-    np.add.at(sums, labels, P)  # row j: the sum of the rows of P in cluster j, that is (FᵀP)ⱼ
-    U, _, Vt = np.linalg.svd(sums.T)
+    n, c = P.shape
+    one_hot = sp.csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, c))
+    U, _, Vt = np.linalg.svd((one_hot.T @ P).T)
     return U @ Vt
 
 
