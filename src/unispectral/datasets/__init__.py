@@ -1,4 +1,4 @@
-"""The paper's ten data sets, as the paper uses them or raw.
+"""The paper's ten data sets, as the paper uses them or raw, and one of several views.
 
 `fetch` takes a name; the ``fetch_*`` functions are the same with the name filled in.
 """
@@ -9,6 +9,7 @@ import os
 
 from sklearn.utils import Bunch
 
+from unispectral.datasets._digits import load_multiview_digits
 from unispectral.datasets._fetch import dataset_info, fetch, list_datasets
 from unispectral.datasets._registry import Dataset, File
 
@@ -28,6 +29,7 @@ __all__ = [
     "fetch_tr45",
     "fetch_yale",
     "list_datasets",
+    "load_multiview_digits",
 ]
 
 
