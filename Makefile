@@ -45,3 +45,7 @@ bench: install  ## speed, memory and quality against peers (docs/results/speed.m
 
 check-baselines: install  ## replay the recorded baselines, cell by cell
 	$(BIN)/python -m benchmarks.check_baselines $(ARGS)
+
+docs: install  ## the manual, with its gallery run (docs/_build/html)
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html $(ARGS)
+	@echo "docs/_build/html/index.html"
