@@ -87,6 +87,7 @@ class Reporter:
 
     def start(self, cells: list[Cell], todo: list[Cell], store: Any, processes: int) -> None:
         self.estimate = Estimate()
+        self.absent: set[str] = set()
         self.processes = processes
         self.left = Counter((cell.dataset.name, cell.method.name) for cell in todo)
         self.datasets = {cell.dataset.name: cell.dataset for cell in cells}
@@ -110,6 +111,17 @@ class Reporter:
         self.estimate.add(cell, answer.get("seconds"), answer.get("n_samples"))
         self._count(cell)
         self.show(cell, answer)
+
+    def failure(self, cell: Cell, answer: dict[str, Any]) -> str | None:
+        """What to say of a cell that failed; of a data set that cannot be loaded, only once."""
+        if answer["status"] == "done":
+            return None
+        if answer["status"] != "data":
+            return f"{answer['status']}: {describe(cell)}: {answer['reason']}"
+        if cell.dataset.name in self.absent:
+            return None
+        self.absent.add(cell.dataset.name)
+        return f"{cell.dataset.title} cannot be loaded, its cells wait: {answer['reason']}"
 
     def skip(self, cell: Cell) -> None:
         self._count(cell)
@@ -166,8 +178,8 @@ class Lines(Reporter):
         self.say(f"{self.total} cells, {self.done} of them done before; {todo} to do.")
 
     def show(self, cell: Cell, answer: dict[str, Any]) -> None:
-        if answer["status"] != "done":
-            self.say(f"{answer['status']}: {describe(cell)}: {answer['reason']}")
+        if (failure := self.failure(cell, answer)) is not None:
+            self.say(failure)
         if (cell.dataset.name, cell.method.name) not in self.left:
             self.say(
                 f"{self.done}/{self.total}  {cell.dataset.title}: {cell.method.name} finished; "
@@ -207,9 +219,8 @@ class Bar(Reporter):
         self.progress.start()
 
     def show(self, cell: Cell, answer: dict[str, Any]) -> None:
-        if answer["status"] != "done":
-            text = f"{answer['status']}: {describe(cell)}: {answer['reason']}"
-            self.progress.console.print(self._escape(text), style="yellow", highlight=False)
+        if (failure := self.failure(cell, answer)) is not None:
+            self.progress.console.print(self._escape(failure), style="yellow", highlight=False)
         changes: dict[str, Any] = {"completed": self.done}
         if time.monotonic() - self._told > 0.5 or not self.left:
             self._told = time.monotonic()

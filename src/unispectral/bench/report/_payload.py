@@ -148,21 +148,18 @@ def _all_settings(results: Results) -> dict[str, list[dict[str, Any]]]:
     for number, dataset in enumerate(results.study.datasets):
         for method in results.study.methods:
             settings = results.settings(dataset.name, method.name)
-            fixed = set(method.on(dataset.name)[0].parameters)
             found[f"{number}|{method.name}"] = [
-                _setting(setting, results.study.metrics, fixed) for setting in settings
+                _setting(setting, results.study.metrics) for setting in settings
             ]
     return found
 
 
-def _setting(setting: Setting, metrics: tuple[str, ...], fixed: set[str]) -> dict[str, Any]:
+def _setting(setting: Setting, metrics: tuple[str, ...]) -> dict[str, Any]:
     done = setting.done
     seconds = [record.seconds for record in done if record.seconds is not None]
     return {
         "kernel": setting.kernel,
-        "parameters": setting.parameters if len(fixed) == len(setting.parameters) else {
-            key: value for key, value in setting.parameters.items() if key not in fixed
-        },
+        "parameters": setting.parameters,
         "values": {
             metric: [round(100 * r.scores[metric], 2) for r in done] for metric in metrics
         } if done else None,

@@ -30,12 +30,12 @@
 
   // Words for numbers.
   const number = (v, digits = 2) => (v === null || v === undefined ? "–" : v.toFixed(digits));
-  const signed = (v) => (v < 0 ? "−" : "+") + Math.abs(v).toFixed(2);
+  const signed = (v) => (Math.abs(v) < 0.005 ? "=" : (v < 0 ? "−" : "+") + Math.abs(v).toFixed(2));
   function seconds(s) {
     if (s === null || s === undefined) return "–";
     if (s < 0.001) return "< 1 ms";
-    if (s < 1) return `${(s * 1000).toPrecision(s < 0.1 ? 2 : 3)} ms`;
-    if (s < 90) return `${s.toPrecision(3)} s`;
+    if (s < 1) return `${Number((s * 1000).toPrecision(s < 0.1 ? 2 : 3))} ms`;
+    if (s < 90) return `${Number(s.toPrecision(3))} s`;
     if (s < 5400) return `${Math.round(s / 60)} min`;
     return `${(s / 3600).toFixed(1)} h`;
   }
@@ -151,15 +151,17 @@
       .sort((a, b) => (b.value ?? -1) - (a.value ?? -1));
     const most = rows.slice(0, 60);
     const hasKernel = settings.some((s) => s.kernel);
-    const hasParameters = settings.some((s) => Object.keys(s.parameters).length);
+    const keys = [...new Set(settings.flatMap((s) => Object.keys(s.parameters)))]
+      .filter((key) => new Set(settings.map((s) => JSON.stringify(s.parameters[key]))).size > 1);
+    const differing = (p) => parameters(Object.fromEntries(keys.filter((key) => key in p).map((key) => [key, p[key]])));
     const meter = (v) => { const i = el("i"); i.style.width = `${v ?? 0}%`; return el("span", { class: "meter" }, i); };
     return el("div", { class: "scroll" }, el("table", { class: "plain" },
-      el("thead", {}, el("tr", {}, [hasKernel && "Kernel", hasParameters && "Parameters", metricTitle(metric), "", "One fit", "Done"]
-        .filter((t) => t !== false).map((t) => el("th", {}, t)))),
+      el("thead", {}, el("tr", {}, [hasKernel && "Kernel", keys.length > 0 && "Parameters", metricTitle(metric), "", "One fit", "Done"]
+        .filter((t) => t !== false).map((t) => el("th", { class: "name" }, t)))),
       el("tbody", {}, most.map(({ s, value }) => el("tr", {},
         hasKernel ? el("td", { class: "name" }, s.kernel ?? "–") : null,
-        hasParameters ? el("td", {}, parameters(s.parameters)) : null,
-        el("td", {}, number(value)), el("td", {}, meter(value)), el("td", {}, seconds(s.seconds)),
+        keys.length ? el("td", {}, differing(s.parameters)) : null,
+        el("td", {}, number(value)), el("td", {}, meter(value)), el("td", { class: "name" }, seconds(s.seconds)),
         el("td", {}, s.failed ? `${s.done}, ${s.failed} failed` : s.done)))),
       rows.length > most.length ? el("tfoot", {}, el("tr", {}, el("td", { colspan: 6 }, `and ${rows.length - most.length} more`))) : null));
   }
@@ -284,7 +286,7 @@
           row.weights.map((v, j) => [
             svg("rect", { x: left + j * size, y: top + i * size, width: size - gap, height: size - gap, rx: 4, class: "band", "data-tip": `${row.dataset}, ${kernels[j]}: ${v.toFixed(3)}` }),
             svg("rect", { x: left + j * size, y: top + i * size, width: size - gap, height: size - gap, rx: 4, class: "dot", "fill-opacity": Math.sqrt(v).toFixed(3), "pointer-events": "none" }),
-            v >= 0.095 ? svg("text", { x: left + j * size + (size - gap) / 2, y: top + i * size + 17, "font-size": 10.5, "text-anchor": "middle", "pointer-events": "none" }, v.toFixed(2).slice(1)) : null])]),
+            v >= 0.095 ? svg("text", { x: left + j * size + (size - gap) / 2, y: top + i * size + 17, "font-size": 10.5, "text-anchor": "middle", "pointer-events": "none", class: v > 0.3 ? "on" : null }, v.toFixed(2).slice(1)) : null])]),
         kernels.map((name, j) => svg("text", { class: "soft", "font-size": 11, "text-anchor": "end",
           transform: `translate(${left + j * size + 17} ${top + rows.length * size + 8}) rotate(-60)` }, name))));
     }));
