@@ -229,10 +229,9 @@ def lloyd(K, diagonal, starts, labels, weights, n_clusters, robust, recorded, ma
         repaired = False
         if recorded:
             repaired = recorded_repair(labels, nearest, n_clusters)
-            own_distances(diagonal, products, norms, labels, own)
         else:
             repair(labels, nearest, n_clusters)
-            own_distances(diagonal, products, norms, labels, own)
+        own_distances(diagonal, products, norms, labels, own)
         before, objective = objective, _objective(own, robust or recorded)
         if not robust:
             mean_weights(labels, n_clusters, weights)
