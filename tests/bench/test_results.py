@@ -78,6 +78,19 @@ def test_repeats_then_grid_then_kernels(tmp_path: Path) -> None:
     assert figures(results, "record", "nmi")["X"].value == pytest.approx(69.0)
 
 
+def test_swapped_purity_is_shown_where_the_accuracy_is_best(tmp_path: Path) -> None:
+    """One giant cluster would win otherwise."""
+    study = replace(study_of(), metrics=("accuracy", "swapped_purity"))
+    with Store(tmp_path / "s.sqlite") as store:
+        for cell in study.cells():
+            scores = {"accuracy": value(cell), "swapped_purity": 1.0 - value(cell) / 2}
+            store.put(cell, {"status": "done", "scores": scores, "seconds": 1.0})
+        results = Results(study, store)
+    figure = figures(results, "record", "swapped_purity")["X"]
+    assert figure.kernel == "gaussian_1"
+    assert figure.value == pytest.approx(100 - 61 / 2)
+
+
 def test_missing_and_failed_cells_are_counted(tmp_path: Path) -> None:
     study = study_of()
     with Store(tmp_path / "s.sqlite") as store:

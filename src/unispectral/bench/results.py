@@ -268,21 +268,27 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 def _reduce(settings: list[Setting], column: Column, metric: str) -> tuple[float, Setting | None]:
     """The figure, and the setting it comes from if it comes from one."""
+    # One giant cluster has a swapped purity of one hundred per cent: to look for the best would
+    # find that. It is shown where the accuracy is best.
+    judge = "accuracy" if metric == "swapped_purity" else metric
     groups: dict[str | None, list[Setting]] = {}
     for setting in settings:
         groups.setdefault(setting.kernel, []).append(setting)
-    kernels: list[tuple[float, Setting | None]] = []
+    kernels: list[tuple[float, float, Setting | None]] = []
     for group in groups.values():
         values = np.array([setting.value(metric, column.repeats) for setting in group])
+        merits = np.array([setting.value(judge, column.repeats) for setting in group])
         if np.isnan(values).all():
             continue
         if column.grid == "best":
-            place = int(np.nanargmax(values))
-            kernels.append((float(values[place]), group[place]))
+            place = int(np.nanargmax(merits))
+            kernels.append((float(merits[place]), float(values[place]), group[place]))
         else:
-            kernels.append((float(np.nanmean(values)), group[0] if len(group) == 1 else None))
+            only = group[0] if len(group) == 1 else None
+            kernels.append((float(np.nanmean(merits)), float(np.nanmean(values)), only))
     if not kernels:
         return float("nan"), None
     if column.kernels == "best" or len(kernels) == 1:
-        return max(kernels, key=lambda pair: pair[0])
-    return float(np.mean([value for value, _ in kernels])), None
+        _, value, best = max(kernels, key=lambda entry: entry[0])
+        return value, best
+    return float(np.mean([value for _, value, _ in kernels])), None

@@ -130,7 +130,7 @@
     const settings = data.settings[`${set}|${column.method}`] || [];
     const facts = [
       ["Score", `${metricTitle(metric)} ${number(f.value)}${f.spread === null ? "" : ` ± ${number(f.spread)} over the repeats`}`],
-      ["Paper", f.paper === null ? "–" : `${number(f.paper)}${f.value === null ? "" : `, difference ${signed(f.value - f.paper)}`}`],
+      ["Paper", f.paper === null ? "–" : `${number(f.paper)}${f.value === null ? "" : (Math.abs(f.value - f.paper) < 0.005 ? ", the same" : `, difference ${signed(f.value - f.paper)}`)}`],
       ["Protocol", state.protocol], ["Made of", column.rule], ["Estimator", column.estimator],
     ];
     const chosen = f.setting === null ? null : settings[f.setting];
