@@ -33,7 +33,7 @@ ADAPTIVE = Settings(
     ridge=1.0,
     n_neighbors=8,
     whiten=((2.0, 0.3), (2.0, 3.0)),
-    temperature=0.0,
+    temperature=0.05,
     normalize="none",
     solver="local",
     max_iter=4,
@@ -55,11 +55,9 @@ PAPER = Settings(
     tol=1e-5,
 )
 
-#: With several kernels to weigh, the weights are soft; with one kernel on one table there are
-#: more whitened geometries to weigh. Chosen on the design sets of ``make study-defaults``.
-SEVERAL = replace(ADAPTIVE, temperature=0.05)
+#: One kernel on one table leaves room for more whitened geometries in the model of many kernels.
 ONE_KERNEL = replace(
-    SEVERAL, whiten=tuple((width, shrink) for width in (1.0, 2.0, 4.0) for shrink in (0.3, 3.0))
+    ADAPTIVE, whiten=tuple((width, shrink) for width in (1.0, 2.0, 4.0) for shrink in (0.3, 3.0))
 )
 
 _ALM = {"max_iter": 200, "tol": 1e-3}
@@ -75,12 +73,11 @@ def resolve(estimator: Any) -> Settings:
     (0.5, 'exact')
     """
     table = PAPER if estimator.model == "paper" else ADAPTIVE
-    if estimator.model == "adaptive" and hasattr(estimator, "kernels"):
-        single = isinstance(estimator.kernels, str) and estimator.kernels != "paper"
-        table = ONE_KERNEL if single else SEVERAL
-    found = {}
+    if estimator.model == "adaptive" and _one_kernel(getattr(estimator, "kernels", None)):
+        table = ONE_KERNEL
+    found: dict[str, Any] = {}
     for name in Settings.__dataclass_fields__:
-        value = getattr(estimator, name)
+        value = getattr(estimator, name, "auto")
         auto = isinstance(value, str) and value == "auto"
         found[name] = getattr(table, name) if auto else value
         if auto and estimator.solver == "alm" and name in _ALM:
@@ -88,6 +85,11 @@ def resolve(estimator: Any) -> Settings:
     _refuse_contradictions(estimator, found)
     found["whiten"] = _pairs(found["whiten"])
     return Settings(**found)
+
+
+def _one_kernel(kernels: Any) -> bool:
+    """Whether an estimator of many kernels has been given one kernel only."""
+    return isinstance(kernels, str) and not kernels.startswith(("paper", "precomputed"))
 
 
 def _pairs(whiten: Any) -> tuple[tuple[float, float], ...]:

@@ -43,7 +43,6 @@ class _LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin
         "ridge": [_AT_LEAST_ZERO, _AUTO],
         "n_neighbors": [_AT_LEAST_ONE, _AUTO],
         "whiten": [list, tuple, _AUTO, None],
-        "temperature": [_AT_LEAST_ZERO, _AUTO],
         "solver": [StrOptions({"auto", "exact", "local", "alm"})],
         "max_iter": [_AT_LEAST_ONE, _AUTO],
         "tol": [_AT_LEAST_ZERO, _AUTO],
@@ -209,9 +208,6 @@ class SCSK(_LearnedGraphClustering):
     whiten : list of (width, strength), "auto" or None
         Whitened geometries that compete with the kernel's own: the width of the Gaussian in units
         of the median distance, and how strongly common directions are shrunk. None for none.
-    temperature : float or "auto"
-        How softly the geometries are weighed by the modularity of the clusters each gives alone;
-        at 0 the best one stands alone.
     solver : {"auto", "exact", "local", "alm"}
         For ``model="paper"``: exact block-coordinate descent over all samples, the same over the
         nearest candidates, or the authors' own algorithm.
@@ -289,7 +285,6 @@ class SCSK(_LearnedGraphClustering):
         ridge="auto",
         n_neighbors="auto",
         whiten="auto",
-        temperature="auto",
         solver="auto",
         max_clusters=20,
         max_iter="auto",
@@ -310,7 +305,6 @@ class SCSK(_LearnedGraphClustering):
         self.ridge = ridge
         self.n_neighbors = n_neighbors
         self.whiten = whiten
-        self.temperature = temperature
         self.solver = solver
         self.max_clusters = max_clusters
         self.max_iter = max_iter
@@ -362,7 +356,10 @@ class SCMK(_LearnedGraphClustering):
         ``"adaptive"`` is the label-free model: each kernel has its own graph, and the graphs are
         weighted. ``"paper"`` is the paper's objective: the kernels are weighted, then one graph.
     normalize, alpha, beta, gamma, ridge, n_neighbors : see :class:`SCSK`
-    whiten, temperature, solver : see :class:`SCSK`
+    whiten, solver : see :class:`SCSK`
+    temperature : float or "auto"
+        How softly the kernels of the adaptive model are weighed: one whose clusters have a
+        modularity lower by this much weighs e times less.
     max_clusters, max_iter, tol, n_init, max_time : see :class:`SCSK`
     n_jobs, random_state, verbose : see :class:`SCSK`
 
@@ -391,6 +388,7 @@ class SCMK(_LearnedGraphClustering):
         **_LearnedGraphClustering._parameter_constraints,
         "kernels": "no_validation",  # type: ignore[dict-item]
         "views": [Mapping, None],
+        "temperature": [Interval(Real, 0, None, closed="neither"), _AUTO],
     }
 
     def __init__(

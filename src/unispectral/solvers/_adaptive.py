@@ -57,8 +57,7 @@ class Recipe:
     ridge : float
         Multiple of the kernel's diagonal in the quadratic term.
     temperature : float
-        Geometries whose modularity is this much lower weigh e times less; at 0 the best one
-        stands alone.
+        Kernels whose modularity is this much lower weigh e times less.
     """
 
     n_clusters: int
@@ -66,7 +65,7 @@ class Recipe:
     beta: float = 1.0
     gamma: float = 0.0
     ridge: float = 1.0
-    temperature: float = 0.0
+    temperature: float = 0.05
 
 
 @dataclass
@@ -315,7 +314,7 @@ def _weights(
     n_init: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Weights e^{q/τ} of the geometries, q the modularity of the clusters each gives alone."""
+    """Weights e^{q/τ} of the kernels, q the best modularity that a geometry of each gives."""
     if len(geometries) == 1:
         return np.ones(1)
     graphs, partitions = [], []
@@ -332,12 +331,16 @@ def _weights(
     scores = np.array(
         [modularity(W, labels) for W, labels in zip(graphs, partitions, strict=True)]
     )
-    if families is not None and len(set(families)) > 1:
-        supported = _supported(graphs, partitions, scores, families)
-        scores = np.where(supported, scores, -np.inf)
-    if recipe.temperature == 0:
-        return (np.arange(len(scores)) == np.argmax(scores)).astype(float)
-    weights = np.exp((scores - scores.max()) / recipe.temperature)
+    kernels = np.zeros(len(scores), dtype=int) if families is None else np.asarray(families)
+    if len(np.unique(kernels)) > 1:
+        scores = np.where(_supported(graphs, partitions, scores, kernels), scores, -np.inf)
+    # The geometries of one kernel are rival views of the same thing: its best stands for it.
+    weights = np.zeros(len(scores))
+    for kernel in np.unique(kernels):
+        own = np.flatnonzero(kernels == kernel)
+        best = own[np.argmax(scores[own])]
+        if np.isfinite(scores[best]):
+            weights[best] = np.exp((scores[best] - scores.max()) / recipe.temperature)
     weights[weights < 1e-3 * weights.sum()] = 0.0
     return weights / weights.sum()
 
@@ -346,7 +349,7 @@ def _supported(
     graphs: Sequence[sp.csr_array],
     partitions: Sequence[np.ndarray],
     scores: np.ndarray,
-    families: Sequence[int],
+    families: np.ndarray,
 ) -> np.ndarray:
     """Which geometries have clusters that show in the graph of another kernel."""
     support = np.zeros(len(graphs))
