@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from unispectral._defaults import Settings
@@ -17,9 +18,10 @@ from unispectral._validation import (
     check_samples,
     check_views,
     is_views,
+    well_placed,
 )
 from unispectral.counting import NEIGHBOURS, Evidence, count_clusters
-from unispectral.kernels import Kernel, KernelBank, Linear, as_kernels
+from unispectral.kernels import Gaussian, Kernel, KernelBank, Linear, as_kernels
 from unispectral.solvers._result import Solution
 from unispectral.spectrum import affinity
 from unispectral.weights import initial_weights
@@ -40,6 +42,27 @@ class Samples:
     kernels: tuple[Kernel, ...] | None
     bank: KernelBank | None = None
     several: bool = False
+    #: How each table was moved and scaled, if any was.
+    shifts: list[Any] | None = None
+
+    def place(self, model: str, normalize: Any) -> Samples:
+        """Move and scale tables where distances would lose their digits and may be moved."""
+        assert self.kernels is not None
+        if all(_is_relative(kernel, model, normalize) for kernel in self.kernels):
+            placed = [well_placed(table) for table in self.tables]
+            self.tables = [table for table, _ in placed]
+            if any(shift is not None for _, shift in placed):
+                self.shifts = [shift for _, shift in placed]
+        return self
+
+    def place_new(self, tables: list[Any]) -> list[Any]:
+        """Do to new samples what was done to these."""
+        if self.shifts is None:
+            return tables
+        return [
+            table if shift is None else well_placed(table, (shift[0], shift[1]))[0]
+            for table, shift in zip(tables, self.shifts, strict=True)
+        ]
 
     @property
     def n_samples(self) -> int:
@@ -82,12 +105,25 @@ def read(estimator: BaseEstimator, X: Any, kernels: Any, argument: str) -> Sampl
     if groups is not None:
         table = check_samples(estimator, X, reset=True)
         tables = [table[:, columns] for columns in _columns(estimator, groups).values()]
-        return Samples(tables, [str(name) for name in groups], specs)
+        return _placed(estimator, Samples(tables, [str(name) for name in groups], specs))
     if is_views(X):
         tables, names = check_views(X)
         estimator.n_features_in_ = sum(table.shape[1] for table in tables)
-        return Samples(tables, names, specs, several=True)
-    return Samples([check_samples(estimator, X, reset=True)], ["X"], specs)
+        return _placed(estimator, Samples(tables, names, specs, several=True))
+    return _placed(estimator, Samples([check_samples(estimator, X, reset=True)], ["X"], specs))
+
+
+def _placed(estimator: Any, samples: Samples) -> Samples:
+    return samples.place(estimator.model, estimator.normalize)
+
+
+def _is_relative(kernel: Kernel, model: str, normalize: Any) -> bool:
+    """Whether a kernel enters the model by distances in units of the data's own alone."""
+    if isinstance(kernel, Gaussian):
+        return isinstance(kernel.scale, str) and kernel.form == "data"
+    # The label-free model takes its distances in units of their median.
+    plain = normalize is None or normalize in ("auto", "none")
+    return isinstance(kernel, Linear) and model == "adaptive" and plain
 
 
 def read_new(estimator: BaseEstimator, X: Any, samples: Samples) -> Any:
@@ -98,7 +134,9 @@ def read_new(estimator: BaseEstimator, X: Any, samples: Samples) -> Any:
     groups = getattr(estimator, "views", None)
     if groups is not None:
         table = check_samples(estimator, X, reset=False)
-        return [table[:, columns] for columns in _columns(estimator, groups).values()]
+        return samples.place_new(
+            [table[:, columns] for columns in _columns(estimator, groups).values()]
+        )
     if samples.several:
         if not is_views(X):
             raise ValueError(
@@ -121,8 +159,8 @@ def read_new(estimator: BaseEstimator, X: Any, samples: Samples) -> Any:
             raise ValueError(
                 f"X holds {len(tables)} views, but the model was fitted on {len(samples.tables)}."
             )
-        return tables
-    return check_samples(estimator, X, reset=False)
+        return samples.place_new(tables)
+    return samples.place_new([check_samples(estimator, X, reset=False)])[0]
 
 
 def fit(
@@ -389,7 +427,7 @@ def _cross(X: Any, bank: KernelBank) -> Any:
         raise ValueError(
             f"X holds {len(stack)} cross kernels, but the model was fitted on {len(bank)}."
         )
-    tables = [np.asarray(K, dtype=bank.dtype) for K in stack]
+    tables = [np.asarray(K.toarray() if sp.issparse(K) else K, dtype=bank.dtype) for K in stack]
     for K in tables:
         if K.ndim != 2 or K.shape[1] != bank.n_samples:
             raise ValueError(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import numbers
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,15 +16,25 @@ from sklearn.utils.validation import check_array, validate_data
 from unispectral.kernels._features import Table
 
 __all__ = [
+    "Shift",
     "check_cluster_count",
     "check_kernel_matrix",
     "check_samples",
     "check_views",
     "is_views",
+    "well_placed",
 ]
 
 #: How far a kernel may be from symmetric, relative to its largest entry.
 SYMMETRY = 1e-5
+#: A table whose mean is this many times its spread is moved to the origin before distances are
+#: taken: dot products of large numbers have no digits left for small differences.
+_FAR = 1e3
+#: A table whose largest value lies outside is scaled by a power of two, which changes no digit.
+_SIZES = (1e-9, 1e9)
+
+#: The offset (one value per feature, or None) and the factor of a table that was moved or scaled.
+Shift = tuple[np.ndarray | None, float]
 
 
 def is_views(X: Any) -> bool:
@@ -61,17 +73,17 @@ def check_samples(
     allow_absent : bool
         Let rows that are wholly NaN stand for samples absent from this view.
     """
-    _refuse_text(X, "X")
-    X = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        order="C",
-        ensure_all_finite="allow-nan" if allow_absent else True,
-        ensure_min_samples=2 if reset else 1,
-    )
+    with _told(X, "X"):
+        X = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite="allow-nan" if allow_absent else True,
+            ensure_min_samples=2 if reset else 1,
+        )
     X = _canonical(X)
     _refuse_extremes(X, "X")
     return X
@@ -86,16 +98,16 @@ def check_views(X: Any, least: int = 2) -> tuple[list[Table], list[str]]:
     names = names or [f"view{position}" for position in range(len(tables))]
     checked = []
     for name, table in zip(names, tables, strict=True):
-        _refuse_text(table, f"view {name!r}")
-        table = check_array(
-            table,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-            ensure_all_finite="allow-nan",
-            ensure_min_samples=least,
-            input_name=f"view {name!r}",
-        )
+        with _told(table, f"view {name!r}"):
+            table = check_array(
+                table,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                order="C",
+                ensure_all_finite="allow-nan",
+                ensure_min_samples=least,
+                input_name=f"view {name!r}",
+            )
         checked.append(_check_absent(_canonical(table), name))
     sizes = {name: table.shape[0] for name, table in zip(names, checked, strict=True)}
     if len(set(sizes.values())) > 1:
@@ -118,12 +130,14 @@ def check_kernel_matrix(
     K: Any, argument: str = "X", *, n_samples: int | None = None, definite: bool = True
 ) -> np.ndarray:
     """A precomputed kernel: square, finite, symmetric and, if asked for, semi-definite."""
-    if sp.issparse(K):
-        K = K.toarray()
-    _refuse_text(K, argument)
-    K = check_array(
-        K, dtype=[np.float64, np.float32], order="C", input_name=argument, ensure_min_samples=2
-    )
+    with _told(K, argument):
+        K = check_array(
+            K.toarray() if sp.issparse(K) else K,
+            dtype=[np.float64, np.float32],
+            order="C",
+            input_name=argument,
+            ensure_min_samples=2,
+        )
     if K.shape[0] != K.shape[1]:
         raise ValueError(
             f"{argument} is a precomputed kernel of shape {K.shape}, which is not square; "
@@ -157,6 +171,98 @@ def check_cluster_count(n_clusters: int, n_samples: int) -> None:
             f"n_samples={n_samples} is less than n_clusters={n_clusters}; "
             "ask for fewer clusters or give more samples."
         )
+
+
+@contextlib.contextmanager
+def _told(X: Any, argument: str) -> Iterator[None]:
+    """Whatever is wrong with a table, the sentence says which argument it is."""
+    _refuse_text(X, argument)
+    if sp.issparse(X):
+        _refuse_broken(X, argument)
+    try:
+        yield
+    except (ValueError, TypeError, OverflowError) as error:
+        said = str(error)
+        if said.startswith("Complex data not supported"):
+            said = "Complex data not supported"  # scikit-learn goes on to print the whole table
+        if re.search(rf"(^|\W){re.escape(argument)}(\W|$)", said) and type(error) is ValueError:
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{argument} is not a table of numbers that can be clustered: {said}") from None
+
+
+def _refuse_broken(X: Any, argument: str) -> None:
+    """A sparse matrix that points outside itself would make compiled code read foreign memory."""
+    if X.format in ("csr", "csc", "bsr"):
+        wide = X.shape[0] if X.format == "csc" else X.shape[1]
+        if X.format == "bsr":
+            wide //= X.blocksize[1]
+        long = X.shape[1] if X.format == "csc" else X.shape[0]
+        if X.format == "bsr":
+            long //= X.blocksize[0]
+        starts = X.indptr
+        sound = len(starts) == long + 1 and starts[0] == 0 and bool((np.diff(starts) >= 0).all())
+        sound = sound and starts[-1] <= min(len(X.indices), len(X.data))
+        places = [(X.indices, wide)]
+    elif X.format == "coo":
+        sound = len({len(X.data), *map(len, X.coords)}) == 1
+        places = list(zip(X.coords, X.shape, strict=True))
+    else:
+        return
+    for indices, size in places:
+        sound = sound and (len(indices) == 0 or 0 <= indices.min() <= indices.max() < size)
+    if not sound:
+        raise ValueError(
+            f"{argument} is a sparse matrix whose indices point outside its shape {X.shape}; "
+            "build it again from rows, columns and values."
+        )
+
+
+def well_placed(X: Table, shift: Shift | None = None) -> tuple[Table, Shift | None]:
+    """A table moved and scaled to where squared distances keep their digits, and how.
+
+    Only for kernels that depend on distances relative to the data's own: their values are the
+    same. A table that is well placed already is returned as it is.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array
+    shift : Shift or None
+        What was done to the training samples, to be done to new ones.
+
+    Examples
+    --------
+    >>> table, shift = well_placed(np.array([[1e9], [1e9 + 1]]))
+    >>> table.tolist()
+    [[-0.5], [0.5]]
+    >>> well_placed(np.array([[1e9 + 2]]), shift)[0].tolist()
+    [[1.5]]
+    """
+    if shift is None:
+        shift = _shift_of(X)
+        if shift is None:
+            return X, None
+    offset, factor = shift
+    moved = X if offset is None else (X - offset).astype(X.dtype, copy=False)
+    return (moved if factor == 1.0 else moved * X.dtype.type(factor)), shift
+
+
+def _shift_of(X: Table) -> Shift | None:
+    values = X.data if sp.issparse(X) else X
+    if values.size == 0 or np.isnan(values).all():
+        return None
+    offset: np.ndarray | None = None
+    largest = float(max(abs(np.nanmax(values)), abs(np.nanmin(values))))
+    if not sp.issparse(X):
+        with np.errstate(over="ignore"):  # the mean of huge numbers: they are scaled, not moved
+            mean = np.asarray(np.nanmean(X, axis=0, dtype=np.float64))
+        spread = float(np.nanmax(np.abs(X - mean))) if np.isfinite(mean).all() else np.inf
+        if float(np.abs(mean).max()) > _FAR * spread:
+            offset, largest = mean, spread
+    factor = 1.0
+    if largest > 0 and not _SIZES[0] < largest < _SIZES[1]:
+        factor = 2.0 ** -round(np.log2(largest))
+    return None if offset is None and factor == 1.0 else (offset, factor)
 
 
 def _asymmetry(K: np.ndarray) -> float:

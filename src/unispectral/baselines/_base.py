@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from unispectral._compat import Interval
-from unispectral._validation import check_kernel_matrix, check_samples, is_views
-from unispectral.kernels import KernelBank, as_kernel, as_kernels
+from unispectral._validation import check_kernel_matrix, check_samples, is_views, well_placed
+from unispectral.kernels import Gaussian, Kernel, KernelBank, as_kernel, as_kernels
 
 __all__ = ["ClusteringMethod", "KernelMethod", "Kernels", "KernelsMethod", "Partition"]
 
@@ -97,7 +97,8 @@ class KernelMethod(ClusteringMethod):
             self._check_n_clusters(K.shape[0])
             bank = KernelBank.precomputed(K, normalize=self.normalize)
         else:
-            bank = KernelBank(self._features(X), as_kernel(self.kernel), normalize=self.normalize)
+            spec = as_kernel(self.kernel)
+            bank = KernelBank(_placed(self._features(X), (spec,)), spec, normalize=self.normalize)
         return bank.matrix(0)
 
     def __sklearn_tags__(self) -> Any:
@@ -129,7 +130,7 @@ class KernelsMethod(ClusteringMethod):
             self._check_n_clusters(bank.n_samples)
         else:
             specs = as_kernels(self.kernels)
-            bank = KernelBank(self._features(X), specs, normalize=self.normalize)
+            bank = KernelBank(_placed(self._features(X), specs), specs, normalize=self.normalize)
         self.kernel_names_ = list(bank.names)
         return Kernels(bank)
 
@@ -211,6 +212,12 @@ def _groups(labels: np.ndarray) -> list[np.ndarray]:
     order = np.argsort(labels, kind="stable")
     edges = np.flatnonzero(np.diff(labels[order])) + 1
     return np.split(order, edges)
+
+
+def _placed(X: Any, kernels: tuple[Kernel, ...]) -> Any:
+    """The table where distances keep their digits, if distances are all that the kernels see."""
+    relative = all(isinstance(k, Gaussian) and isinstance(k.scale, str) for k in kernels)
+    return well_placed(X)[0] if relative else X
 
 
 def _is_precomputed(kernel: Any) -> bool:

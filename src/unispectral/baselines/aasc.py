@@ -279,7 +279,7 @@ def best_coefficients(alpha: np.ndarray, beta: np.ndarray) -> np.ndarray:
     True
     """
     # An affinity that g does not see at all has neither volume nor cut; keep it finite.
-    alpha = np.maximum(alpha, np.finfo(np.float64).eps * max(alpha.max(), 1e-300))
+    alpha = np.maximum(alpha, np.finfo(np.float64).eps * max(alpha.max(), 1e-100))
     scale = np.sqrt(alpha)
     plane = 1.0 / scale
     centre = plane / (plane @ plane)

@@ -13,6 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 from unispectral._compat import Interval, StrOptions, fit_context
 from unispectral._memory import require_memory
 from unispectral._threads import map_blocks, thread_count, threads
+from unispectral._validation import well_placed
 from unispectral.baselines._base import ClusteringMethod
 from unispectral.baselines._draws import FreshDraws
 from unispectral.baselines._kmeans import kmeans
@@ -118,7 +119,8 @@ class ClustRF(ClusteringMethod):
         -------
         self
         """
-        X = self._features(X)
+        # Trees see single precision: large numbers would overflow, small differences vanish.
+        X = well_placed(self._features(X))[0]
         draws = FreshDraws(self.random_state)
         with threads(self.n_jobs):
             forest = self._grow(X, draws)
@@ -148,7 +150,7 @@ class ClustRF(ClusteringMethod):
         forest = RandomForestClassifier(
             self.n_estimators,
             max_features=self.max_features,
-            max_samples=0.5,  # as many draws as there are real rows
+            max_samples=X.shape[0],  # half of all rows: as many draws as there are real ones
             n_jobs=thread_count(),
             random_state=draws.seed(),
         )

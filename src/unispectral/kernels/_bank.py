@@ -41,7 +41,19 @@ class BoundKernel:
                 block = slice(start, min(start + step, self.n_samples))
                 yield block, self.raw(block, EVERYTHING, None)
 
-        self.normalizer = fit_normalizer(steps, rows, self.raw_diagonal())
+        with np.errstate(over="ignore", invalid="ignore"):  # said in a sentence instead
+            diagonal = self.raw_diagonal()
+        self._refuse_overflow(diagonal)
+        self.normalizer = fit_normalizer(steps, rows, diagonal)
+
+    def _refuse_overflow(self, diagonal: np.ndarray) -> None:
+        """No entry is larger than the diagonal; sums over all of them must be finite too."""
+        largest = float(np.abs(diagonal).max(initial=0.0))
+        if not largest <= np.finfo(diagonal.dtype).max / max(self.n_samples, 2) ** 2 / 8:
+            raise ValueError(
+                f"X has values so large that the kernel {self.name!r} overflows {self.dtype} "
+                f"(k(x, x) is up to {largest:.3g}); rescale the features or the kernel."
+            )
 
     # Raw values: one of the two families below.
     def raw(self, rows: Index, cols: Index, products: Products | None) -> np.ndarray:

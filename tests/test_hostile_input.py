@@ -1,0 +1,147 @@
+"""Findings of the torture, each kept as a test: works, or refused with the argument's name."""
+
+from __future__ import annotations
+
+import multiprocessing
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import make_blobs
+
+from unispectral import SCMK, SCSK
+from unispectral._threads import threads
+from unispectral._validation import well_placed
+from unispectral.baselines import AASC, KKM, SC, ClustRF
+from unispectral.metrics import adjusted_rand
+from unispectral.persistence import load_model, save_model
+
+X, Y = make_blobs(60, centers=3, cluster_std=0.6, random_state=0)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        None,
+        "abc",
+        3.5,
+        [1.0, 2.0, 3.0],
+        [[1.0, 2.0], [3.0]],
+        [{"a": 1.0}],
+        X.astype(complex),
+        np.asmatrix(X) if hasattr(np, "asmatrix") else None,
+        X[:0],
+        X[:, :0],
+        np.zeros(4, dtype=[("a", "f8")]),
+        np.array([[1, 10**400], [2, 3], [4, 5]], dtype=object),
+        pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": list("xyz")}),
+        pd.DataFrame({"a": [1.0, 2.0], "day": pd.date_range("2020-01-01", periods=2)}),
+        pd.DataFrame(X[:5], columns=["same", "same"]),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("estimator", [SCSK(2), SCMK(2), KKM(2), ClustRF(2)], ids=repr)
+def test_the_sentence_names_the_argument(estimator, bad):
+    with pytest.raises((ValueError, TypeError), match=r"\bX\b") as told:
+        estimator.fit(bad)
+    assert len(str(told.value)) < 2000
+
+
+def broken(**parts):
+    S = sp.csr_array(X)
+    for name, (position, value) in parts.items():
+        getattr(S, name)[position] = value
+    return S
+
+
+@pytest.mark.parametrize(
+    "S",
+    [
+        broken(indices=(3, 7)),
+        broken(indices=(3, -1)),
+        broken(indptr=(4, 10**6)),
+        broken(indptr=(4, -1)),
+        broken(indptr=(0, 1)),
+        broken(indices=(3, 10**9)).tocsr(copy=True),
+    ],
+)
+@pytest.mark.parametrize("estimator", [SCSK(2), KKM(2)], ids=repr)
+def test_sparse_matrix_that_points_outside_itself(estimator, S):
+    with pytest.raises(ValueError, match="X is a sparse matrix whose indices point outside"):
+        estimator.fit(S)
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e9, 1e12])
+@pytest.mark.parametrize(
+    "estimator", [SCSK(3), SCSK(3, kernel="gaussian"), KKM(3, random_state=0)], ids=repr
+)
+def test_far_from_the_origin(estimator, offset):
+    grid = np.round(X * 1024) / 1024  # so that the offset itself loses nothing
+    alone = estimator.fit(grid).labels_
+    assert adjusted_rand(alone, estimator.fit(grid + offset).labels_) == 1.0
+    if hasattr(estimator, "predict"):
+        assert (estimator.predict(grid + offset) == estimator.labels_).all()
+
+
+@pytest.mark.parametrize("power", [-120, -30, 30, 120])
+@pytest.mark.parametrize("estimator", [SCSK(3), SCSK(3, kernel="gaussian")], ids=repr)
+def test_any_scale(estimator, power):
+    alone = estimator.fit(X).labels_
+    assert (estimator.fit(X * 10.0**power).labels_ == alone).all()
+    assert (estimator.predict(X * 10.0**power) == alone).all()
+
+
+def test_a_shifted_model_is_saved_with_its_shift(tmp_path):
+    model = SCSK(3).fit(X + 1e9)
+    save_model(model, tmp_path / "m.npz")
+    assert (load_model(tmp_path / "m.npz").predict(X + 1e9) == model.labels_).all()
+
+
+def test_well_placed_tables_are_left_alone():
+    assert well_placed(X)[0] is X
+    assert well_placed(X)[1] is None
+    S = sp.csr_array(X)
+    assert well_placed(S)[0] is S
+    assert np.isfinite(well_placed(S * 1e100)[0].data).all()
+
+
+def test_a_kernel_that_overflows_is_refused():
+    with pytest.raises(ValueError, match=r"X has values so large that the kernel 'polyplus_4'"):
+        SCSK(2, kernel="polyplus_4").fit(X * 1e90)
+
+
+def test_sparse_cross_kernels():
+    K = X @ X.T
+    model = SCMK(3, kernels="precomputed").fit([sp.csr_array(K), K])
+    assert (model.predict([sp.csr_array(K), K]) == model.predict([K, K])).all()
+
+
+def test_affinities_of_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        AASC(2, kernels="precomputed", random_state=0).fit([np.zeros((8, 8))] * 2)
+        SC(2, kernel="precomputed", random_state=0).fit(np.zeros((8, 8)))
+        ClustRF(2, n_estimators=5, random_state=0).fit(X[:12] * 1e38)
+
+
+def _count(pipe):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with threads(None) as count:
+            pipe.send((count, len(caught)))
+
+
+def test_one_thread_and_no_warning_in_a_worker_of_a_pool():
+    ours, theirs = multiprocessing.Pipe()
+    context = multiprocessing.get_context("spawn")
+    process = context.Process(target=_count, args=(theirs,), daemon=True)
+    process.start()
+    assert ours.recv() == (1, 0)
+    process.join()
+
+
+def test_no_threads_at_all():
+    with pytest.raises(ValueError, match="n_jobs=0 has no meaning"):
+        SCSK(2, n_jobs=0).fit(X)
