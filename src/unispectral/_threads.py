@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -10,7 +11,7 @@ from contextvars import ContextVar
 from functools import lru_cache
 from typing import TypeVar
 
-from joblib import effective_n_jobs
+from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
 __all__ = ["limit_blas", "map_blocks", "one_thread", "thread_count", "threads"]
@@ -43,7 +44,18 @@ def thread_count() -> int:
     """
     if _count.get():
         return _count.get()
-    return min(effective_n_jobs(-1), int(os.environ.get("OMP_NUM_THREADS") or 10**6) or 1)
+    return min(_cores(), int(os.environ.get("OMP_NUM_THREADS") or 10**6) or 1)
+
+
+def _cores() -> int:
+    """Cores of this process; one in a worker of a pool, whose siblings have the others."""
+    return 1 if multiprocessing.current_process().daemon else cpu_count()
+
+
+def _asked(n_jobs: int) -> int:
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0 has no meaning; use None or -1 for all cores, 1 for one.")
+    return n_jobs if n_jobs > 0 else max(1, _cores() + 1 + n_jobs)
 
 
 @contextmanager
@@ -56,7 +68,7 @@ def threads(n_jobs: int | None) -> Iterator[int]:
     ...     count
     1
     """
-    count = effective_n_jobs(n_jobs) if n_jobs is not None else thread_count()
+    count = _asked(n_jobs) if n_jobs is not None else thread_count()
     token = _count.set(count)
     try:
         with limit_blas(count):
