@@ -90,7 +90,7 @@ def test_wrong_usage_is_2(capsys, things, arguments, message):
         (["cluster", "T", "-k", "3", "--kernel", "gausian"], "not a known kernel"),
         (["cluster", "T", "-k", "3", "-o", "none/labels.csv"], "there is no folder"),
         (["predict", "T", "T"], "no saved model"),
-        (["predict", "nowhere", "T"], "nowhere"),
+        (["predict", "nowhere", "T"], "Cannot open 'nowhere': no such file or directory."),
     ],
 )
 def test_bad_data_is_1_and_one_sentence(capsys, things, arguments, message):
@@ -197,3 +197,33 @@ def test_progress_on_a_terminal_is_a_bar_that_disappears(monkeypatch):
         Progress(0)("graph", 1, 2, "half")
     assert "SCMK: graph" in screen.getvalue()
     assert screen.getvalue().endswith("\x1b[2K") or "\x1b[2K" in screen.getvalue()
+
+
+def test_data_info(capsys):
+    assert run(["data", "info", "YALE", "--json"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert (row["rows"], row["columns"], row["classes"]) == (165, 1024, 15)
+    assert run(["data", "info", "tdt2"]) == 0
+    assert "sha256" in capsys.readouterr().out
+
+
+def test_sparse_data_are_written_as_mat(capsys, data_home, tmp_path):
+    path = tmp_path / "tr11.mat"
+    assert run(["data", "fetch", "tr11", "-o", str(path)]) == 0
+    table = tables.read_table(path, key="data", truth="target")
+    assert table.values.shape == (414, 6429)
+    assert len(np.unique(table.truth)) == 9
+    capsys.readouterr()
+    assert "write it as .mat" in refused(capsys, 2, "data", "fetch", "tr11", "-o", "t.npz")
+
+
+def test_ascii_locales_get_utf8(things, monkeypatch):
+    import io
+    import sys
+
+    for name in ("stdout", "stderr"):
+        stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+        monkeypatch.setattr(sys, name, stream)
+    assert run(["cluster", things, "-k", "3", "--method", "kmeans", "--id", "name"]) == 0
+    sys.stdout.flush()
+    assert "█" in sys.stdout.buffer.getvalue().decode("utf-8")

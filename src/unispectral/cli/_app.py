@@ -141,6 +141,9 @@ def _tell(error: Exception, debug: bool) -> int:
     usage = type(error).__name__ == "InvalidParameterError"
     expected = (ValueError, TypeError, OSError, ImportError, MemoryError, ArithmeticError)
     sentence = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        reason = error.strerror[0].lower() + error.strerror[1:]
+        sentence = f"Cannot open {str(error.filename)!r}: {reason}."
     if isinstance(error, expected):
         sentence = _ARGUMENTS.sub(r"--\1 ", sentence)
         sentence = sentence.replace("say so with id.", "say so with --id.")

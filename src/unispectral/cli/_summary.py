@@ -19,6 +19,7 @@ __all__ = [
 
 _SHOWN = 40
 _WIDTH = 24
+_LIGHT = 0.0005  # what three digits show as nothing
 
 
 def summarise(
@@ -101,8 +102,9 @@ def summary_lines(summary: dict[str, Any]) -> list[str]:
     for kind in ("kernel", "geometry"):
         weights = summary.get(f"{kind}_weights")
         if weights:
-            top = [f"{name} {value:.3f}" for name, value in list(weights.items())[:5]]
-            more = f" and {len(weights) - 5} more" if len(weights) > 5 else ""
+            heavy = [f"{name} {v:.3f}" for name, v in weights.items() if v >= _LIGHT]
+            top, rest = heavy[:5], len(weights) - min(5, len(heavy))
+            more = f" and {rest} {'more' if len(heavy) > 5 else 'without'}" if rest else ""
             lines += ["", f"{kind.capitalize()} weights: {', '.join(top)}{more}"]
     lonely = summary.get("points_without_neighbour", 0)
     if lonely:

@@ -288,7 +288,10 @@
 
   const graph = d.graph && UI.section("graph", "Learned graph", "Points in the order of their clusters; filled cells are ties. Blocks along the diagonal, and little else, are good.", matrix());
   const sizes = UI.section("sizes", "Sizes", null, UI.bars(d.sizes.map((size, c) => ({name: "Cluster " + c, value: size, text: `${number(size)} · ${percent(size / d.n)}`, colour: colour(c), onclick: () => select(c)}))));
-  const weights = (id, title, lead, rows) => rows.length ? UI.section(id, title, lead, UI.bars(rows.map(([name, value]) => ({name, value})))) : null;
+  const weights = (id, title, lead, rows) => {
+    const heavy = rows.filter(([, value]) => value >= .0005), light = rows.length - heavy.length;
+    return rows.length ? UI.section(id, title, lead, UI.bars(heavy.map(([name, value]) => ({name, value}))), light ? el("p", {class: "small"}, `${light} more without weight.`) : null) : null;
+  };
   const kernels = weights("kernels", "Kernel weights", "How much each kernel contributes.", d.weights);
   const geometries = weights("geometries", "Geometry weights", "How much each way to measure distances contributes.", d.geometries);
   const spectrum = d.spectrum && UI.section("spectrum", "Spectrum", d.spectrum.gap === null ? "The smallest eigenvalues of the graph." : "The smallest eigenvalues of the graph; a wide gap after the number of clusters speaks for it.",
