@@ -9,8 +9,6 @@ from pathlib import Path
 os.environ.setdefault("MPLBACKEND", "Agg")
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
-from sphinx_gallery.sorting import FileNameSortKey
-
 import unispectral
 from unispectral.datasets import fetch
 
@@ -83,7 +81,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": rf"plot_(?!{'|'.join(e.removeprefix('plot_') for e in missing) or '$'})",
-    "within_subsection_order": FileNameSortKey,
+    "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,

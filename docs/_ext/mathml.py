@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util.math import get_node_equation_number
 
+#: What the converter of docutils does not know, in words that it does.
+_KNOWN = {r"\\dots(?![a-z])": r"\\ldots "}
+
+
+def convert(text: str, *, block: bool) -> str:
+    """MathML of LaTeX."""
+    for unknown, known in _KNOWN.items():
+        text = re.sub(unknown, known, text)
+    return tex2mathml(text, as_block=block)
+
 
 def inline(translator: Any, node: nodes.math) -> None:
-    translator.body.append(tex2mathml(node.astext(), as_block=False))
+    translator.body.append(convert(node.astext(), block=False))
     raise nodes.SkipNode
 
 
@@ -21,7 +32,7 @@ def display(translator: Any, node: nodes.math_block) -> None:
         translator.body.append(f'<span class="eqno">({number})')
         translator.add_permalink_ref(node, "Link to this equation")
         translator.body.append("</span>")
-    translator.body.append(tex2mathml(node.astext(), as_block=True))
+    translator.body.append(convert(node.astext(), block=True))
     translator.body.append("</div>\n")
     raise nodes.SkipNode
 
