@@ -142,6 +142,25 @@ def test_a_good_start_gives_the_same_space() -> None:
     assert overlap.min() > 1 - 1e-4
 
 
+def test_the_block_starts_a_similar_graph_with_less_work(monkeypatch) -> None:
+    from unispectral import _spmm
+
+    steps = []
+    step = _spmm.laplacian_step
+    monkeypatch.setattr(_spmm, "laplacian_step", lambda *a, **k: steps.append(1) or step(*a, **k))
+    rng = np.random.default_rng(0)
+    far = np.vstack([rng.normal(size=(2_000, 3)), rng.normal(size=(1_500, 3)) + 40])
+    W = knn(far)
+    cold = smallest_eigenvectors(W, 6)
+    work = len(steps)
+    similar = sp.csr_array(W.multiply(1 + 0.05 * rng.random(W.shape[0])[:, None]))
+    similar = sp.csr_array((similar + similar.T) / 2)
+    warm = smallest_eigenvectors(similar, 6, start=cold.block)
+    assert len(steps) - work < 0.7 * work
+    exact = scipy.linalg.eigvalsh(dense_laplacian(similar, True), subset_by_index=(0, 5))
+    np.testing.assert_allclose(warm.values, exact, atol=1e-6)
+
+
 def test_scale_of_the_weights_does_not_matter() -> None:
     W = knn(load_digits().data)
     small = smallest_eigenvectors(sp.csr_array(W * 1e-7), 6, normalized=False)

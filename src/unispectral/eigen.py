@@ -40,12 +40,16 @@ class Eigenpairs(NamedTuple):
         The largest ``‖L v − λ v‖``.
     n_components : int
         Connected components of the graph. Each has its own eigenvalue zero.
+    block : ndarray of shape (n, m) or None
+        What the block method ended with, a little more than the vectors: the best ``start`` for
+        a similar graph. None where something else was used.
     """
 
     values: np.ndarray
     vectors: np.ndarray
     residual: float
     n_components: int
+    block: np.ndarray | None = None
 
 
 def smallest_eigenvectors(
@@ -114,6 +118,7 @@ def smallest_eigenvectors(
     missing = n_vectors - n_components
     found: list[tuple[float, int, np.ndarray]] = []
     residual = 0.0
+    block = None
     with limit_blas(1):  # the same additions in the same order, whatever the machine
         for component in by_size:
             nodes = groups[component]
@@ -125,12 +130,16 @@ def smallest_eigenvectors(
             guess = None if start is None else start[nodes]
             pairs = _within(part, min(missing, len(nodes) - 1), tol, max_iter, rng, guess)
             residual = max(residual, pairs.residual)
+            if pairs.block is not None:
+                if block is None:
+                    block = np.zeros((n, pairs.block.shape[1]), dtype=np.float32)
+                block[nodes, : pairs.block.shape[1]] = pairs.block[:, : block.shape[1]]
             found += [(v, component, pairs.vectors[:, i]) for i, v in enumerate(pairs.values)]
             found = sorted(found, key=lambda item: item[0])[:missing]
     for column, (value, component, vector) in enumerate(found, start=n_components):
         values[column] = value
         vectors[groups[component], column] = vector
-    return Eigenpairs(values, vectors, float(residual), int(n_components))
+    return Eigenpairs(values, vectors, float(residual), int(n_components), block)
 
 
 def _checked(W: sp.csr_array, n_vectors: int) -> tuple[sp.csr_array, np.ndarray]:
@@ -242,6 +251,9 @@ def _filtered(
         used = min(width, guess.shape[1])
         X[:, :used] = guess[:, :used]
     cut, floor = 0.2 * part.upper, 0.0
+    if guess is not None and guess.shape[1] >= width:
+        values, X, _ = _rayleigh_ritz(part, X, rng)
+        cut = float(np.clip(values[-1], 1e-9 * part.upper, 0.9 * part.upper))
     best, stuck = np.inf, 0
     for _ in range(max_iter):
         X = _filter(part, X, cut, floor)
@@ -266,7 +278,10 @@ def _filtered(
             ConvergenceWarning,
             stacklevel=4,
         )
-    return Eigenpairs(np.maximum(values[:count], 0), X[:, :count].astype(np.float64), worst, 1)
+    vectors = X[:, :count].astype(np.float64)
+    return Eigenpairs(
+        np.maximum(values[:count], 0), vectors, worst, 1, X.astype(np.float32, copy=False)
+    )
 
 
 def _filter(part: _Part, X: np.ndarray, cut: float, floor: float) -> np.ndarray:

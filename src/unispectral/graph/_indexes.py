@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral._compat import optional
-from unispectral._threads import map_blocks
+from unispectral._threads import map_blocks, one_thread
 
 __all__ = ["CellIndex", "ExactIndex", "FaissIndex", "NeighbourIndex", "Neighbours"]
 
@@ -261,9 +261,9 @@ class FaissIndex:
         self.index.cp.min_points_per_centroid = 1
         self.index.cp.max_points_per_centroid = 64
         self.index.cp.seed = int(rng.integers(2**31 - 1))
-        faiss.omp_set_num_threads(1)  # of this thread only; two threads here wait for each other
-        self.index.train(centred)
-        self.index.add(centred)
+        with one_thread():  # its threads wait for each other by turning in circles
+            self.index.train(centred)
+            self.index.add(centred)
         self.index.nprobe = min(cells, 12)
 
     def search(self, queries: Any, k: int, exclude: np.ndarray | None = None) -> Neighbours:
@@ -281,7 +281,8 @@ class FaissIndex:
             out.indices[rows] = found
             _rank(queries, rows, self.points, out.indices[rows], out.distances[rows])
 
-        map_blocks(work, m, 2048)
+        with one_thread():
+            map_blocks(work, m, 2048)
         return _first(out, k)
 
     def search_own(self, rows: np.ndarray, k: int) -> Neighbours:

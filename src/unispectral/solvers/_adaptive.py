@@ -168,7 +168,7 @@ def adapt(
     weights = _weights(geometries, codes, recipe, families, n_init, rng)
     active = [position for position, weight in enumerate(weights) if weight > 0]
     path: list[float] = []
-    P, embedding, W, labels = None, None, None, None
+    P, guess, embedding, W, labels = None, None, None, None, None
     converged, reason = True, f"the {max_iter} passes asked for were made"
     iteration = 0
     for iteration in range(1, max_iter + 1):
@@ -179,8 +179,9 @@ def adapt(
         if mend is not None:
             graph = mend(graph, weights)
         W, before = affinity(graph), W
-        pairs = smallest_eigenvectors(W, recipe.n_clusters, rng=rng, start=P)
+        pairs = smallest_eigenvectors(W, recipe.n_clusters, rng=rng, start=guess)
         P = pairs.vectors
+        guess = P if pairs.block is None else pairs.block
         if recipe.gamma > 0:
             P, labels = _pulled(P, W, recipe, labels, rng)
         embedding = unit_rows(P)
