@@ -46,6 +46,10 @@ bench: install  ## speed, memory and quality against peers (docs/results/speed.m
 check-baselines: install  ## replay the recorded baselines, cell by cell
 	$(BIN)/python -m benchmarks.check_baselines $(ARGS)
 
+study-defaults: install  ## how good the defaults are, beside peers (docs/results/defaults.md)
+	$(BIN)/python -m pip install --quiet --group study || echo "some data sets will be absent"
+	$(BIN)/python -m studies.defaults $(ARGS)
+
 docs: install  ## the manual, with its gallery run (docs/_build/html)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html $(ARGS)
 	@echo "docs/_build/html/index.html"

@@ -1,0 +1,1 @@
+"""Studies behind the defaults: run from the project's root, not installed."""
