@@ -22,7 +22,7 @@ def duration(seconds: float) -> str:
     Examples
     --------
     >>> duration(59.4), duration(754), duration(7300)
-    ('59 s', '12 min 34 s', '2 h 02 min')
+    ('59 s', '12 min 34 s', '2 h 01 min')
     """
     seconds = round(seconds)
     if seconds < 60:
