@@ -145,3 +145,26 @@ def test_one_thread_and_no_warning_in_a_worker_of_a_pool():
 def test_no_threads_at_all():
     with pytest.raises(ValueError, match="n_jobs=0 has no meaning"):
         SCSK(2, n_jobs=0).fit(X)
+
+
+def test_codes_that_do_not_converge_stay_inside_the_matrix():
+    """An indefinite kernel exhausts the rounds; what was let in last used to be left unset."""
+    from unispectral.graph import codes
+
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        A = rng.standard_normal((40, 40))
+        found = codes(A + A.T, 0.01).matrix
+        assert found.indices.size == 0 or 0 <= found.indices.min() <= found.indices.max() < 40
+        assert np.isfinite(found.data).all()
+
+
+def test_a_centred_kernel_without_digits_is_refused():
+    with pytest.raises(ValueError, match="X lies so far from the origin"):
+        SCSK(2, kernel="linear", model="paper", normalize="center").fit(X[:20] + 1e15)
+
+
+def test_long_indices():
+    S = sp.csr_array(X)
+    S.indices, S.indptr = S.indices.astype(np.int64), S.indptr.astype(np.int64)
+    assert len(SCSK(2, kernel="laplacian").fit(S).labels_) == len(X)

@@ -300,6 +300,11 @@ def _canonical(X: Any) -> Table:
         X = X.copy()
         X.sum_duplicates()
         X.eliminate_zeros()
+    if X.indices.dtype != np.int32 and max(X.nnz, *X.shape) < 2**31:
+        # Half of scikit-learn's kernels know no other indices.
+        X = sp.csr_array(
+            (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape
+        )
     return X
 
 

@@ -19,6 +19,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from unispectral._threads import map_blocks
+from unispectral._validation import well_placed
 from unispectral.kernels import KernelBank
 
 __all__ = [
@@ -82,7 +83,8 @@ class KernelGeometry:
 
         table = self.bank.euclidean_table(self.r)
         if table is not None:
-            return nearest(table, k, random_state=rng).indices
+            # Indexes work in single precision, which holds no square of 1e20.
+            return nearest(well_placed(table)[0], k, random_state=rng).indices
         return _smallest(self, k)
 
     def around(self, rows: np.ndarray, neighbours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -321,6 +321,7 @@ def solve_columns(
             size = _largest(g, count, 0.0, first, working)
             z[:size] = 0.0
         worst = 0.0
+        kept = 0
         for _ in range(_ROUNDS):
             inner = 0.0
             if size > 0:
@@ -347,6 +348,7 @@ def solve_columns(
                 working[size] = entering[a]
                 z[size] = 0.0
                 size += 1
+        size = kept  # what the last round let in has not been solved for
         residual = max(residual, worst / scale)
         counts[i - start] = size
         while filled + size > capacity:

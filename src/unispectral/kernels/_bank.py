@@ -45,6 +45,13 @@ class BoundKernel:
             diagonal = self.raw_diagonal()
         self._refuse_overflow(diagonal)
         self.normalizer = fit_normalizer(steps, rows, diagonal)
+        if "center" in steps and self.n_samples:
+            own = self.diagonal()
+            if own.min() < -1e-6 * np.abs(own).max():
+                raise ValueError(
+                    f"X lies so far from the origin that the kernel {self.name!r} has no digits "
+                    "left when centred; subtract the mean from the features."
+                )
 
     def _refuse_overflow(self, diagonal: np.ndarray) -> None:
         """No entry is larger than the diagonal; sums over all of them must be finite too."""
