@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import os
 from abc import ABC, abstractmethod
@@ -103,7 +104,8 @@ class Rows(ABC):
             yield self._read(start, min(start + size, len(self)))
 
     def _read(self, start: int, stop: int) -> np.ndarray:
-        block = np.array(self._block(start, stop), dtype=self.dtype, order="C", ndmin=2)
+        with _damage_told(self.name):
+            block = np.array(self._block(start, stop), dtype=self.dtype, order="C", ndmin=2)
         if not np.isfinite(block).all():
             row, column = np.argwhere(~np.isfinite(block))[0]
             raise TableError(
@@ -173,7 +175,19 @@ def open_rows(
         )
     if columns is not None and chosen != "parquet":
         raise ValueError(f"columns can be chosen from Parquet only, not from {chosen}.")
-    return _READERS[chosen](origin, key, columns)
+    with _damage_told(origin.name):
+        return _READERS[chosen](origin, key, columns)
+
+
+@contextlib.contextmanager
+def _damage_told(name: str) -> Iterator[None]:
+    """Damage shows in the bindings of Arrow and HDF5 as an error of any kind."""
+    try:
+        yield
+    except (TableError, ImportError, MemoryError, FileNotFoundError, PermissionError):
+        raise
+    except Exception as error:
+        raise TableError(f"{name} is cut short or damaged.") from error
 
 
 def _float(dtype: np.dtype, what: str) -> np.dtype:
