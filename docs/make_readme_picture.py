@@ -37,13 +37,15 @@ def main(target: Path = TARGET, n_samples: int | None = None) -> None:
         ).fit(X),
         "unispectral": model,
     }
-    figure = plt.figure(figsize=(11, 5.4), layout="constrained")
-    grid = figure.add_gridspec(2, 3, height_ratios=[3, 1])
+    figure = plt.figure(figsize=(11, 5.2), layout="constrained")
+    grid = figure.add_gridspec(2, 3, height_ratios=[3.4, 1], width_ratios=[1, 1, 0.85])
     left, middle, right = (figure.add_subplot(grid[0, column]) for column in range(3))
     GraphMatrixDisplay.from_estimator(model, ax=left)
     left.set_title("the learned graph, ordered by cluster")
     EmbeddingDisplay.from_estimator(model, ax=middle, s=4)
     middle.set_title("the samples, by cluster")
+    if middle.get_legend() is not None:  # the clusters are named where they stand
+        middle.get_legend().remove()
     RepresentativesDisplay.from_estimator(model, X, image_shape=(8, 8), n_members=8, ax=right)
     right.set_title("typical members")
     below = figure.add_subplot(grid[1, :])
@@ -54,7 +56,7 @@ def main(target: Path = TARGET, n_samples: int | None = None) -> None:
     below.spines[["top", "right", "bottom"]].set_visible(False)
     below.set_xticks([])
     with atomic_path(target) as temporary:
-        figure.savefig(temporary, dpi=80, format="png")
+        figure.savefig(temporary, dpi=76, format="png")
     plt.close(figure)
 
 
