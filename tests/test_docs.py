@@ -1,0 +1,291 @@
+"""The manual tells the truth: its code runs, its commands exist, its names can be imported."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import importlib.util
+import pkgutil
+import re
+import shlex
+import tomllib
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from sklearn import datasets
+
+import unispectral
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.rst"))]
+PAGES += sorted((DOCS / "methods").glob("*.rst"))
+EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+#: Digits that an example gets here; enough for every step of it.
+FEW = 240
+_DIRECTIVE = r"^( *)\.\. (?:code-block:: *(\w+)|(plot)::)"
+
+
+class Block(NamedTuple):
+    """A piece of code of a page."""
+
+    language: str
+    text: str
+    line: int
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """Every code block of a Markdown or reStructuredText file."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    pattern = (
+        r"^```(\w*)$" if page.suffix == ".md" else r"^( *)\.\. (?:code-block:: *(\w+)|(plot)::)"
+    )
+    position = 0
+    while position < len(lines):
+        found = re.match(pattern, lines[position])
+        start = position = position + 1
+        if not found:
+            continue
+        if page.suffix == ".md":
+            while lines[position] != "```":
+                position += 1
+            yield Block(found.group(1), "\n".join(lines[start:position]), start + 1)
+            position += 1
+            continue
+        indent = len(found.group(1)) + 3
+        while position < len(lines) and (
+            not lines[position].strip() or lines[position].startswith(" " * indent)
+        ):
+            position += 1
+        body = [line[indent:] for line in lines[start:position]]
+        while body and (not body[0].strip() or re.match(r":[\w-]+:", body[0])):
+            body.pop(0)
+            start += 1
+        language = "python" if found.group(3) else found.group(2)
+        yield Block(language, "\n".join(body).rstrip() + "\n", start + 1)
+
+
+def ids(paths: list[Path]) -> list[str]:
+    return [str(path.relative_to(ROOT)) for path in paths]
+
+
+def close_figures() -> None:
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids(PAGES))
+def test_code_of_the_manual_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if page.suffix == ".md":  # the manual takes few by itself
+        monkeypatch.setattr(datasets, "load_digits", few_digits)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks(page):
+        if block.language not in ("python", "pycon"):
+            continue
+        if block.text.lstrip().startswith(">>>"):
+            test = doctest.DocTestParser().get_doctest(
+                block.text, names, page.name, str(page), block.line
+            )
+            said: list[str] = []
+            result = doctest.DocTestRunner(optionflags=FLAGS).run(
+                test, out=said.append, clear_globs=False
+            )
+            assert result.failed == 0, "".join(said)
+            names.update(test.globs)
+        else:
+            exec(compile(block.text, f"{page.name}:{block.line}", "exec"), names)
+    close_figures()
+
+
+def commands() -> list[tuple[Path, str]]:
+    return [
+        (page, line.removeprefix("$ "))
+        for page in PAGES
+        for block in blocks(page)
+        if block.language == "console"
+        for line in block.text.splitlines()
+        if line.startswith("$ ")
+    ]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the commands of the manual find the tables that they name."""
+    home = tmp_path_factory.mktemp("commands")
+    frame = datasets.load_iris(as_frame=True).data
+    frame.columns = [name.replace(" (cm)", "").replace(" ", "_") for name in frame.columns]
+    frame.to_csv(home / "table.csv", index=False)
+    for view in ("petal", "sepal"):
+        chosen = [name for name in frame.columns if name.startswith(view)]
+        frame[chosen].to_csv(home / f"{view}.csv", index=False)
+    return home
+
+
+def test_commands_of_the_manual_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from unispectral.cli._app import run
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(datasets, "load_digits", few_digits)
+    done = set()
+    for page, command in commands():
+        program, *arguments = shlex.split(command)
+        if program == "unispectral" and command not in done:
+            assert run(arguments) == 0, f"{page.name}: {command}\n{capsys.readouterr().err}"
+            done.add(command)
+    assert any(" cluster " in command for command in done)
+    assert {"labels.csv", "new_labels.csv", "page.html"} <= {p.name for p in folder.iterdir()}
+    close_figures()
+
+
+def test_targets_and_extras_of_the_manual_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^\.PHONY: (.*)", makefile, re.M)[0].split())
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for target in re.findall(r"`make ([a-z-]+)`|^\$ make ([a-z-]+)", text, re.M):
+            assert max(target) in targets, f"{page.name}: make {max(target)}"
+        for listed in re.findall(r"\.\[([\w,]+)\]", text):
+            assert set(listed.split(",")) <= set(extras), f"{page.name}: {listed}"
+
+
+def test_names_of_the_manual_can_be_imported() -> None:
+    pattern = re.compile(r":(?:func|class|meth|mod|data|attr):`(?:[^`<]*<)?~?([\w.]+)>?`")
+    seen = 0
+    for page in PAGES:
+        for name in pattern.findall(page.read_text(encoding="utf-8")):
+            if name.startswith("unispectral"):
+                assert _found(name), f"{page.name}: {name}"
+                seen += 1
+    assert seen > 50
+
+
+def _found(name: str) -> bool:
+    """Whether a dotted name is a module or something in one."""
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        home = ".".join(parts[:cut])
+        try:
+            value = importlib.import_module(home)
+        except ImportError:
+            continue
+        for part in parts[cut:]:
+            if not hasattr(value, part):
+                return False
+            value = getattr(value, part)
+        return True
+    return False
+
+
+def test_public_names_are_in_the_reference() -> None:
+    text = (DOCS / "api.rst").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^   ([\w.]+)$", text, re.M))
+    for room in ("kernels", "metrics", "model_selection", "plotting", "baselines", "persistence"):
+        module = importlib.import_module(f"unispectral.{room}")
+        for name in module.__all__:
+            if callable(getattr(module, name)) and name != "Kernel":
+                assert {name, f"{room}.{name}"} & listed, f"{room}.{name}"
+
+
+def test_every_page_is_in_the_table_of_contents() -> None:
+    listed = {"index"}
+    for page in DOCS.rglob("*.rst"):
+        if {"_build", "generated", "gallery"} & set(page.relative_to(DOCS).parts):
+            continue
+        for block in re.findall(r"toctree::\n((?:   .*\n|\n)*)", page.read_text() + "\n"):
+            here = page.parent.relative_to(DOCS)
+            listed |= {
+                str(here / line.strip()) for line in block.splitlines() if line[3:4].strip()
+            }
+    for page in (*DOCS.glob("*.rst"), *DOCS.glob("methods/*.rst")):
+        assert str(page.relative_to(DOCS).with_suffix("")) in listed, page
+
+
+def test_figures_of_the_readme_are_those_of_the_result_files() -> None:
+    """Lines between ``<!-- from file -->`` and ``<!-- end -->`` stand in that file."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for source, block in re.findall(r"<!-- from (\S+) -->\n(.*?)<!-- end -->", text, re.S):
+        written = (ROOT / source).read_text(encoding="utf-8").splitlines()
+        for line in filter(str.strip, block.splitlines()):
+            assert line in written, f"{source} does not hold the line {line!r}"
+    named = set(re.findall(r"docs/results/\w+\.md", text))
+    shown = (DOCS / "results.rst").read_text(encoding="utf-8")
+    assert {f"docs/results/{name}" for name in re.findall(r"results:: (\S+)", shown)} >= named
+
+
+def few_digits(**options: Any) -> Any:
+    """scikit-learn's digits, the first few of them."""
+    X, y = datasets._base.load_digits(return_X_y=True)
+    X, y = X[:FEW], y[:FEW]
+    if options.get("return_X_y"):
+        return X, y
+    names = [f"pixel_{i}" for i in range(64)]
+    images = X.reshape(-1, 8, 8)
+    return datasets._base.Bunch(data=X, target=y, images=images, feature_names=names)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=ids(EXAMPLES))
+def test_examples_run(example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = example.read_text(encoding="utf-8")
+    if "unispectral.datasets" in text:
+        from unispectral.datasets import fetch
+
+        name = re.search(r"fetch_(\w+)\(", text)
+        assert name
+        try:
+            fetch(name.group(1), download=False)
+        except OSError as error:
+            pytest.skip(str(error))
+    monkeypatch.setattr(datasets, "load_digits", few_digits)
+    text = text.replace("N = 20_000", "N = 600").replace("n = 400\n", "n = 200\n")
+    with warnings.catch_warnings():
+        # A warning about few samples is no fault of an example that has more.
+        warnings.simplefilter("ignore", UserWarning)
+        exec(compile(text, example.name, "exec"), {"__name__": "__main__"})
+    close_figures()
+
+
+def test_picture_of_the_readme(tmp_path: Path) -> None:
+    spec = importlib.util.spec_from_file_location("picture", DOCS / "make_readme_picture.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.main(tmp_path / "readme.png", n_samples=FEW)
+    assert 5_000 < (tmp_path / "readme.png").stat().st_size < 200_000
+    committed = DOCS / "_static" / "readme.png"
+    assert 5_000 < committed.stat().st_size < 200_000
+    assert "docs/_static/readme.png" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+MODULES = sorted(
+    name for _, name, _ in pkgutil.walk_packages(unispectral.__path__, "unispectral.")
+    if not name.endswith("__main__")
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("room", sorted({name.split(".")[1] for name in MODULES}))
+def test_examples_of_docstrings_run(
+    room: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in MODULES:
+        if name.split(".")[1] != room:
+            continue
+        module = importlib.import_module(name)
+        finder = doctest.DocTestFinder(exclude_empty=True)
+        for test in finder.find(module, name):
+            said: list[str] = []
+            runner = doctest.DocTestRunner(optionflags=FLAGS)
+            result = runner.run(test, out=said.append)
+            assert result.failed == 0, "".join(said)
+    close_figures()
