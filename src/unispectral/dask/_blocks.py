@@ -1,0 +1,141 @@
+"""Dask collections as blocks of rows, and labels as Dask arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from unispectral._compat import optional
+
+__all__ = ["Blocks", "as_blocks", "as_dask", "connected", "is_dask", "joined", "map_labels"]
+
+
+@dataclass
+class Blocks:
+    """Futures of blocks of rows, and the number of rows of each."""
+
+    futures: list[Any]
+    sizes: list[int]
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self.sizes)
+
+    def take(self, client: Any, rows: np.ndarray | None) -> list[Any]:
+        """Futures of all blocks, or of the chosen rows of each."""
+        if rows is None:
+            return self.futures
+        ends = np.cumsum(self.sizes)
+        parts = np.split(rows, np.searchsorted(rows, ends[:-1]))
+        starts = ends - np.array(self.sizes)
+        return [
+            client.submit(_rows_of, future, part - start)
+            for future, part, start in zip(self.futures, parts, starts, strict=True)
+            if len(part)
+        ]
+
+
+@contextmanager
+def connected(client: Any) -> Iterator[tuple[Any, bool]]:
+    """The client meant by ``client=``, and whether it is closed again afterwards."""
+    distributed = optional("distributed", extra="dask")
+    if isinstance(client, str):
+        with distributed.Client(client, set_as_default=False) as opened:
+            yield opened, True
+        return
+    if client is None:
+        try:
+            client = distributed.default_client()
+        except ValueError:
+            raise ValueError(
+                "client=None needs a current Dask client; make one with "
+                "distributed.Client(...), or give client= the address of a scheduler."
+            ) from None
+    yield client, False
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask collection.
+
+    Examples
+    --------
+    >>> is_dask([[1.0]])
+    False
+    """
+    return hasattr(X, "__dask_graph__")
+
+
+def as_blocks(X: Any, client: Any) -> Blocks:
+    """Blocks of rows of a Dask array or frame, or of a table that is here."""
+    if not is_dask(X):
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        return Blocks([client.scatter(X, broadcast=True)], [n])
+    if hasattr(X, "to_dask_array") and not hasattr(X, "chunks"):
+        delayed = X.to_delayed()
+    else:
+        if X.ndim != 2:
+            raise ValueError(f"X has {X.ndim} dimensions; give one row per sample.")
+        if X.numblocks[1] > 1:
+            X = X.rechunk({1: -1})
+        delayed = X.to_delayed().ravel()
+    futures = client.compute(list(delayed))
+    return Blocks(futures, client.gather([client.submit(_length, future) for future in futures]))
+
+
+def joined(parts: list[Any]) -> Any:
+    """Blocks of rows as one table."""
+    parts = [_table(part) for part in parts]
+    if len(parts) == 1:
+        return parts[0]
+    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+
+
+def as_dask(labels: np.ndarray, sizes: list[int]) -> Any:
+    """Labels as a Dask array in given chunks."""
+    return optional("dask.array", extra="dask").from_array(labels, chunks=(tuple(sizes),))
+
+
+def map_labels(
+    client: Any, model: Any, views: list[Blocks], several: bool, *, now: bool = False
+) -> Any:
+    """Labels of blocks of rows by a fitted model, one task per block; gathered where ``now``."""
+    da = optional("dask.array", extra="dask")
+    delayed = optional("dask", extra="dask").delayed
+    shipped = client.scatter(model, broadcast=True, hash=False)
+    sizes = views[0].sizes
+    futures = [
+        client.submit(_labels, shipped, [view.futures[i] for view in views], several, pure=False)
+        for i in range(len(sizes))
+    ]
+    if now:
+        return as_dask(np.concatenate(client.gather(futures)), sizes)
+    parts = [
+        da.from_delayed(delayed(future), shape=(size,), dtype=np.int32)
+        for future, size in zip(futures, sizes, strict=True)
+    ]
+    return da.concatenate(parts)
+
+
+def _table(part: Any) -> Any:
+    return part if sp.issparse(part) else np.asarray(part)
+
+
+def _rows_of(block: Any, rows: np.ndarray) -> Any:
+    return _table(block)[rows]
+
+
+def _length(block: Any) -> int:
+    return int(block.shape[0])
+
+
+def _labels(model: Any, block: list[Any], several: bool) -> np.ndarray:
+    from unispectral._threads import threads
+
+    tables = [_table(view) for view in block]
+    with threads(1):
+        return model.predict(tables if several else tables[0]).astype(np.int32)

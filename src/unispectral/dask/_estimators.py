@@ -1,0 +1,180 @@
+"""SCSK and SCMK for Dask collections."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+
+from unispectral import cluster
+from unispectral._compat import as_generator, optional
+from unispectral.dask import _blocks
+
+__all__ = ["SCMK", "SCSK"]
+
+#: How often a fit is tried again where a worker is lost in the middle of handing out work.
+_RETRIES = 3
+
+
+class _OnDask(ClusterMixin, BaseEstimator):
+    """A local estimator whose large stages run on the workers of a client."""
+
+    _local_class: Any
+
+    def __init__(self, n_clusters=8, *, client=None, landmarks=None, **params):
+        self.client = client
+        self.landmarks = landmarks
+        self.local = self._local_class(n_clusters, **params)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters of the local estimator, and ``client`` and ``landmarks``."""
+        own = {"client": self.client, "landmarks": self.landmarks}
+        return {**self.local.get_params(deep), **own}
+
+    def set_params(self, **params: Any):
+        """Set parameters by name."""
+        for name in ("client", "landmarks"):
+            if name in params:
+                setattr(self, name, params.pop(name))
+        self.local.set_params(**params)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        # Fitted attributes are those of the local model, labels_ apart.
+        if name.endswith("_") and not name.startswith("_") and "local_" in self.__dict__:
+            return getattr(self.__dict__["local_"], name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def fit(self, X: Any, y: Any = None):
+        """Learn graph, embedding and labels on the cluster.
+
+        Parameters
+        ----------
+        X : Dask array or frame, a list of them (views), or anything the local estimator takes
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        with _blocks.connected(self.client) as (client, closing):
+            views = [_blocks.as_blocks(view, client) for view in (X if _several(X) else [X])]
+            rows = self._landmark_rows(views[0].n_rows)
+            tables = [view.take(client, rows) for view in views]
+            future = client.submit(
+                _drive, self.local, tables, _several(X), pure=False, retries=_RETRIES
+            )
+            self.local_, caught = future.result()
+            if rows is None:
+                self.labels_ = _blocks.as_dask(self.local_.labels_, views[0].sizes)
+            else:
+                # Every point gets the label that its code over the landmarks implies.
+                self.labels_ = _blocks.map_labels(
+                    client, self.local_, views, _several(X), now=closing
+                )
+        for message, category in caught:
+            warnings.warn(message, category, stacklevel=2)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None) -> Any:
+        """Fit, and return the labels as a Dask array."""
+        return self.fit(X, y).labels_
+
+    def predict(self, X: Any) -> Any:
+        """The clusters of new points: a Dask array for Dask collections."""
+        local = self.to_local()
+        first = X[0] if _several(X) else X
+        if not _blocks.is_dask(first):
+            return local.predict(X)
+        with _blocks.connected(self.client) as (client, closing):
+            views = [_blocks.as_blocks(view, client) for view in (X if _several(X) else [X])]
+            return _blocks.map_labels(client, local, views, _several(X), now=closing)
+
+    def to_local(self) -> Any:
+        """The fitted model as the local estimator, for use without a cluster."""
+        if "local_" not in self.__dict__:
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet; call fit first.")
+        return self.local_
+
+    def _landmark_rows(self, n: int) -> np.ndarray | None:
+        if self.landmarks is None or self.landmarks >= n:
+            return None
+        if self.landmarks < 2:
+            raise ValueError(f"landmarks={self.landmarks} must be at least 2, or None.")
+        rng = as_generator(self.local.random_state)
+        return np.sort(rng.choice(n, self.landmarks, replace=False))
+
+
+class SCSK(_OnDask):
+    """:class:`unispectral.SCSK` on the workers of a Dask cluster.
+
+    Candidates, their kernels and the codes are computed in blocks on all workers; the sparse
+    graph, its eigenvectors and the labels on one of them. With the same seed the labels are those
+    of the local estimator. The blocks of a worker that is lost are computed again.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto"
+    client : distributed.Client, address of a scheduler, or None
+        None is the current client of this process.
+    landmarks : int or None
+        Fit on so many points drawn at random and give every point the label that its code over
+        them implies: memory per worker is then that of the landmarks and of one block. None fits
+        on all points, whose table every worker must be able to hold.
+    **params
+        As in :class:`unispectral.SCSK`.
+
+    Attributes
+    ----------
+    labels_ : Dask array of shape (n_samples,)
+        In the chunks of X.
+    local_ : unispectral.SCSK
+        The fitted model, usable without the cluster. Its attributes are also attributes here.
+    """
+
+    _local_class = cluster.SCSK
+
+
+class SCMK(_OnDask):
+    """:class:`unispectral.SCMK` on the workers of a Dask cluster; see :class:`SCSK`.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto"
+    client, landmarks : see :class:`SCSK`
+    **params
+        As in :class:`unispectral.SCMK`.
+
+    Attributes
+    ----------
+    labels_ : Dask array of shape (n_samples,)
+    local_ : unispectral.SCMK
+    """
+
+    _local_class = cluster.SCMK
+
+
+def _several(X: Any) -> bool:
+    return isinstance(X, (list, tuple))
+
+
+def _drive(local: Any, tables: list[list[Any]], several: bool) -> tuple[Any, list[tuple]]:
+    """The fit, on one worker, which hands blocks to all of them."""
+    from sklearn.base import clone
+
+    from unispectral.dask._stages import distribute
+    from unispectral.geometry import localizer
+
+    worker_client = optional("distributed", extra="dask").worker_client
+    views = [_blocks.joined(parts) for parts in tables]
+    model = clone(local)
+    with worker_client() as client, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        token = localizer.set(distribute(client))
+        try:
+            model.fit(views if several else views[0])
+        finally:
+            localizer.reset(token)
+    return model, [(str(one.message), one.category) for one in caught]

@@ -1,0 +1,139 @@
+"""The stages of a fit that run on workers: candidates with their small kernels, and codes."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from unispectral._threads import threads
+from unispectral.geometry import SINGLE_SAMPLES, Geometry, Neighbourhoods, block_kernels, localize
+from unispectral.graph.candidates import build_index
+
+__all__ = ["RemoteNeighbourhoods", "distribute"]
+
+#: Blocks of samples per worker: small enough that losing a worker costs little.
+_BLOCKS_PER_WORKER = 4
+
+
+@dataclass
+class RemoteNeighbourhoods:
+    """Neighbourhoods whose kernels stay in blocks on the workers.
+
+    Stands in for :class:`unispectral.geometry.Neighbourhoods`; candidates are here, because the
+    graph needs them, and everything of size k² per sample is there.
+    """
+
+    name: str
+    neighbours: np.ndarray
+    rate: float
+    client: Any
+    blocks: list[tuple[slice, Any]]
+    width: int
+    present: np.ndarray | None = None
+
+    @property
+    def valid(self) -> np.ndarray:
+        return self.neighbours >= 0
+
+    def _replace(self, **changes: Any) -> RemoteNeighbourhoods:
+        return replace(self, **changes)
+
+    def nearest(self, k: int) -> RemoteNeighbourhoods:
+        return replace(self, neighbours=self.neighbours[:, :k], width=k)
+
+    def graph(self, codes: np.ndarray) -> sp.csr_array:
+        return Neighbourhoods.graph(self, codes)  # type: ignore[arg-type]
+
+    def map_rows(self, work: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Apply ``work`` to each block where it is; results in the order of the samples."""
+        shared = [
+            self.client.scatter(argument, broadcast=True, hash=False)
+            if isinstance(argument, np.ndarray)
+            else argument
+            for argument in arguments
+        ]
+        futures = [
+            self.client.submit(_apply, work, rows, block, self.width, *shared, pure=False)
+            for rows, block in self.blocks
+        ]
+        parts = self.client.gather(futures)
+        return [one for part in parts for one in part]
+
+
+def distribute(client: Any) -> Callable[..., Any]:
+    """A replacement for the local search of neighbourhoods, on the workers of a client."""
+
+    def find(geometry: Geometry, k: int, rate: float, rng: np.random.Generator) -> Any:
+        table = _table(geometry)
+        if table is None:  # kernels that no index knows look at all pairs: done here
+            from unispectral.geometry import localizer
+
+            token = localizer.set(None)
+            try:
+                return localize(geometry, k, rng)
+            finally:
+                localizer.reset(token)
+        index = build_index(table, k, random_state=rng)
+        shipped = client.scatter((index, geometry), broadcast=True, hash=False)
+        blocks = []
+        for rows in _blocks(geometry.n_samples, client):
+            key = f"neighbourhoods-{rows.start}-{uuid.uuid4().hex}"
+            blocks.append((rows, client.submit(_block, shipped, rows, k, rate, key=key)))
+        found = client.gather([client.submit(_neighbours, block) for _, block in blocks])
+        return RemoteNeighbourhoods(geometry.name, np.concatenate(found), rate, client, blocks, k)
+
+    return find
+
+
+def _table(geometry: Geometry) -> Any:
+    if hasattr(geometry, "table"):
+        return geometry.table
+    bank, r = getattr(geometry, "bank", None), getattr(geometry, "r", 0)
+    return None if bank is None else bank.euclidean_table(r)
+
+
+def _blocks(n: int, client: Any) -> list[slice]:
+    workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
+    step = -(-n // (_BLOCKS_PER_WORKER * workers))
+    # Whole multiples of the local block, so that sums are added up in the same order.
+    step = -(-step // 512) * 512
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
+def _block(shipped: tuple[Any, Geometry], rows: slice, k: int, rate: float) -> Neighbourhoods:
+    index, geometry = shipped
+    numbers = np.arange(rows.start, rows.stop)
+    with threads(1):  # the worker's threads are the scheduler's to use
+        neighbours = index.search_own(numbers, k).indices
+        dtype = np.float32 if geometry.n_samples > SINGLE_SAMPLES else np.float64
+        near = np.empty((len(numbers), k), dtype=dtype)
+        among = np.empty((len(numbers), k, k), dtype=dtype)
+        for start in range(0, len(numbers), 256):
+            part = slice(start, start + 256)
+            near[part], among[part] = block_kernels(
+                geometry, rate, numbers[part], neighbours[part]
+            )
+    return Neighbourhoods(geometry.name, neighbours, near, among, rate)
+
+
+def _neighbours(block: Neighbourhoods) -> np.ndarray:
+    return block.neighbours
+
+
+def _apply(
+    work: Callable[..., Any], rows: slice, block: Neighbourhoods, width: int, *arguments: Any
+) -> list[Any]:
+    if width < block.neighbours.shape[1]:
+        block = block.nearest(width)
+    found = []
+    with threads(1):
+        for start in range(0, len(block.neighbours), 512):
+            stop = min(start + 512, len(block.neighbours))
+            here = slice(rows.start + start, rows.start + stop)
+            found.append(work(here, block.rows(slice(start, stop)), *arguments))
+    return found

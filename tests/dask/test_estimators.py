@@ -1,0 +1,164 @@
+"""On a cluster of two workers: the labels of the local fit, also when a worker is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+
+import unispectral
+from unispectral.geometry import localize
+
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+
+from unispectral.dask import SCMK, SCSK  # noqa: E402
+
+# A cluster leaves sockets and loops to be collected whenever Python likes.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning:distributed"),
+    pytest.mark.xdist_group("dask"),
+]
+
+
+@pytest.fixture(scope="module")
+def client():
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+    )
+    client = distributed.Client(cluster)
+    yield client
+    client.close()
+    cluster.close()
+
+
+@pytest.fixture(scope="module")
+def X() -> np.ndarray:
+    return load_digits().data[:900]
+
+
+def test_labels_are_those_of_the_local_fit(client, X) -> None:
+    local = unispectral.SCSK(10, random_state=3).fit(X)
+    model = SCSK(10, random_state=3, client=client).fit(da.from_array(X, chunks=(250, 20)))
+    assert model.labels_.chunks == ((250, 250, 250, 150),)
+    np.testing.assert_array_equal(model.labels_.compute(), local.labels_)
+    np.testing.assert_allclose(model.embedding_, local.embedding_, atol=1e-8)
+    assert model.n_clusters_ == 10
+
+
+def test_a_table_that_is_here_will_do(client, X) -> None:
+    local = unispectral.SCSK(10, whiten=None).fit(X)
+    labels = SCSK(10, whiten=None, client=client.scheduler.address).fit_predict(X)
+    np.testing.assert_array_equal(labels.compute(), local.labels_)
+
+
+def test_an_approximate_index_gives_the_same_candidates(client, X, monkeypatch) -> None:
+    from unispectral.dask._stages import distribute
+    from unispectral.geometry import KernelGeometry
+    from unispectral.graph import candidates
+    from unispectral.kernels import KernelBank
+
+    monkeypatch.setattr(candidates, "EXACT_SAMPLES", 100)
+    geometry = KernelGeometry(KernelBank(X, "linear", normalize="none", gram=False), 0)
+    here = localize(geometry, 8, np.random.default_rng(0))
+    there = distribute(client)(geometry, 8, here.rate, np.random.default_rng(0))
+    np.testing.assert_array_equal(here.neighbours, there.neighbours)
+    blocks = there.map_rows(_near)
+    np.testing.assert_allclose(np.concatenate(blocks), here.near)
+
+
+def _near(rows, block):
+    assert len(block.near) == rows.stop - rows.start
+    return block.near
+
+
+def test_frames_and_views(client, X) -> None:
+    dd = pytest.importorskip("dask.dataframe")
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=[f"pixel{i}" for i in range(64)])
+    labels = SCSK(10, whiten=None, client=client).fit_predict(dd.from_pandas(frame, npartitions=3))
+    np.testing.assert_array_equal(
+        labels.compute(), unispectral.SCSK(10, whiten=None).fit(X).labels_
+    )
+    views = [X[:, :32], X[:, 32:]]
+    local = unispectral.SCMK(10, whiten=None).fit(views)
+    remote = SCMK(10, whiten=None, client=client).fit(
+        [da.from_array(view, chunks=(300, 32)) for view in views]
+    )
+    np.testing.assert_array_equal(remote.labels_.compute(), local.labels_)
+    np.testing.assert_allclose(remote.kernel_weights_, local.kernel_weights_)
+
+
+def test_new_points_and_the_local_model(client, X) -> None:
+    model = SCSK(10, whiten=None, client=client).fit(X[:600])
+    new = model.predict(da.from_array(X[600:], chunks=(100, 64)))
+    local = model.to_local()
+    assert type(local) is unispectral.SCSK
+    np.testing.assert_array_equal(new.compute(), local.predict(X[600:]))
+    np.testing.assert_array_equal(model.predict(X[600:]), local.predict(X[600:]))
+
+
+def test_landmarks_bound_what_is_fitted(client, X) -> None:
+    model = SCSK(10, whiten=None, landmarks=500, client=client)
+    model.fit(da.from_array(X, chunks=(300, 64)))
+    assert model.embedding_.shape == (500, 10)
+    labels = model.labels_.compute()
+    assert labels.shape == (900,)
+    full = unispectral.SCSK(10, whiten=None).fit(X).labels_
+    from sklearn.metrics import normalized_mutual_info_score
+
+    assert normalized_mutual_info_score(full, labels) > 0.7
+
+
+def test_parameters_and_sentences(X) -> None:
+    model = SCSK(4, landmarks=7, beta=0.5)
+    assert model.get_params()["beta"] == 0.5
+    again = clone(model).set_params(n_clusters=5, landmarks=9)
+    assert (again.local.n_clusters, again.landmarks, again.local.beta) == (5, 9, 0.5)
+    with pytest.raises(AttributeError, match="not fitted"):
+        model.to_local()
+    with pytest.raises(ValueError, match="landmarks=1"):
+        SCSK(4, landmarks=1)._landmark_rows(10)
+
+
+def test_a_killed_worker_changes_nothing() -> None:
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(5, 20)) * 4
+    X = (centres[rng.integers(0, 5, 12_000)] + rng.normal(size=(12_000, 20))).astype(np.float32)
+    local = unispectral.SCSK(5, whiten=None).fit(X)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        victim = next(iter(cluster.workers.values())).pid
+        assert victim
+
+        def kill() -> None:
+            while not client.run_on_scheduler(_some_block_is_done):
+                time.sleep(0.02)
+            os.kill(victim, signal.SIGKILL)
+
+        thread = threading.Thread(target=kill)
+        thread.start()
+        model = SCSK(5, whiten=None, client=client).fit(da.from_array(X, chunks=(3_000, 20)))
+        thread.join()
+        np.testing.assert_array_equal(model.labels_.compute(), local.labels_)
+
+
+def _some_block_is_done(dask_scheduler) -> bool:
+    return any(
+        key.startswith("neighbourhoods-") and task.state == "memory"
+        for key, task in dask_scheduler.tasks.items()
+        if isinstance(key, str)
+    )
