@@ -43,6 +43,9 @@ bench-solver: install  ## the exact solver against the authors' algorithm (docs/
 bench: install  ## speed, memory and quality against peers (docs/results/speed.md)
 	$(BIN)/python -m benchmarks.speed $(ARGS)
 
+bench-scale: install  ## large data and Dask, from 10,000 to a million points (docs/results/scale.md)
+	$(BIN)/python -m benchmarks.scale $(ARGS)
+
 check-baselines: install  ## replay the recorded baselines, cell by cell
 	$(BIN)/python -m benchmarks.check_baselines $(ARGS)
 

@@ -1,0 +1,243 @@
+"""One measurement of the scale benchmark, in a process of its own.
+
+``python -m benchmarks._scale_tasks '{"task": …}'`` prints seconds, CPU seconds, peak megabytes,
+stages and quality as JSON. CPU seconds of all threads are what is compared: they hardly depend
+on who else uses the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["manifolds", "replicated_digits"]
+
+
+def manifolds(
+    n: int, d: int = 64, clusters: int = 10, latent: int = 6, noise: float = 0.3, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Curved sheets in d dimensions with noise, in single precision.
+
+    Examples
+    --------
+    >>> X, y = manifolds(100)
+    >>> X.shape, X.dtype.name, len(set(y.tolist()))
+    ((100, 64), 'float32', 10)
+    """
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, clusters, n)
+    X = np.empty((n, d), dtype=np.float32)
+    for cluster in range(clusters):
+        rows = np.flatnonzero(y == cluster)
+        sheet = rng.uniform(-1, 1, (len(rows), latent))
+        turn, phase = 1.2 * rng.normal(size=(latent, d)), rng.uniform(0, 2 * np.pi, d)
+        centre = 0.25 * rng.normal(size=d)
+        X[rows] = np.sin(sheet @ turn + phase) + centre + noise * rng.normal(size=(len(rows), d))
+    return X, y
+
+
+def replicated_digits(times: int, noise: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
+    """Scikit-learn's digits, each image many times with a little noise."""
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    rng = np.random.default_rng(0)
+    X = np.repeat(X, times, axis=0) + noise * rng.normal(size=(len(X) * times, X.shape[1]))
+    return X.astype(np.float32), np.repeat(y, times)
+
+
+def _data(name: str) -> tuple[Any, np.ndarray]:
+    kind, _, number = name.partition(" ")
+    if kind == "manifolds":
+        return manifolds(int(number))
+    if kind == "digits":
+        return replicated_digits(int(number))
+    from unispectral.datasets import fetch
+
+    found = fetch(name)
+    return found.data, found.target
+
+
+class _Stages:
+    """CPU seconds spent inside named functions of the fit; inner ones are not counted twice."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._open: list[float] = []
+
+    def watch(self, module: Any, name: str, stage: str) -> None:
+        inner: Callable[..., Any] = getattr(module, name)
+
+        def timed(*arguments: Any, **named: Any) -> Any:
+            begun = time.process_time()
+            self._open.append(0.0)
+            try:
+                return inner(*arguments, **named)
+            finally:
+                spent = time.process_time() - begun
+                own = spent - self._open.pop()
+                self.seconds[stage] = self.seconds.get(stage, 0.0) + own
+                if self._open:
+                    self._open[-1] += spent
+
+        setattr(module, name, timed)
+
+
+def _ours(data: str, **params: Any) -> dict[str, Any]:
+    from unispectral import SCSK
+    from unispectral.graph import candidates
+    from unispectral.solvers import _adaptive
+
+    X, y = _data(data)
+    SCSK(2, n_init=1).fit(np.random.default_rng(0).normal(size=(64, 3)).astype(np.float32))
+    stages = _Stages()
+    stages.watch(candidates, "nearest", "search")
+    stages.watch(_adaptive, "localize", "kernels")
+    stages.watch(_adaptive, "_codes", "codes")
+    stages.watch(_adaptive, "smallest_eigenvectors", "eigenvectors")
+    stages.watch(_adaptive, "read_out", "labels")
+    model = SCSK(len(np.unique(y)), **params)
+    return _measured(lambda: model.fit(X).labels_, y) | {"stages": stages.seconds}
+
+
+def _sklearn(data: str, eigen_solver: str, assign_labels: str) -> dict[str, Any]:
+    from sklearn.cluster import SpectralClustering
+
+    X, y = _data(data)
+    model = SpectralClustering(
+        len(np.unique(y)),
+        affinity="nearest_neighbors",
+        eigen_solver=eigen_solver,
+        assign_labels=assign_labels,
+        random_state=0,
+        n_jobs=-1,
+    )
+    return _measured(lambda: model.fit(sp.csr_matrix(X) if sp.issparse(X) else X).labels_, y)
+
+
+def _search(data: str, index: str, k: int) -> dict[str, Any]:
+    from unispectral.graph.candidates import nearest
+
+    X, _ = _data(data)
+    nearest(X[:500], 3, index="exact")
+    found: dict[str, Any] = {}
+
+    def run() -> None:
+        found["indices"] = nearest(X, k, index=index).indices
+
+    measured = _measured(run, None)
+    rows = np.random.default_rng(0).choice(len(X), 100, replace=False)
+    from unispectral.graph.candidates import build_index
+
+    true = build_index(X, k, index="exact").search(X[rows], k, exclude=rows).indices
+    hits = [np.isin(a, b).mean() for a, b in zip(found["indices"][rows], true, strict=True)]
+    return measured | {"recall": float(np.mean(hits))}
+
+
+def _dask(data: str, kill: bool, **params: Any) -> dict[str, Any]:
+    """A fit on two workers, one of them killed in the middle where asked for."""
+    import os
+    import signal
+    import threading
+
+    import dask.array as da
+    from distributed import Client, LocalCluster
+
+    from unispectral.dask import SCSK
+
+    X, y = _data(data)
+    begun = time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        client.run(_warm)
+        warm = sum(client.run(_cpu).values())
+        victim = next(iter(cluster.workers.values())).pid
+
+        def strike() -> None:
+            while not client.run_on_scheduler(_block_done):
+                time.sleep(0.05)
+            os.kill(victim, signal.SIGKILL)
+
+        thread = threading.Thread(target=strike)
+        if kill:
+            thread.start()
+        model = SCSK(len(np.unique(y)), client=client, **params)
+        model.fit(da.from_array(X, chunks=(-(-len(X) // 8), X.shape[1])))
+        labels = model.labels_.compute()
+        if kill:
+            thread.join()
+        used = sum(client.run(_cpu).values()) - (0.0 if kill else warm)
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
+    return _quality(y, labels) | {
+        "seconds": time.perf_counter() - begun,
+        "cpu": used + own,
+        "labels": _digest(labels),
+    }
+
+
+def _warm() -> None:
+    from unispectral import SCSK
+
+    SCSK(2, n_init=1).fit(np.random.default_rng(0).normal(size=(64, 3)).astype(np.float32))
+
+
+def _cpu() -> float:
+    return time.process_time()
+
+
+def _block_done(dask_scheduler: Any) -> bool:
+    return any(
+        str(key).startswith("neighbourhoods-") and task.state == "memory"
+        for key, task in dask_scheduler.tasks.items()
+    )
+
+
+def _digest(labels: np.ndarray) -> str:
+    import hashlib
+
+    return hashlib.sha256(np.ascontiguousarray(labels, dtype=np.int32).tobytes()).hexdigest()[:16]
+
+
+def _quality(y: np.ndarray | None, labels: Any) -> dict[str, Any]:
+    if y is None:
+        return {}
+    from unispectral.metrics import scores
+
+    found = scores(y, labels)
+    smallest = int(np.bincount(labels).min())
+    return {"accuracy": found["accuracy"], "nmi": found["nmi"], "smallest": smallest}
+
+
+def _measured(run: Callable[[], Any], y: np.ndarray | None) -> dict[str, Any]:
+    begun, cpu = time.perf_counter(), time.process_time()
+    outcome = run()
+    measured = {
+        "seconds": time.perf_counter() - begun,
+        "cpu": time.process_time() - cpu,
+        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0,
+    }
+    if y is not None:
+        measured |= _quality(y, outcome) | {"labels": _digest(outcome)}
+    return measured
+
+
+def main() -> None:
+    arguments = json.loads(sys.argv[1])
+    task = {"ours": _ours, "sklearn": _sklearn, "search": _search, "dask": _dask}[
+        arguments.pop("task")
+    ]
+    print(json.dumps(task(**arguments)))
+
+
+if __name__ == "__main__":
+    main()
