@@ -103,6 +103,17 @@ class Rows(ABC):
         for start in range(0, len(self), size):
             yield self._read(start, min(start + size, len(self)))
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """All rows as one array, read block by block: what ``fit`` makes of them."""
+        if copy is False:
+            raise ValueError("copy=False is impossible: the rows have to be read from the file.")
+        result = np.empty(self.shape, dtype=self.dtype if dtype is None else dtype)
+        start = 0
+        for block in self.iter_blocks():
+            result[start : start + len(block)] = block
+            start += len(block)
+        return result
+
     def _read(self, start: int, stop: int) -> np.ndarray:
         with _damage_told(self.name):
             block = np.array(self._block(start, stop), dtype=self.dtype, order="C", ndmin=2)
