@@ -178,10 +178,7 @@ class CellIndex:
         """The nearest cells of every cell, as many as find ``recall`` of a sample's neighbours."""
         cells = np.repeat(np.arange(len(self.centres)), np.diff(self.offsets))
         sample = rng.choice(self.n_samples, min(200, self.n_samples), replace=False)
-        keys = self.norms - 2 * (self.sorted[sample] @ self.sorted.T)
-        keys[np.arange(len(sample)), sample] = np.inf
-        wanted = min(k, self.n_samples - 1)
-        true = np.argpartition(keys, wanted - 1, axis=1)[:, :wanted]
+        true = self._true_neighbours(sample, min(k, self.n_samples - 1))
         near = _centre_keys(self.centres, self.centres)
         # A cell comes first among its own, also where a cut cell shares its centre with others.
         near[np.arange(len(near)), np.arange(len(near))] = -np.inf
@@ -193,6 +190,23 @@ class CellIndex:
         probes = int(np.searchsorted(found, recall)) + 1
         probes = min(probes, len(near))
         return np.ascontiguousarray(order[:, :probes]).astype(np.int32), float(found[probes - 1])
+
+    def _true_neighbours(self, sample: np.ndarray, k: int) -> np.ndarray:
+        """The nearest of some points among all, by their places in the sorted table."""
+        found = np.empty((len(sample), k), dtype=np.int32)
+        places = np.arange(self.n_samples, dtype=np.int32)
+
+        def work(rows: slice) -> None:
+            from unispectral.graph import _select
+
+            chosen = sample[rows]
+            keys = np.empty((len(chosen), k), dtype=np.float32)
+            products = self.sorted[chosen] @ self.sorted.T
+            skip = chosen.astype(np.int32)
+            _select.select_smallest(products, self.norms, places, skip, k, keys, found[rows])
+
+        map_blocks(work, len(sample), max(1, _BLOCK_ENTRIES // self.n_samples))
+        return found
 
     def search(self, queries: Any, k: int, exclude: np.ndarray | None = None) -> Neighbours:
         centred = (queries - self.origin).astype(np.float32)
