@@ -15,7 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+import pandas as pd
 import pytest
+import zarr
 from sklearn import datasets
 from sklearn.utils import Bunch
 
@@ -83,7 +86,10 @@ def close_figures() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=ids(PAGES))
-def test_code_of_the_manual_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_of_the_manual_runs(
+    page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
     if page.suffix == ".md":  # the manual takes few by itself
         monkeypatch.setattr(datasets, "load_digits", few_digits)
     names: dict[str, Any] = {"__name__": "__main__"}
@@ -101,7 +107,12 @@ def test_code_of_the_manual_runs(page: Path, monkeypatch: pytest.MonkeyPatch) ->
             assert result.failed == 0, "".join(said)
             names.update(test.globs)
         else:
-            exec(compile(block.text, f"{page.name}:{block.line}", "exec"), names)
+            # A cluster of threads is there at once, and its workers know this process's modules.
+            text = block.text.replace("LocalCluster(", "LocalCluster(processes=False, ")
+            exec(compile(text, f"{page.name}:{block.line}", "exec"), names)
+    if "client" in names:
+        names["client"].close()
+        names["client"].cluster.close()
     close_figures()
 
 
@@ -126,6 +137,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for view in ("petal", "sepal"):
         chosen = [name for name in frame.columns if name.startswith(view)]
         frame[chosen].to_csv(home / f"{view}.csv", index=False)
+    points = datasets.make_blobs(400, 5, centers=20, random_state=0)[0].astype(np.float32)
+    np.save(home / "points.npy", points)
+    columns = pd.DataFrame(points, columns=list("abcde"))
+    columns.to_parquet(home / "points.parquet")
+    columns.to_parquet(home / "more.parquet")
+    zarr.save_array(home / "points.zarr", points)
     return home
 
 
