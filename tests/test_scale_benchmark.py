@@ -1,0 +1,60 @@
+"""The report on large data is made from the stored cells alone, and says what is missing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+scale = pytest.importorskip("benchmarks.scale")
+
+
+def cell(n: int) -> dict:
+    stages = {"search": n / 1e4, "kernels": 0.1, "codes": n / 1e5, "eigenvectors": n / 2e4}
+    return {
+        "cpu": sum(stages.values()) + 0.2,
+        "seconds": 1.0,
+        "peak": 300 + n / 1e3,
+        "accuracy": 0.9,
+        "nmi": 0.8,
+        "smallest": 5,
+        "labels": "ab",
+        "stages": {**stages, "labels": 0.2},
+    }
+
+
+@pytest.fixture
+def cells() -> dict:
+    found = {f"ours {n}": cell(n) for n in (10_000, 20_000, 70_000)}
+    found["peer 70000"] = {"cpu": 40.0, "peak": 400.0, "accuracy": 0.9, "nmi": 0.8}
+    found["faiss 70000"] = {"cpu": 14.0, "recall": 0.97}
+    found["dask 70000"] = {"cpu": 20.0, "labels": "ab"}
+    found["dask 70000 worker killed"] = {"cpu": 25.0, "labels": "cd"}
+    found["ours tdt2"] = {"failure": "OSError: no such | file"}
+    return found
+
+
+def test_the_report_holds_what_was_measured(cells) -> None:
+    text = scale.render(cells)
+    assert "| 70,000 |" in text
+    assert "exponent from 10,000 to 70,000" in text
+    lines = [line for line in text.splitlines() if line.startswith("| 70000")]
+    assert lines[0].endswith("| yes |")
+    assert lines[1].endswith("| no |")
+    assert "ours tdt2: OSError" in text
+    # The search is exactly linear: predicted from the smaller sizes it is what was measured.
+    search = next(line for line in text.splitlines() if line.startswith("| search, CPU hours"))
+    assert [part.strip() for part in search.split("|")[2:4]] == ["1", "1"]
+
+
+def test_a_picture_is_made_from_the_cells(cells, tmp_path) -> None:
+    pytest.importorskip("matplotlib")
+    scale.draw(cells, tmp_path / "scale.png")
+    assert (tmp_path / "scale.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_task_runs_in_its_own_process() -> None:
+    found = scale.measure(task="search", data="manifolds 600", index="cells", k=5)
+    assert found["recall"] > 0.8
+    assert json.dumps(found)
+    assert "failure" in scale.measure(task="ours", data="nonsense")
