@@ -272,13 +272,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--largest", type=int, default=SIZES[-1], help="largest number of samples")
     parser.add_argument("--out", type=Path, default=Path("docs/results"))
     parser.add_argument("--fresh", action="store_true", help="measure everything again")
+    parser.add_argument("--report", action="store_true", help="only write the report again")
     options = parser.parse_args(arguments)
     path = options.out / "scale.json"
-    store = Store(path, machine(), fresh=options.fresh)
-    run(store, options.largest)
-    text = render(store.cells)
+    if not options.report:
+        run(Store(path, machine(), fresh=options.fresh), options.largest)
+    cells = Store.read(path)
+    text = render(cells)
     write_text(options.out / "scale.md", text)
-    draw(store.cells, options.out / "scale.png")
+    draw(cells, options.out / "scale.png")
     print(text)
 
 
