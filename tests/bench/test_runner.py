@@ -508,3 +508,15 @@ def test_study_is_read_back_from_the_store(tiny: Study, ran: Path) -> None:
 def test_durations() -> None:
     assert duration(0.4) == "0 s"
     assert duration(119.6) == "2 min 00 s"
+
+
+@pytest.mark.parametrize("backend", ["processes", "here"])
+def test_a_study_with_an_unknown_parameter_is_refused_as_a_whole(
+    backend: str, tmp_path: Path
+) -> None:
+    wrong = study(fake("Steady", repeats=2), fake("Steady", "other", parameters={"colour": 1}))
+    with Store(tmp_path / "r.sqlite") as store:
+        with pytest.raises(ValueError, match="'colour', which fakes"):
+            run(wrong, store, processes=1, backend=backend)
+        assert store.records() == {}
+        assert store.studies() == []

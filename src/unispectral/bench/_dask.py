@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from unispectral._compat import optional
+from unispectral.bench._worker import checked
 
 __all__ = ["DaskPool", "execute"]
 
@@ -50,6 +51,12 @@ class DaskPool:
         workers = self.client.scheduler_info(n_workers=-1)["workers"]
         threads = sum(worker["nthreads"] for worker in workers.values())
         self.slots = [_Slot(self) for _ in range(max(1, threads))]
+
+    def check(self, study: str) -> None:
+        """Raise ValueError if an estimator of a study does not exist or lacks a parameter."""
+        answer = self.client.submit(checked, {"check": study}, pure=False).result()
+        if answer["error"] is not None:
+            raise ValueError(answer["error"])
 
     def idle(self) -> Iterator[_Slot]:
         return (slot for slot in self.slots if slot.future is None)

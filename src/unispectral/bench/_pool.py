@@ -66,10 +66,14 @@ class Worker:
         """Hand over a job; its end arrives as an event."""
         self.job, self.token, self.peak = job, token, 0
         self._started, self._begun = time.monotonic(), 0.0
+        self.ask(job)
+
+    def ask(self, message: dict[str, Any]) -> None:
+        """Send a message; a dead worker announces itself through its reader."""
         stream = self._process.stdin
         assert stream is not None
-        with contextlib.suppress(OSError):  # a dead worker announces itself through its reader
-            write_message(stream, job)
+        with contextlib.suppress(OSError):
+            write_message(stream, message)
 
     def begin(self) -> None:
         """The data are ready and the fit starts: so does its time."""
@@ -130,6 +134,20 @@ class Pool:
         self.workers: list[Worker] = []
         self.events: queue.SimpleQueue = queue.SimpleQueue()
         self.workers = [Worker(self.events, threads) for _ in range(size)]
+
+    def check(self, study: str) -> None:
+        """Raise ValueError if an estimator of a study does not exist or lacks a parameter."""
+        self.workers[0].ask({"check": study})
+        while True:
+            for worker, message in self._wait():
+                if message is None:
+                    raise RuntimeError(f"A worker could not start. {worker.last_words()}")
+                if message["event"] == "ready":
+                    worker.environment = message["environment"]
+                elif message["error"] is not None:
+                    raise ValueError(message["error"])
+                else:
+                    return
 
     def idle(self) -> Iterator[Worker]:
         return (worker for worker in list(self.workers) if worker.job is None)

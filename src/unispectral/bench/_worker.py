@@ -89,7 +89,23 @@ def main() -> None:
     write_message(answers, {"event": "ready", "environment": environment()})
     server = Server(answers)
     while (job := read_message(jobs)) is not None:
-        write_message(answers, server.serve(job))
+        write_message(answers, checked(job) if "check" in job else server.serve(job))
+
+
+def checked(job: dict[str, Any]) -> dict[str, Any]:
+    """Whether the estimators of a study exist and have their parameters.
+
+    Asked of a worker, which has to import them anyway; the runner itself then need not.
+    """
+    from unispectral.bench._estimators import check_method
+    from unispectral.bench._toml import study_from_json
+
+    try:
+        for method in study_from_json(job["check"]).methods:
+            check_method(method)
+    except ValueError as error:
+        return {"event": "checked", "error": str(error)}
+    return {"event": "checked", "error": None}
 
 
 class Server:

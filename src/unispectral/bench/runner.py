@@ -15,6 +15,7 @@ from unispectral._files import atomic_path
 from unispectral.bench._cells import Cell, expand, fingerprint
 from unispectral.bench._environment import cores
 from unispectral.bench._progress import Reporter, Silent
+from unispectral.bench._toml import study_to_json
 from unispectral.bench.store import RETRIED, Record, Store
 from unispectral.bench.study import Dataset, Study
 
@@ -29,6 +30,8 @@ class Slot(Protocol):
 
 class Backend(Protocol):
     """Where cells run: our own processes, or those of a Dask cluster."""
+
+    def check(self, study: str) -> None: ...
 
     def idle(self) -> Iterator[Any]: ...
 
@@ -57,6 +60,7 @@ def run(
     store: Store,
     *,
     processes: int | None = None,
+    threads: int | None = None,
     force: bool = False,
     retry: bool = False,
     backend: str = "processes",
@@ -73,8 +77,9 @@ def run(
     store : Store
         Where results are kept, and looked up first.
     processes : int
-        Worker processes; the number of cores by default. Each gets its share of the cores as
-        threads.
+        Worker processes; the number of cores by default.
+    threads : int
+        Numerical threads of each process; its share of the cores by default.
     force : bool
         Do all cells again.
     retry : bool
@@ -93,21 +98,20 @@ def run(
     Summary
         How many cells there are, were found, were done and failed.
     """
-    from unispectral.bench._estimators import check_method
-
     count = processes if processes is not None else cores()
     if count < 1:
         raise ValueError(f"processes={processes!r} must be at least 1.")
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads={threads!r} must be at least 1.")
     if backend not in ("processes", "dask", "here"):
         raise ValueError(f"backend={backend!r} is unknown; use 'processes', 'dask' or 'here'.")
     study = keep_arrays(study, store)
     cells = list({cell.key: cell for cell in expand(study)}.values())
     todo = cells if force else pending(cells, store, retry=retry)
-    pool = _backend(backend if todo else "here", address, count, min(count, len(todo)))
+    share = threads if threads is not None else max(1, cores() // count)
+    pool = _backend(backend if todo else "here", address, min(count, len(todo)), share)
     try:
-        # The workers start while the study is checked here.
-        for method in study.methods:
-            check_method(method)
+        pool.check(study_to_json(study))
         store.save_study(study, command)
         reporter = reporter or Silent()
         summary = Summary(total=len(cells), found=len(cells) - len(todo))
@@ -116,7 +120,7 @@ def run(
         pool.close()
 
 
-def _backend(backend: str, address: str | None, count: int, workers: int) -> Backend:
+def _backend(backend: str, address: str | None, workers: int, threads: int) -> Backend:
     if backend == "here":
         return _Here()
     if backend == "dask":
@@ -125,7 +129,7 @@ def _backend(backend: str, address: str | None, count: int, workers: int) -> Bac
         return DaskPool(address)
     from unispectral.bench._pool import Pool
 
-    return Pool(workers, threads=max(1, cores() // count))
+    return Pool(workers, threads)
 
 
 class _Here:
@@ -134,6 +138,12 @@ class _Here:
     def __init__(self) -> None:
         self.waiting: list[tuple[Any, dict[str, Any]]] = []
         self.server: Any = None
+
+    def check(self, study: str) -> None:
+        from unispectral.bench._worker import checked
+
+        if (error := checked({"check": study})["error"]) is not None:
+            raise ValueError(error)
 
     def submit(self, job: dict[str, Any], token: Any = None) -> None:
         self.waiting.append((token, job))

@@ -154,7 +154,10 @@ class Store:
 
     def _connect(self, query: str) -> sqlite3.Connection:
         uri = self.path.resolve().as_uri() + query
-        return sqlite3.connect(uri, uri=True, timeout=60.0, isolation_level=None)
+        connection = sqlite3.connect(uri, uri=True, timeout=60.0, isolation_level=None)
+        # Damaged text must not stop the reading of all other rows: its checksum gives it away.
+        connection.text_factory = lambda content: content.decode("utf-8", "replace")
+        return connection
 
     def _move_damaged(self) -> None:
         """Keep a file that is no longer a database out of the way, under a name that says so."""

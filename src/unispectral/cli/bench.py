@@ -56,6 +56,7 @@ _store_option = click.option(
 def _run_options(command: Any) -> Any:
     for option in (
         click.option("--processes", "-j", type=click.IntRange(1), help="Worker processes."),
+        click.option("--threads", type=click.IntRange(1), help="Threads of each process."),
         click.option("--force", is_flag=True, help="Do all cells again."),
         click.option("--retry", is_flag=True, help="Do failed cells again."),
         click.option("--time-limit", type=float, metavar="SECONDS", help="Limit of one fit."),
