@@ -91,5 +91,6 @@ sphinx_gallery_conf = {
     "reference_url": {"unispectral": None},
     "doc_module": ("unispectral",),
     "backreferences_dir": None,
+    "capture_repr": (),
     "parallel": False,
 }

@@ -49,13 +49,13 @@ names = list(methods(2))
 figure, grid = plt.subplots(len(shapes), len(names), figsize=(11, 9), layout="constrained")
 palette = np.array(["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"])
 for row, (shape, (X, k)) in zip(grid, shapes.items(), strict=True):
-    for ax, (name, method) in zip(row, methods(k).items(), strict=True):
+    for ax, method in zip(row, methods(k).values(), strict=True):
         labels = method.fit_predict((X - X.mean(axis=0)) / X.std(axis=0))
         colours = np.where(labels < 0, "#bbbbbb", palette[labels % len(palette)])
         ax.scatter(*X.T, s=6, c=colours)
         ax.set_xticks([])
         ax.set_yticks([])
-        if row is grid[0]:
-            ax.set_title(name)
     row[0].set_ylabel(shape)
+for ax, name in zip(grid[0], names, strict=True):
+    ax.set_title(name)
 plt.show()

@@ -230,6 +230,17 @@ def test_every_page_is_in_the_table_of_contents() -> None:
         assert str(page.relative_to(DOCS).with_suffix("")) in listed, page
 
 
+def test_equations_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    convert = importlib.import_module("mathml").convert
+    for page in PAGES[2:]:
+        text = page.read_text(encoding="utf-8")
+        shown = re.findall(r"\.\. math::\n((?:   .*\n|\n)+)", text)
+        for equation in [*shown, *re.findall(r":math:`([^`]+)`", text)]:
+            drawn = convert(re.sub(r":label:.*", "", equation).strip(), block=True)
+            assert "\\" not in drawn, f"{page.name}: {equation}"
+
+
 def test_figures_of_the_readme_are_those_of_the_result_files() -> None:
     """Lines between ``<!-- from file -->`` and ``<!-- end -->`` stand in that file."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")

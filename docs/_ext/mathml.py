@@ -10,7 +10,11 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util.math import get_node_equation_number
 
 #: What the converter of docutils does not know, in words that it does.
-_KNOWN = {r"\\dots(?![a-z])": r"\\ldots "}
+_KNOWN = {
+    r"\\dots(?![a-z])": r"\\ldots ",
+    r"\\(t?frac)(\d)(\d)": r"\\\1{\2}{\3}",
+    r"\\operatorname\*?\{arg\\,(max|min)\}": r"\\operatorname{arg\1}",
+}
 
 
 def convert(text: str, *, block: bool) -> str:
@@ -26,13 +30,13 @@ def inline(translator: Any, node: nodes.math) -> None:
 
 
 def display(translator: Any, node: nodes.math_block) -> None:
-    translator.body.append(translator.starttag(node, "div", CLASS="math"))
+    translator.body.append(translator.starttag(node, "div", CLASS="equation"))
+    translator.body.append(convert(node.astext(), block=True))
     if node["number"]:
         number = get_node_equation_number(translator, node)
-        translator.body.append(f'<span class="eqno">({number})')
+        translator.body.append(f'<span class="number">({number})')
         translator.add_permalink_ref(node, "Link to this equation")
         translator.body.append("</span>")
-    translator.body.append(convert(node.astext(), block=True))
     translator.body.append("</div>\n")
     raise nodes.SkipNode
 
