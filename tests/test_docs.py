@@ -241,13 +241,29 @@ def test_equations_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
             assert "\\" not in drawn, f"{page.name}: {equation}"
 
 
+def load(script: str) -> Any:
+    spec = importlib.util.spec_from_file_location(script, DOCS / f"{script}.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_tables_are_copied_whole(tmp_path: Path) -> None:
+    readme = "a\n<!-- from x.md: Two -->\nold\n<!-- end -->\nb\n"
+    fill = load("fill_readme")
+    empty = readme.replace("old", fill.ABSENT)
+    assert fill.filled(readme, tmp_path) == empty
+    (tmp_path / "x.md").write_text("## One\n\n| 1 |\n\n## Two\nText\n\n| 2 |\n|---|\n\n| 3 |\n")
+    assert fill.filled(readme, tmp_path) == readme.replace("old", "| 2 |\n|---|")
+    (tmp_path / "x.md").write_text("## Two\n\n## Three\n\n| 3 |\n")
+    assert fill.filled(readme, tmp_path) == empty
+
+
 def test_figures_of_the_readme_are_those_of_the_result_files() -> None:
-    """Lines between ``<!-- from file -->`` and ``<!-- end -->`` stand in that file."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    for source, block in re.findall(r"<!-- from (\S+) -->\n(.*?)<!-- end -->", text, re.S):
-        written = (ROOT / source).read_text(encoding="utf-8").splitlines()
-        for line in filter(str.strip, block.splitlines()):
-            assert line in written, f"{source} does not hold the line {line!r}"
+    assert load("fill_readme").filled(text) == text, "run python docs/fill_readme.py"
     named = set(re.findall(r"docs/results/\w+\.md", text))
     shown = (DOCS / "results.rst").read_text(encoding="utf-8")
     assert {f"docs/results/{name}" for name in re.findall(r"results:: (\S+)", shown)} >= named
@@ -294,11 +310,7 @@ def test_examples_run(example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_picture_of_the_readme(tmp_path: Path) -> None:
-    spec = importlib.util.spec_from_file_location("picture", DOCS / "make_readme_picture.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load("make_readme_picture")
     with few_samples():
         module.main(tmp_path / "readme.png", n_samples=FEW)
     assert 5_000 < (tmp_path / "readme.png").stat().st_size < 200_000
