@@ -25,8 +25,8 @@ drawn = rng.integers(len(digits), size=N)
 X = (digits[drawn] + rng.normal(scale=1.5, size=(N, 64))).astype(np.float32)
 
 # %%
-# Above 10,000 samples neighbours are found by an index rather than by comparing all pairs, and
-# whitened geometries are left out.
+# In large tables neighbours are found by an index rather than by comparing all pairs, and whitened
+# geometries are left out.
 
 begun = time.perf_counter()
 model = SCSK(n_clusters=10).fit(X)
