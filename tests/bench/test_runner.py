@@ -520,3 +520,19 @@ def test_a_study_with_an_unknown_parameter_is_refused_as_a_whole(
             run(wrong, store, processes=1, backend=backend)
         assert store.records() == {}
         assert store.studies() == []
+
+
+def test_a_cell_costs_little_more_than_its_fit(tmp_path: Path) -> None:
+    """A wide margin for busy machines; ``python -m benchmarks.bench_overhead`` measures it."""
+    times: list[float] = []
+
+    class Watch(Lines):
+        def show(self, cell: object, answer: dict) -> None:
+            times.append(time.monotonic())
+
+    cells = study(fake("Steady", repeats=60, parameters={"seconds": 0.02}))
+    with Store(tmp_path / "r.sqlite") as store:
+        run(cells, store, processes=1, reporter=Watch())
+    gaps = np.diff(times)
+    assert len(gaps) == 59
+    assert np.median(gaps) < 0.02 + 0.02

@@ -74,12 +74,16 @@ def _numbers(results: Results) -> list[tuple[str, str]]:
     columns = {c.name for m in results.study.methods for c in m.columns}
     spent = sum(record.seconds or 0.0 for record in results.records.values())
     return [
-        (str(len(results.study.datasets)), "data sets"),
-        (str(len(columns)), "columns"),
+        _count(len(results.study.datasets), "data set"),
+        _count(len(columns), "column"),
         (_thousands(status["done"]), f"of {_thousands(len(keys))} fits done"),
         (str(failed), "failed"),
         (duration(spent), "of fitting"),
     ]
+
+
+def _count(count: int, what: str) -> tuple[str, str]:
+    return str(count), what if count == 1 else f"{what}s"
 
 
 def _thousands(count: int) -> str:

@@ -39,6 +39,12 @@
     if (s < 5400) return `${Math.round(s / 60)} min`;
     return `${(s / 3600).toFixed(1)} h`;
   }
+  function short(v) {
+    // 0.00001 does not fit under a cell; 10⁻⁵ does.
+    const e = typeof v === "number" && v > 0 ? Math.log10(v) : NaN;
+    if (!(Math.abs(e) > 2.5 && Math.abs(e - Math.round(e)) < 1e-9)) return v;
+    return "10" + String(Math.round(e)).replace("-", "⁻").replace(/\d/g, (d) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[d]);
+  }
   const bytes = (b) => (b ? `${(b / 2 ** 20).toFixed(0)} MB` : "–");
   const parameters = (p) => Object.entries(p || {}).map(([k, v]) => `${k} = ${JSON.stringify(v)}`).join(", ");
   const metricTitle = (id = state.metric) => data.metrics.find((m) => m.id === id).title;
@@ -226,7 +232,7 @@
       return { name: column.name, ours: column.ours, v: mean(fs.map((f) => f.value)),
         t: Math.exp(mean(fs.map((f) => Math.log(Math.max(f.seconds, 1e-4))))) };
     }).filter(Boolean);
-    byId("time").hidden = !columnsOf().length;
+    byId("time").hidden = columnsOf().length < 2;
     if (!points.length) return replace("time-picture", el("p", { class: "say" }, "No data set has a figure in every column yet; choose one."));
     const w = roomIn("time-picture", 1060), [h, left, right, top, bottom] = [430, 52, w > 500 ? 96 : 74, 18, 48];
     const logs = points.map((p) => Math.log10(p.t));
@@ -244,7 +250,7 @@
       xTicks.map((e) => [svg("line", { class: "axis", x1: x(10 ** e), x2: x(10 ** e), y1: top, y2: h - bottom }),
         svg("text", { class: "soft", x: x(10 ** e), y: h - bottom + 18, "font-size": 12, "text-anchor": "middle" }, seconds(10 ** e))]),
       svg("text", { class: "soft", x: (left + w - right) / 2, y: h - 8, "font-size": 12, "text-anchor": "middle" },
-        state.set === "" ? `seconds of one fit, geometric mean over ${sets.length} data sets` : "seconds of one fit"),
+        state.set === "" ? `seconds of one fit, geometric mean over ${sets.length} data set${sets.length === 1 ? "" : "s"}` : "seconds of one fit"),
       svg("text", { class: "soft", x: 14, y: top + 4, "font-size": 12, transform: `rotate(-90 14 ${top + 4})`, "text-anchor": "end" }, metricTitle()),
       svg("polyline", { class: "front", points: front.map((p) => `${x(p.t)},${y(p.v)}`).join(" ") }),
       labelled(points, x, y)));
@@ -301,7 +307,7 @@
       if (!all.length) return null;
       const range = [Math.min(...all), Math.max(...all)];
       const panels = values.map((grid, k) => {
-        const name = s.panel ? `${s.panel.name} = ${s.panel.values[k]}` : metricTitle();
+        const name = s.panel ? `${s.panel.name} = ${short(s.panel.values[k])}` : metricTitle();
         return [el("div", { class: "card" }, el("h3", {}, name), heat(s, grid, range)), el("div", { class: "card" }, el("h3", {}, name), surface(s, grid, range))];
       });
       return el("div", {}, el("h3", {}, `${s.title} on ${s.dataset}: ${metricTitle().toLowerCase()} from ${number(range[0], 1)} to ${number(range[1], 1)}`),
@@ -321,8 +327,8 @@
         return [svg("rect", { x: px, y: py, width: size - 2, height: size - 2, rx: 4, fill: colour(t), "data-tip": tip }),
           svg("text", { x: px + size / 2 - 1, y: py + size / 2 + 3, "font-size": 11, "text-anchor": "middle", "pointer-events": "none", "data-ink": inkOn(t) }, v.toFixed(0))];
       })),
-      s.y.values.map((v, j) => svg("text", { class: "soft", x: left - 8, y: top + (ny - 1 - j) * size + size / 2 + 3, "font-size": 11, "text-anchor": "end" }, v)),
-      s.x.values.map((v, i) => svg("text", { class: "soft", x: left + i * size + size / 2, y: top + ny * size + 14, "font-size": 11, "text-anchor": "middle" }, v)),
+      s.y.values.map((v, j) => svg("text", { class: "soft", x: left - 8, y: top + (ny - 1 - j) * size + size / 2 + 3, "font-size": 11, "text-anchor": "end" }, short(v))),
+      s.x.values.map((v, i) => svg("text", { class: "soft", x: left + i * size + size / 2, y: top + ny * size + 14, "font-size": 11, "text-anchor": "middle" }, short(v))),
       svg("text", { x: left + nx * size / 2, y: h - 8, "font-size": 12, "text-anchor": "middle" }, s.x.name),
       svg("text", { x: 12, y: top + ny * size / 2, "font-size": 12, "text-anchor": "middle", transform: `rotate(-90 12 ${top + ny * size / 2})` }, s.y.name));
   }
