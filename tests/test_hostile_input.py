@@ -168,3 +168,33 @@ def test_long_indices():
     S = sp.csr_array(X)
     S.indices, S.indptr = S.indices.astype(np.int64), S.indptr.astype(np.int64)
     assert len(SCSK(2, kernel="laplacian").fit(S).labels_) == len(X)
+
+
+def test_samples_that_differ_in_their_last_digits():
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        twins = 1.0 + np.finfo(float).eps * rng.integers(0, 3, (24, 4))
+        assert len(np.unique(SCSK(2, n_init=1).fit(sp.csr_array(2 * twins)).labels_)) == 2
+
+
+def test_a_row_of_results_that_is_no_longer_text(tmp_path):
+    import sqlite3
+
+    from unispectral.bench import Dataset, Method, Store, Study, run
+
+    study = Study(
+        "s",
+        datasets=[Dataset("d", data=X, target=Y)],
+        methods=[Method("k-means", "sklearn.cluster.KMeans", parameters={"n_init": 1})],
+    )
+    path = tmp_path / "results.sqlite"
+    with Store(path) as store:
+        run(study, store, processes=1)
+        (key,) = store.records()
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE cells SET job = CAST(x'ff7b7d' AS TEXT)")
+    db.close()
+    with Store(path) as store:
+        assert store.records() == {}
+        run(study, store, processes=1)
+        assert list(store.records()) == [key]

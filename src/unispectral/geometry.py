@@ -18,6 +18,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from unispectral._memory import require_memory
 from unispectral._threads import map_blocks
 from unispectral._validation import well_placed
 from unispectral.kernels import KernelBank
@@ -206,17 +207,21 @@ class _WhitenedMap:
         return _shrunk(self.root, whitening._expand(values) - whitening.mean)
 
 
-def _root(inner: np.ndarray) -> np.ndarray:
-    """A Cholesky factor; the diagonal is raised by what rounding and repeated samples ask for."""
-    for lift in (1e-8, 1e-6, 1e-4, 1e-2):
-        raised = inner.copy()
-        raised.flat[:: len(inner) + 1] += lift
+def _root(kernel: np.ndarray) -> np.ndarray:
+    """The Cholesky factor of a kernel, with as little added to its diagonal as will do.
+
+    Repeated samples make a kernel singular; samples that differ in their last digits only make
+    it indefinite, since their distances are rounding errors.
+    """
+    added = 0.0
+    for jitter in (1e-8, 1e-6, 1e-4, 1e-2, 1.0, float(len(kernel))):
+        kernel.flat[:: len(kernel) + 1] += jitter - added
+        added = jitter
         try:
-            return scipy.linalg.cholesky(raised, lower=True, check_finite=False)
-        except scipy.linalg.LinAlgError:
+            return scipy.linalg.cholesky(kernel, lower=True, check_finite=False)
+        except np.linalg.LinAlgError:
             continue
-    raised.flat[:: len(inner) + 1] += 1.0
-    return scipy.linalg.cholesky(raised, lower=True, check_finite=False)
+    raise ValueError("X has samples whose distances cannot be told apart; rescale the features.")
 
 
 def _shrunk(root: np.ndarray, features: np.ndarray) -> np.ndarray:
@@ -307,6 +312,11 @@ def localize(geometry: Geometry, k: int, rng: np.random.Generator) -> Neighbourh
         return elsewhere(geometry, k, rate, rng)
     neighbours = geometry.nearest(k, rng)
     dtype = np.float32 if n > SINGLE_SAMPLES else np.float64
+    require_memory(
+        float(n) * k * (k + 1) * np.dtype(dtype).itemsize,
+        f"The neighbourhoods of {n} samples",
+        f"use a smaller n_neighbors than {k}, fewer kernels or fewer samples",
+    )
     near = np.empty((n, k), dtype=dtype)
     among = np.empty((n, k, k), dtype=dtype)
 

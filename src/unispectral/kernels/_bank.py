@@ -10,7 +10,12 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from unispectral._threads import map_blocks
-from unispectral.kernels._features import Features, Products, own_products
+from unispectral.kernels._features import (
+    Features,
+    Products,
+    own_products,
+    require_all_pairs,
+)
 from unispectral.kernels._normalize import Normalizer, as_normalizations, fit_normalizer
 from unispectral.kernels._specs import Kernel, Metric, as_kernels
 
@@ -366,6 +371,7 @@ class KernelBank:
         """The weighted sum of all kernels, assembled in blocks of rows."""
         weights = self._weights(weights)
         n = self.n_samples
+        require_all_pairs(n, self.dtype)
         out = np.empty((n, n), dtype=self.dtype)
 
         def work(rows: slice) -> None:

@@ -10,7 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["Features", "Products", "Table"]
+from unispectral._memory import require_memory
+
+__all__ = ["Features", "Products", "Table", "require_all_pairs"]
 
 #: A dense array or a CSR array; the type checker does not know that they share what is used here.
 Table: TypeAlias = Any
@@ -19,6 +21,8 @@ Table: TypeAlias = Any
 #: above it, over all pairs between an evenly spaced sample and everything.
 ALL_PAIRS = 20_000
 _SAMPLE = 1_000
+#: From this many samples on, room for a matrix of all pairs is asked for before it is taken.
+_LARGE = 1_000
 
 
 @dataclass
@@ -62,6 +66,7 @@ class Features:
     def gram(self) -> np.ndarray:
         """All dot products, computed at the first call and kept."""
         if self._gram is None:
+            require_all_pairs(self.n_samples, self.dtype)
             self._gram = _dots(self.X, self.X)
         return self._gram
 
@@ -167,6 +172,16 @@ class Features:
             return self.block(far, slice(None)).distances.max(axis=1)
         block = self.block(chosen, chosen).distances
         return block[np.triu_indices(len(chosen), 1)]
+
+
+def require_all_pairs(n_samples: int, dtype: np.dtype) -> None:
+    """Say so, before it is tried, if a matrix of all pairs has no room."""
+    if n_samples >= _LARGE:
+        require_memory(
+            float(n_samples) ** 2 * np.dtype(dtype).itemsize,
+            f"A matrix of all pairs of {n_samples} samples",
+            "use SCSK or SCMK with their default kernel, which need none, or fewer samples",
+        )
 
 
 def own_products(squared_norms: np.ndarray) -> Products:
