@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 export UNISPECTRAL_DATA ?= $(wildcard ../shared/data)
 export UNISPECTRAL_REFERENCE ?= $(wildcard ../shared/reference)
 
-.PHONY: help install demo test lint browser bench bench-solver bench-scale study-defaults check-baselines torture docs clean
+.PHONY: help install demo test lint browser bench bench-solver bench-scale study-defaults check-baselines torture bench-memory coverage mutation docs clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -56,3 +56,15 @@ study-defaults: install  ## how good the defaults are, beside peers (docs/result
 docs: install  ## the manual, with its gallery run (docs/_build/html)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html $(ARGS)
 	@echo "docs/_build/html/index.html"
+
+torture: install browser  ## try to break it: hostile input, faults, attacks (docs/results/torture.md)
+	$(BIN)/python -m torture $(ARGS)
+
+bench-memory: install  ## peak memory of the exact fit; fails above 2.5 n × n matrices
+	$(BIN)/python -m benchmarks.memory $(ARGS)
+
+coverage: install browser  ## lines and branches that the tests reach
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --cov=unispectral --cov-branch --cov-report=term --cov-report=html $(ARGS)
+
+mutation: install  ## mutants of the solver steps that no test kills (docs/results/mutation.md)
+	$(BIN)/python -m torture.mutation $(ARGS)
