@@ -30,7 +30,7 @@ browser:  ## Debian's headless Chromium, which the tests of the pages drive
 	  else echo "no chromium here: the tests of the pages will be skipped"; fi; }
 
 test: install browser lint  ## run all tests
-	$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
 
 lint: install  ## ruff and mypy
 	$(BIN)/ruff check .
