@@ -505,6 +505,22 @@ def test_study_is_read_back_from_the_store(tiny: Study, ran: Path) -> None:
         )
 
 
+def test_time_is_estimated_from_the_nearest_size() -> None:
+    from unispectral.bench._progress import Estimate
+
+    sizes = {"a": 100, "b": 1000, "c": 2000}
+    sets = {name: Dataset(name, samples=size) for name, size in sizes.items()}
+    cells = Study("s", list(sets.values()), [fake("Steady")]).cells()
+    estimate = Estimate()
+    assert estimate.seconds(sets["c"], "Steady") is None
+    for cell, seconds in zip(cells[:2], (1.0, 3.0), strict=True):
+        estimate.add(cell, seconds, sizes[cell.dataset.name])
+    assert estimate.seconds(sets["a"], "Steady") == 1.0
+    assert estimate.seconds(sets["c"], "Steady") == pytest.approx(12.0)
+    left = Counter({("c", "Steady"): 2, ("c", "other"): 5})
+    assert estimate.total(left, sets) == (pytest.approx(24.0), 5)
+
+
 def test_durations() -> None:
     assert duration(0.4) == "0 s"
     assert duration(119.6) == "2 min 00 s"
@@ -523,7 +539,7 @@ def test_a_study_with_an_unknown_parameter_is_refused_as_a_whole(
 
 
 def test_a_cell_costs_little_more_than_its_fit(tmp_path: Path) -> None:
-    """A wide margin for busy machines; ``python -m benchmarks.bench_overhead`` measures it."""
+    """The quick tenth, for the sake of busy machines; benchmarks.bench_overhead measures it."""
     times: list[float] = []
 
     class Watch(Lines):
@@ -535,4 +551,4 @@ def test_a_cell_costs_little_more_than_its_fit(tmp_path: Path) -> None:
         run(cells, store, processes=1, reporter=Watch())
     gaps = np.diff(times)
     assert len(gaps) == 59
-    assert np.median(gaps) < 0.02 + 0.02
+    assert np.percentile(gaps, 10) < 0.02 + 0.015

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import time
 from collections import Counter, defaultdict
@@ -61,10 +62,10 @@ class Estimate:
         for (seen, name), (total, count) in self._seen.items():
             if seen == method:
                 other = self._samples.get(name)
-                scale = (size / other) ** _POWER if size and other else 1.0
-                guesses.append(total / count * scale)
-        # The largest guess: small sets are dominated by what does not grow.
-        return max(guesses, default=None)
+                ratio = size / other if size and other else 1.0
+                guesses.append((abs(math.log(ratio)), total / count * ratio**_POWER))
+        # From the data set of the nearest size: the cost of tiny ones is what does not grow.
+        return min(guesses, default=(0.0, None))[1]
 
     def total(self, counts: Counter, datasets: dict[str, Any]) -> tuple[float, int]:
         """Seconds of all counted cells, and how many of them could not be estimated."""
