@@ -28,7 +28,7 @@ from unispectral.weights import initial_weights
 
 __all__ = ["Fitted", "Samples", "fit", "read", "read_new"]
 
-#: Up to this many samples whiten="auto" adds whitened geometries. Above, they cost more than all the
+#: Up to this many samples whiten="auto" adds whitened geometries. Above, they cost more than the
 #: rest of the fit, and landmarks that are few beside the samples flatter their modularity.
 WHITEN_SAMPLES = 3_000
 
