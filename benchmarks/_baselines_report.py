@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks._report import markdown_table
-from benchmarks._unrecorded import FORESTS, K_MEANS_RUNS
+from benchmarks._unrecorded import FORESTS, K_MEANS_RUNS, UNRECORDED
 
 __all__ = ["render"]
 
@@ -20,13 +20,15 @@ The recorded runs are replayed with the random numbers of the record. The record
 so *exact* means that all three scores agree to 1e-6. The other verdicts come from replays with
 relative noise of 1e-16 in the kernels: *tie* means that some of these meet the record exactly;
 *rounding* that the result moves under the noise but did not meet the record in the few tries made;
-*differs* that the result stands still somewhere else than the record.
+*differs* that the result stands still somewhere else than the record. A field that is empty, or
+counts fewer cells than the others of its column, has not been run yet: the command goes on where
+it stopped.
 """
 
 _NOTES = """
 Kernels close to the identity (Gaussians of width 0.01 and 0.05, and 0.1 on text) have hardly any
 neighbours and nearly degenerate Laplacians: rounding decides there, as the record itself shows by
-scores near chance. AASC was recorded with two versions of its code, which differ in the start of a
+scores near chance. The k-means of SC on the binary digits, with 36 clusters, meets ties too. AASC was recorded with two versions of its code, which differ in the start of a
 root search: -1 for YALE, +1 for the texts and the binary digits. Which one the other sets had is
 not known, so both are shown. On JAFFE the search from -1 ends near a pole, where rounding decides;
 ORL and COIL20 meet the record from neither start, and why is an open question.
@@ -46,9 +48,9 @@ _WHY = """
 What explains the differences:
 
 - SSR: the codes are the exact solution of a convex problem without parameters, so only k-means is
-  left. The paper's figures are multiples of 1/n, that is single runs; they lie within the spread
-  of single runs or below it. Starts here are those of scikit-learn (k-means++), which are better
-  than random samples.
+  left. The paper's figures are multiples of 1/n, that is single runs. The row *random starts* uses
+  random rows as first centres, as the record of the other methods does, in place of scikit-learn's
+  k-means++: the difference between the two rows is k-means alone.
 - ClustRF: the paper names neither the number of trees nor the seed; its figures are single runs.
 - TSEP: the paper gives neither alpha nor the rule by which it was chosen, nor whether rows of the
   eigenvectors were scaled. *TSEP* is the best of twelve kernels, chosen by each score as in the
@@ -68,7 +70,7 @@ def render(cells: dict[str, Any], paper: dict[str, Any], unrecorded: list[str]) 
 
 def _summary(cells: dict[str, Any]) -> str:
     """How many cells of each method and data set are exact."""
-    methods = list(dict.fromkeys(key.split()[1] for key in sorted(cells)))
+    methods = sorted({key.split()[1] for key in cells})
     rows = []
     for dataset in dict.fromkeys(key.split()[0] for key in sorted(cells)):
         row = [dataset]
@@ -110,19 +112,17 @@ def _details(cells: dict[str, Any]) -> str:
 
 def _beside_paper(cells: dict[str, Any], paper: dict[str, Any], dataset: str) -> str:
     rows = []
-    for method in ("SSR", "ClustRF-u", "ClustRF-a", "TSEP"):
+    for method in UNRECORDED:
         cell = cells.get(f"{dataset} {method}")
         if cell is None:
             continue
         if method == "TSEP":
-            for alpha, found in cell.items():
-                rows.append(_row(f"TSEP, alpha {alpha}", found, "", paper, dataset, "TSEP"))
-            for alpha, found in cell.items():
-                rows.append(
-                    _row(f"TSEP-m, alpha {alpha}", found, "kernels_", paper, dataset, "TSEP-m")
-                )
+            for column, prefix in (("TSEP", ""), ("TSEP-m", "kernels_")):
+                for alpha in sorted(cell, key=float):
+                    title = f"{column}, alpha {alpha}"
+                    rows.append(_row(title, cell[alpha], prefix, paper, dataset, column))
         else:
-            rows.append(_row(method, cell, "", paper, dataset, method))
+            rows.append(_row(method, cell, "", paper, dataset, method.partition(",")[0]))
     header = [
         "method",
         "paper ACC / NMI / purity",

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks._data import Input
 from unispectral.baselines import SSR, TSEP, ClustRF
 from unispectral.baselines._base import Partition
-from unispectral.baselines._draws import FreshDraws
+from unispectral.baselines._draws import FreshDraws, RecordedDraws
 from unispectral.baselines._kmeans import kmeans
 from unispectral.kernels import KernelBank
 from unispectral.metrics import scores
@@ -58,6 +58,24 @@ def ssr(data: Input) -> dict[str, Any]:
     return {**_summary(rows, best), "kkt_gap": model.kkt_gap_}
 
 
+def ssr_from_samples(data: Input) -> dict[str, Any]:
+    """SSR with the k-means of the record: random rows as first centres."""
+    model = SSR(data.n_clusters, n_init=1, random_state=0).fit(data.X)
+    runs = [
+        kmeans(
+            model.embedding_,
+            data.n_clusters,
+            RecordedDraws(seed),
+            n_init=1,
+            max_iter=100,
+            recorded=True,
+        )
+        for seed in range(K_MEANS_RUNS)
+    ]
+    rows = _table(data.y, [run.labels for run in runs])
+    return _summary(rows, rows[int(np.argmin([run.objective for run in runs]))])
+
+
 def forest(data: Input, weights: str) -> dict[str, Any]:
     """ClustRF: forests, synthetic rows and k-means are random."""
     runs = [
@@ -97,6 +115,7 @@ def tsep(data: Input) -> dict[str, Any]:
 
 UNRECORDED: dict[str, Callable[[Input], dict[str, Any]]] = {
     "SSR": ssr,
+    "SSR, random starts": ssr_from_samples,
     "ClustRF-u": lambda data: forest(data, "uniform"),
     "ClustRF-a": lambda data: forest(data, "adaptive"),
     "TSEP": tsep,
