@@ -7,8 +7,11 @@ on where the first stopped, and measures again only what depends on settings tha
 from __future__ import annotations
 
 import argparse
+import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,6 +41,10 @@ NOISE_CASES = tuple(
 NOISE_SETS = ("YALE", "ORL", "TR11", "moons", "subspaces 5", "light 30")
 SPLIT_SETS = (*NOISE_SETS, "topics 8", "JAFFE", "digits", "wine", "iris", "breast cancer")
 COSTLY = {"TDT2", "MNIST 5k"}
+#: Seconds that one fit may take; spectral clustering of a nearly diagonal kernel never ends.
+LIMIT = 120
+LONG_LIMIT = 900
+METRICS = ("accuracy", "nmi", "ari")
 
 
 class Study:
@@ -102,17 +109,19 @@ class Study:
     def _measure(self, chosen: StudySet, method: Method, seed: int) -> None:
         def measure() -> dict[str, Any]:
             X, y = self.data(chosen.name)
+            limit = LONG_LIMIT if chosen.name in COSTLY else LIMIT
             begun = time.perf_counter()
+            why = {}
             try:
-                labels = method.fit(X, int(y.max()) + 1, seed, y)
+                with _time_limit(limit):
+                    labels = method.fit(X, int(y.max()) + 1, seed, y)
             except Exception as error:  # a method that fails is a result, and the others go on
-                return {"failed": f"{type(error).__name__}: {error}"[:200]}
-            seconds = time.perf_counter() - begun
+                why = {"failed": f"{type(error).__name__}: {error}"[:200]}
+                labels = np.zeros(len(y), dtype=int)
+            seconds = round(time.perf_counter() - begun, 2)
             found = scores(y, labels)
-            result: dict[str, Any] = {
-                metric: round(float(found[metric]), 6) for metric in ("accuracy", "nmi", "ari")
-            }
-            return result | {"seconds": round(seconds, 2)}
+            result = {metric: round(float(found[metric]), 6) for metric in METRICS}
+            return {**result, "seconds": seconds, **why}
 
         condition = self.conditions.get(method.name, "peer") if method.ours else "peer"
         self.store.cell(f"main/{chosen.name}/{method.name}/{seed}", condition, measure)
@@ -184,6 +193,25 @@ class Study:
                     self.conditions["SCMK"],
                     partial(views.cluster_digits, tables, y, case, seed),
                 )
+
+
+@contextmanager
+def _time_limit(seconds: int) -> Iterator[None]:
+    """Raise TimeoutError after so many seconds, where the system has alarms."""
+    if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(*_: object) -> None:
+        raise TimeoutError(f"no answer in {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -46,7 +46,9 @@ tuned **with the true classes**; it is not run here, and takes no part in the ra
 *SC rbf* is scikit-learn's SpectralClustering as it comes (gamma 1), *SC rbf median* with the
 Gaussian of the median distance, *SC knn* with 10 neighbours. *TSEP* is our implementation of the
 paper's three separate steps with its defaults. k-means has 10 starts. Mean ± standard deviation
-over the seeds; figures in per cent; the best of each row that ran without labels is in bold.
+over the seeds; figures in per cent; the best of each row that ran without labels is in bold. A
+method that fails or gives no answer in time († and listed at the end) is scored as one that puts
+everything into one cluster.
 """
 
 
@@ -55,9 +57,12 @@ class Figures:
 
     def __init__(self, store: Store, sets: Iterable[StudySet]) -> None:
         self.values: dict[tuple[str, str, str], list[float]] = {}
+        self.failed: set[tuple[str, str]] = set()
         wanted = {one.name: one for one in sets}
         for (name, method, _), result in sorted(store.results("main").items()):
-            if name in wanted and "failed" not in result:
+            if name in wanted:
+                if "failed" in result:
+                    self.failed.add((name, method))
                 for metric in METRICS:
                     key = (metric, name, method)
                     self.values.setdefault(key, []).append(100.0 * result[metric])
@@ -96,11 +101,12 @@ class Figures:
         return dict(zip(free, self.table(metric, names, free).mean(axis=0), strict=True))
 
     def ranks(self, metric: str) -> dict[str, float]:
-        """Average rank, 1 is best; a method that did not run on a set is last there."""
+        """Average rank, 1 is best, over the sets on which all methods ran."""
         free = [one for one in COLUMNS if one != PAPER]
-        if not self.sets:
+        names = self.complete()
+        if not names:
             return {}
-        table = np.nan_to_num(self.table(metric, self.sets, free), nan=-1.0).round(2)
+        table = self.table(metric, names, free).round(2)
         ranked = np.array([rankdata(-row) for row in table])
         return dict(zip(free, ranked.mean(axis=0), strict=True))
 
@@ -119,7 +125,7 @@ def write(store: Store, path: Path | None) -> str:
         whole = title.endswith("together")
         parts.append(_group(title, figures, rows=not whole))
     parts += _sections.sections(store)
-    parts.append(_absent(store))
+    parts += [_absent(store), _reading() if path is not None else ""]
     text = "\n".join(part for part in parts if part).rstrip() + "\n"
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -196,7 +202,7 @@ def _group(title: str, figures: Figures, *, rows: bool) -> str:
         complete = figures.complete()
         means, ranks = figures.averages(metric), figures.ranks(metric)
         lines.append(_summary(f"mean of {len(complete)}", means, 1))
-        lines.append(_summary(f"average rank on {len(figures.sets)}", ranks, 2))
+        lines.append(_summary(f"average rank on {len(complete)}", ranks, 2))
         lines.append("")
     return "\n".join(lines)
 
@@ -215,7 +221,9 @@ def _row(figures: Figures, metric: str, name: str) -> str:
             cells.append("")
             continue
         text = f"{np.mean(values):.1f}"
-        if len(values) > 1:
+        if (name, column) in figures.failed:
+            text += " †"
+        elif len(values) > 1:
             text += f" ± {np.std(values):.1f}"
         winner = column not in TUNED and round(float(np.mean(values)), 1) >= round(best, 1)
         cells.append(f"**{text}**" if winner else text)
@@ -236,4 +244,10 @@ def _absent(store: Store) -> str:
     ]
     if not lines and not failed:
         return ""
-    return "\n".join(["## Absent", "", *lines, *failed, ""])
+    return "\n".join(["## Absent and failed", "", *lines, *failed, ""])
+
+
+def _reading() -> str:
+    """What a person made of the recorded figures; kept apart from what is computed."""
+    path = Path(__file__).with_name("reading.md")
+    return path.read_text(encoding="utf-8") if path.exists() else ""

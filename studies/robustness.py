@@ -92,6 +92,7 @@ def held_out(X: Table, y: np.ndarray, *, seed: int) -> dict[str, float]:
         again = model.predict(X[train])
         together = SCSK(n_clusters, random_state=seed, n_jobs=1).fit(X)
     return {
+        "clustered_half": clustering_accuracy(y[train], model.labels_),
         "held_out": clustering_accuracy(y[~train], predicted),
         "at_once": clustering_accuracy(y[~train], together.labels_[~train]),
         "same_on_training": float(np.mean(again == model.labels_)),

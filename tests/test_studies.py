@@ -1,5 +1,7 @@
 """The study of the defaults: its problems, its store, its report, and a tiny run."""
 
+import time
+
 import numpy as np
 import pytest
 from studies import counting, data, defaults, peers, report, robustness, shapes, views
@@ -71,14 +73,33 @@ def test_report_says_whether_the_target_is_met(ours, met):
     assert f"{100 * ours:.1f}" in row
 
 
-def test_ranks_put_a_method_that_failed_last():
+def test_sets_that_lack_a_method_take_no_part_in_means_and_ranks():
     store = _filled(0.9, 0.8)
-    store.cells["main/wine/TSEP/0"]["result"] = {"failed": "MemoryError"}
+    del store.cells["main/wine/TSEP/0"]
     figures = report.Figures(store, data.VALIDATION)
     assert figures.complete() == ["iris"]
     assert figures.ranks("accuracy")["SCMK"] == 1.5
-    assert figures.ranks("accuracy")["TSEP"] > figures.ranks("accuracy")["k-means"]
-    assert "wine, TSEP: MemoryError" in report.write(store, None)
+    assert figures.averages("accuracy")["TSEP"] == pytest.approx(80.0)
+
+
+def test_a_method_that_fails_is_scored_as_one_cluster(monkeypatch):
+    def broken(X, n_clusters, seed, y):
+        raise MemoryError("too large")
+
+    method = peers.Method("TSEP", broken)
+    store = Store(None)
+    study = defaults.Study(store, ["iris"], ["TSEP"], quick=True)
+    study._measure(data.SETS["iris"], method, 0)
+    result = store.results("main")["iris", "TSEP", "0"]
+    assert result["accuracy"] == pytest.approx(1 / 3, abs=1e-6)
+    assert "iris, TSEP: MemoryError: too large" in report.write(store, None)
+
+
+def test_time_limit_rings_only_when_time_is_up():
+    with defaults._time_limit(60):
+        pass
+    with pytest.raises(TimeoutError, match="no answer in 1 s"), defaults._time_limit(1):
+        time.sleep(20)
 
 
 def test_only_the_tuned_peer_sees_the_classes():
