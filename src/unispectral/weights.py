@@ -9,8 +9,8 @@ from unispectral.kernels import KernelBank
 
 __all__ = ["initial_weights", "kernel_weights", "residuals"]
 
-#: Entries of one batch of neighbourhoods, so that memory stays small whatever n is.
-_BATCH_ENTRIES = 2**21
+#: Entries of one batch of neighbourhoods: small beside n × n numbers, and small for any n.
+_BATCH_ENTRIES = 2**19
 
 
 def initial_weights(n_kernels: int) -> np.ndarray:
@@ -90,4 +90,5 @@ def _batch_end(counts: np.ndarray, start: int) -> int:
     """How far a batch reaches before its padded neighbourhoods hold too many entries."""
     widths = counts[start:].astype(np.int64)
     entries = np.arange(1, len(widths) + 1) * widths**2
-    return start + max(1, int(np.searchsorted(entries, _BATCH_ENTRIES, side="right")))
+    most = min(_BATCH_ENTRIES, max(2**13, len(counts) ** 2 // 128))
+    return start + max(1, int(np.searchsorted(entries, most, side="right")))

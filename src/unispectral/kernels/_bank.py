@@ -27,6 +27,12 @@ EVERYTHING = slice(None)
 _BLOCK_ENTRIES = 2**18
 
 
+def _rows_per_block(n_samples: int) -> int:
+    """Rows of a block; the temporary arrays of all blocks are a small part of n × n numbers."""
+    entries = min(_BLOCK_ENTRIES, max(2**13, n_samples**2 // 64))
+    return max(1, entries // max(n_samples, 1))
+
+
 class BoundKernel:
     """One kernel on one table: raw values from products or features, then its normalisation."""
 
@@ -39,7 +45,7 @@ class BoundKernel:
         self.spec: Kernel | None = None
 
     def normalize(self, steps: tuple[str, ...]) -> None:
-        step = max(1, _BLOCK_ENTRIES // max(self.n_samples, 1))
+        step = _rows_per_block(self.n_samples)
 
         def rows() -> Iterator[tuple[slice, np.ndarray]]:
             for start in range(0, self.n_samples, step):
@@ -377,7 +383,7 @@ class KernelBank:
         def work(rows: slice) -> None:
             out[rows] = self.combine_block(weights, rows, EVERYTHING)
 
-        map_blocks(work, n, max(1, _BLOCK_ENTRIES // n))
+        map_blocks(work, n, _rows_per_block(n))
         return out
 
     def combine_block(self, weights: Any, rows: Index, cols: Index) -> np.ndarray:

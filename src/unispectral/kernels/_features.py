@@ -21,6 +21,7 @@ Table: TypeAlias = Any
 #: above it, over all pairs between an evenly spaced sample and everything.
 ALL_PAIRS = 20_000
 _SAMPLE = 1_000
+_ROWS = 32
 #: From this many samples on, room for a matrix of all pairs is asked for before it is taken.
 _LARGE = 1_000
 
@@ -159,7 +160,7 @@ class Features:
     def _sampled_distances(self, kind: str) -> np.ndarray:
         n = self.n_samples
         if kind == "max" and n <= ALL_PAIRS:
-            step = max(1, 2**22 // max(n, 1))
+            step = max(1, min(2**22, max(2**13, n * n // 64)) // max(n, 1))
             blocks = (slice(start, start + step) for start in range(0, n, step))
             return np.array([self.block(rows, slice(None)).distances.max() for rows in blocks])
         # Evenly spaced samples: the same for everyone, whatever the seed or the thread count.
@@ -170,8 +171,15 @@ class Features:
             first = self.block(chosen, slice(None)).distances
             far = np.unique(first.argmax(axis=1))
             return self.block(far, slice(None)).distances.max(axis=1)
-        block = self.block(chosen, chosen).distances
-        return block[np.triu_indices(len(chosen), 1)]
+        # Row by row above the diagonal: half of all pairs, and no second matrix of them.
+        pairs = np.empty(len(chosen) * (len(chosen) - 1) // 2, dtype=self.dtype)
+        at = 0
+        for start in range(0, len(chosen), _ROWS):
+            rows = chosen[start : start + _ROWS]
+            for i, row in enumerate(self.block(rows, chosen).distances, start=start + 1):
+                pairs[at : at + len(chosen) - i] = row[i:]
+                at += len(chosen) - i
+        return pairs
 
 
 def require_all_pairs(n_samples: int, dtype: np.dtype) -> None:
@@ -197,7 +205,7 @@ def own_products(squared_norms: np.ndarray) -> Products:
 def _median_off_zero(distances: np.ndarray) -> float:
     """The median of the positive distances, so that duplicates do not make the scale zero."""
     positive = distances[distances > 0]
-    return float(np.median(positive)) if positive.size else 0.0
+    return float(np.median(positive, overwrite_input=True)) if positive.size else 0.0
 
 
 def _squared_norms(X: Table) -> np.ndarray:
