@@ -77,10 +77,15 @@ def test_a_loss_is_seen_and_written(tmp_path, capsys):
     tally = Tally("a kind", 3)
     tally.check(True, "fine")
     tally.check(False, "estimators: SCSK | blobs/csr | 0", "it went wrong")
-    write_results([tally], Plan(3), 60.0, tmp_path)
+    write_results([tally], Plan(3), tmp_path)
     row = json.loads((tmp_path / "torture.json").read_text())["rows"][0]
     assert (row["tried"], row["survived"], row["lost"]) == (2, 1, 1)
     assert "| a kind | 2 | 1 | 1 | 3 |" in (tmp_path / "torture.md").read_text()
+    other = Tally("another kind", 4)
+    other.check(True, "fine")
+    write_results([other], Plan(4), tmp_path, merge=True)
+    kinds = [one["kind"] for one in json.loads((tmp_path / "torture.json").read_text())["rows"]]
+    assert kinds == ["a kind", "another kind"]
     assert replay(row["failures"][0]) == 0
     assert "works" in capsys.readouterr().out
 

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # forks must not inherit pools of threads
 
@@ -49,8 +50,10 @@ def _row(tally: Tally) -> str:
     )
 
 
-def write_results(tallies: Sequence[Tally], plan: Plan, seconds: float, folder: Path) -> None:
-    """Keep the table as a page and as data."""
+def write_results(
+    tallies: Sequence[Tally], plan: Plan, folder: Path, *, merge: bool = False
+) -> None:
+    """Keep the table as a page and as data; a run of some kinds replaces their rows."""
     from unispectral import __version__
     from unispectral._files import write_text_atomic
 
@@ -60,10 +63,8 @@ def write_results(tallies: Sequence[Tally], plan: Plan, seconds: float, folder: 
         "python": platform.python_version(),
         "system": platform.system(),
         "cores": os.cpu_count(),
-        "seed": plan.seed,
-        "minutes": round(seconds / 60, 1),
     }
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "kind": tally.kind,
             "tried": tally.tried,
@@ -77,6 +78,13 @@ def write_results(tallies: Sequence[Tally], plan: Plan, seconds: float, folder: 
         }
         for tally in tallies
     ]
+    if merge and (folder / "torture.json").exists():
+        kept = json.loads((folder / "torture.json").read_text())["rows"]
+        new = {row["kind"] for row in rows}
+        rows = sorted(
+            [*(row for row in kept if row["kind"] not in new), *rows],
+            key=lambda row: row["kind"],
+        )
     content = json.dumps({"about": about, "rows": rows}, indent=1, ensure_ascii=False)
     write_text_atomic(folder / "torture.json", content + "\n")
     lines = [
@@ -87,7 +95,7 @@ def write_results(tallies: Sequence[Tally], plan: Plan, seconds: float, folder: 
         "if anything but the promised outcome came of it.",
         "",
         f"Version {about['version']}, Python {about['python']} on {about['system']}, "
-        f"{about['cores']} cores, {about['minutes']} minutes.",
+        f"{about['cores']} cores, {sum(row['seconds'] for row in rows) / 60:.0f} minutes.",
         "",
         "| kind | tried | survived | lost | seed |",
         "|---|---:|---:|---:|---:|",
@@ -142,8 +150,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tried = sum(tally.tried for tally in found)
     seconds = time.monotonic() - begun
     print(f"\n{tried:,} tried, {lost} lost, {seconds / 60:.1f} minutes")
-    if not options.quick and not options.only:
-        write_results(found, plan, seconds, options.out)
+    if not options.quick:
+        write_results(found, plan, options.out, merge=bool(options.only))
         print(f"written to {options.out}/torture.md and .json")
     return int(lost > 0)
 

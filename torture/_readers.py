@@ -42,9 +42,8 @@ class FileCase(NamedTuple):
         return f"{self.reader}: {self.format} | {self.damage} | {self.seed}"
 
 
-def run(plan: Plan) -> list[Tally]:
+def run(plan: Plan) -> Iterator[Tally]:
     """Read damaged and hostile files in every way there is."""
-    tallies = []
     counts = {"tables": (150, 5000), "rows": (60, 1500), "models": (60, 1500), "cli": (40, 1000)}
     for reader, (few, many) in counts.items():
         tally = Tally(f"hostile files: {_TITLES[reader]}", plan.seed)
@@ -54,8 +53,7 @@ def run(plan: Plan) -> list[Tally]:
             tally.add(answer.outcome, str(answer.case), answer.words)
             slowest = max(slowest, (answer.seconds, str(answer.case)))
         tally.facts["slowest case"] = f"{slowest[0]:.2f} s: {slowest[1]}"
-        tallies.append(tally)
-    return tallies
+        yield tally
 
 
 _TITLES = {

@@ -30,18 +30,17 @@ from torture._tally import Plan, Tally
 __all__ = ["run"]
 
 
-def run(plan: Plan) -> list[Tally]:
+def run(plan: Plan) -> Iterator[Tally]:
     """Hurt the writers of files, the benchmark and the cache in every way we know."""
     if not hasattr(os, "fork"):
-        return []
+        return
     with _workshop() as base, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        subjects = [ClusterFiles(base), SavedModel(base), Bench(base)]
-        tallies = [_hurt(subject, plan) for subject in subjects]
+        for subject in (ClusterFiles, SavedModel, Bench):
+            yield _hurt(subject(base), plan)
         from torture import _cache_faults
 
-        tallies += _cache_faults.run(plan, base)
-    return tallies
+        yield from _cache_faults.run(plan, base)
 
 
 @contextmanager

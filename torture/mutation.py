@@ -27,10 +27,10 @@ __all__ = ["main", "mutants"]
 _ROOT = Path(__file__).resolve().parent.parent
 #: Modules and the tests that are about them.
 MODULES: dict[str, tuple[str, ...]] = {
-    "labels": ("tests/test_steps.py",),
-    "weights": ("tests/test_steps.py",),
-    "spectrum": ("tests/test_steps.py",),
-    "graph.quality": ("tests/test_steps.py", "tests/graph/test_quality.py"),
+    "labels": ("tests/test_step_details.py", "tests/test_steps.py"),
+    "weights": ("tests/test_step_details.py", "tests/test_steps.py"),
+    "spectrum": ("tests/test_step_details.py", "tests/test_steps.py"),
+    "graph.quality": ("tests/test_step_details.py", "tests/test_steps.py"),
     "graph._loops": ("tests/test_steps.py", "tests/graph/test_codes.py"),
 }
 _LIMIT = 240.0
