@@ -98,7 +98,7 @@ def _be_child(action, prepare, kill_at, folder, errors, stdout) -> None:
 
 
 def _wait(child: int, kill_after: float | None, limit: float) -> int:
-    """Wait for the child; kill it and all its own children when the time has come."""
+    """Wait for the child; kill it when its time has come. Its own children have to notice."""
     end = time.monotonic() + (kill_after if kill_after is not None else limit)
     while True:
         done, status = os.waitpid(child, os.WNOHANG)

@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -234,7 +234,7 @@ def _hurt(subject: Subject, plan: Plan) -> Tally:
         case.two_runs()
         case.clock(rng)
         if isinstance(subject, ClusterFiles):
-            case.broken_pipe(int(rng.integers(1, 400)))
+            case.broken_pipe()
     tally.facts["file operations of an undisturbed run"] = operations
     return tally
 
@@ -350,22 +350,15 @@ class _Case:
             return
         self._settle(folder, "clock that jumps", ended)
 
-    def broken_pipe(self, taken: int) -> None:
-        """A reader that has seen enough after some bytes."""
+    def broken_pipe(self) -> None:
+        """A reader that has gone before the labels come."""
         from unispectral.cli._app import run as command
 
         reader, writer = os.pipe()
+        os.close(reader)
         table = str(self.subject.table)
-
-        def act() -> int:
-            os.close(reader)
-            return command(["cluster", table, "-k", "3", "-q", "-o", "-", "--method", "kmeans"])
-
-        child: Callable[[], Ended] = lambda: run_child(act, stdout=writer)  # noqa: E731
-        os.close(reader) if taken < 200 else None
-        ended = child()
+        options = ["-k", "3", "-q", "-o", "-", "--method", "kmeans"]
+        ended = run_child(lambda: command(["cluster", table, *options]), stdout=writer)
         os.close(writer)
-        if taken >= 200:
-            os.close(reader)
         good = not ended.killed and "Traceback" not in ended.said and ended.code in (0, 1)
         self.tally.check(good, "broken pipe", f"code {ended.code}: {ended.said[-300:]}")
