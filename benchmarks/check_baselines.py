@@ -174,7 +174,7 @@ def main(arguments: list[str] | None = None) -> None:
         for name, measure in UNRECORDED.items():
             data = load(RECORDED[dataset])
             store.cell(f"{dataset} {name}", partial(measure, data))
-    write_text(chosen.output / "baselines.md", render(store.cells, paper, chosen.unrecorded))
+    write_text(chosen.output / "baselines.md", render(store.cells, paper))
 
 
 if __name__ == "__main__":
