@@ -12,11 +12,14 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 __all__ = ["Answer", "run_cases"]
 
 _BATCH = 100
+#: On a crowded machine a case takes longer; one that computes nothing is given up later.
+_PATIENCE = 15
 
 
 class Answer(NamedTuple):
@@ -36,11 +39,30 @@ class _Worker:
         theirs.close()
         self.todo: deque = deque()
         self.heard = time.monotonic()
+        self.used = 0.0
         self.ready = False
+
+    def listen(self) -> None:
+        """Note when, and at which processor time, it was last heard of."""
+        self.heard, self.used = time.monotonic(), self._processor_seconds()
+
+    def hangs(self, limit: float) -> bool:
+        """Whether it has computed for so long without an answer, or done nothing for longer."""
+        silent = time.monotonic() - self.heard
+        if silent <= limit:
+            return False
+        return self._processor_seconds() - self.used > limit / 2 or silent > _PATIENCE * limit
+
+    def _processor_seconds(self) -> float:
+        try:
+            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, ValueError, IndexError):  # no such file system: silence alone counts
+            return time.monotonic()
 
     def give(self, cases: list[Any]) -> None:
         self.todo = deque(cases)
-        self.heard = time.monotonic()
+        self.listen()
         self.pipe.send(cases)
 
     def stop(self) -> None:
@@ -79,7 +101,7 @@ def run_cases(
         Cases that can be sent to another process.
     workers : int
     limit : float
-        Seconds of silence that count as a hang.
+        Seconds without an answer that count as a hang, if they were spent computing.
     until : float
         The monotonic time after which no new cases are handed out.
     """
@@ -118,13 +140,13 @@ def run_cases(
                     yield from _failed(worker, f"the process died with code {code}", again)
                     crew[crew.index(worker)] = _replaced(worker, context, work)
                     continue
-                worker.heard = time.monotonic()
+                worker.listen()
                 if message == "ready":
                     worker.ready = True
                 else:
                     yield Answer(worker.todo.popleft(), *message)
             for worker in list(crew):
-                if worker.todo and time.monotonic() - worker.heard > limit:
+                if worker.todo and worker.hangs(limit):
                     yield from _failed(worker, f"no answer within {limit:g} s", again)
                     crew[crew.index(worker)] = _replaced(worker, context, work)
     finally:
