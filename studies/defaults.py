@@ -43,7 +43,7 @@ NOISE_CASES = tuple(
 NOISE_SETS = ("YALE", "ORL", "TR11", "moons", "subspaces 5", "light 30")
 SPLIT_SETS = (*NOISE_SETS, "topics 8", "JAFFE", "digits", "wine", "iris", "breast cancer")
 COSTLY = {"TDT2", "MNIST 5k"}
-#: Seconds of work that one fit may take; spectral clustering of a nearly diagonal kernel never ends.
+#: Seconds of work that one fit may take: on a nearly diagonal kernel, eigenvectors take for ever.
 LIMIT = 120
 LONG_LIMIT = 600
 METRICS = ("accuracy", "nmi", "ari")
