@@ -48,7 +48,7 @@ def run(store: Store, largest: int) -> None:
     """Measure every cell that the store does not have yet."""
     for n in (n for n in SIZES if n <= largest):
         data = f"manifolds {n}"
-        # Above 10,000 samples whitened geometries are off by default; here at all sizes.
+        # Above 3,000 samples whitened geometries are off by default; here at all sizes.
         store.cell(f"ours {n}", partial(measure, task="ours", data=data, whiten=None))
         store.cell(f"faiss {n}", partial(measure, task="search", data=data, index="faiss", k=8))
         if n in PEER_SIZES:
@@ -123,7 +123,7 @@ def _growth(cells: dict[str, Any]) -> str:
             f"Growth exponent from {sizes[0]:,} to {sizes[-1]:,}: {outside:.2f} outside the "
             f"neighbour search, {whole:.2f} in all. CPU seconds of all threads; the peak holds "
             "interpreter, libraries and data. FAISS is its inverted lists for the same "
-            "candidates. Without whitened geometries, which the default has up to 10,000 samples.",
+            "candidates. Without whitened geometries, which the default has up to 3,000 samples.",
         ]
     return "\n".join(text)
 
