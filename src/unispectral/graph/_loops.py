@@ -16,10 +16,12 @@ from numba import njit
 
 __all__ = ["solve_blocks", "solve_columns", "solve_small"]
 
-#: Sweeps of the first round, rounds at most, exact solves in each round.
+#: Sweeps of the first round, rounds at most, exact solves for each coordinate, and the share of
+#: the steepest gradient with which a coordinate enters beside it.
 _SWEEPS = 12
 _ROUNDS = 50
-_ENTRIES = 16
+_ENTRIES = 4
+_COMPANY = 0.5
 _JITTER = 1e-11
 
 
@@ -61,39 +63,6 @@ def _violation(z, gradient):
 
 
 @njit(cache=True, nogil=True)
-def _solve_on_support(H, g, support, size, factor, solution):
-    """Solve H_SS y = g_S by Cholesky; False where the block is not positive semi-definite.
-
-    A jitter far below any tolerance makes blocks with repeated samples regular.
-    """
-    for a in range(size):
-        row = factor[a]
-        for b in range(a + 1):
-            other = factor[b]
-            total = H[support[a], support[b]]
-            for k in range(b):
-                total -= row[k] * other[k]
-            if a == b:
-                total += _JITTER * H[support[a], support[a]]
-                if total <= 0.0:
-                    return False
-                row[a] = np.sqrt(total)
-            else:
-                row[b] = total / other[b]
-    for a in range(size):
-        total = g[support[a]]
-        for k in range(a):
-            total -= factor[a, k] * solution[k]
-        solution[a] = total / factor[a, a]
-    for a in range(size - 1, -1, -1):
-        total = solution[a]
-        for k in range(a + 1, size):
-            total -= factor[k, a] * solution[k]
-        solution[a] = total / factor[a, a]
-    return True
-
-
-@njit(cache=True, nogil=True)
 def _refresh(H, g, z, gradient):
     m = g.shape[0]
     for j in range(m):
@@ -106,55 +75,147 @@ def _refresh(H, g, z, gradient):
 
 
 @njit(cache=True, nogil=True)
-def _polish(H, g, z, passive, support, factor, solution):
-    """Exact minimum over the passive set; coordinates that would turn negative leave it.
+def _append(H, j, support, size, factor, column):
+    """Let coordinate j into the support: one more column of R, where RᵀR = H on the support.
 
-    Returns False where the block is not positive semi-definite; z stays feasible and no worse.
+    False where the block would not be positive semi-definite. A jitter far below any tolerance
+    makes blocks with repeated samples regular.
     """
-    m = g.shape[0]
-    while True:
-        size = 0
-        for j in range(m):
-            if passive[j]:
-                support[size] = j
-                size += 1
-        if size == 0:
-            return True
-        if not _solve_on_support(H, g, support, size, factor, solution):
-            return False
-        reach = 1.0
-        blocking = -1
+    for a in range(size):
+        column[a] = H[j, support[a]]
+    pivot = (1.0 + _JITTER) * H[j, j]
+    for a in range(size):
+        row = factor[a]
+        value = column[a] / row[a]
+        row[size] = value
+        pivot -= value * value
+        for b in range(a + 1, size):
+            column[b] -= value * row[b]
+    if pivot <= 0.0:
+        return False
+    factor[size, size] = np.sqrt(pivot)
+    support[size] = j
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _remove(place, support, size, factor):
+    """Take the coordinate at ``place`` out of the support; rotations restore the triangle."""
+    for b in range(place, size - 1):
+        support[b] = support[b + 1]
+        for a in range(b + 2):
+            factor[a, b] = factor[a, b + 1]
+    for a in range(place, size - 1):
+        above, below = factor[a], factor[a + 1]
+        length = np.hypot(above[a], below[a])
+        cosine, sine = above[a] / length, below[a] / length
+        above[a], below[a] = length, 0.0
+        for b in range(a + 1, size - 1):
+            turned = cosine * above[b] + sine * below[b]
+            below[b] = cosine * below[b] - sine * above[b]
+            above[b] = turned
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _solve_on_support(g, support, size, factor, solution):
+    """Solve RᵀR y = g on the support."""
+    for a in range(size):
+        solution[a] = g[support[a]]
+    for a in range(size):
+        row = factor[a]
+        solution[a] /= row[a]
+        value = solution[a]
+        for b in range(a + 1, size):
+            solution[b] -= value * row[b]
+    for a in range(size - 1, -1, -1):
+        row = factor[a]
+        total = 0.0
+        for b in range(a + 1, size):
+            total += row[b] * solution[b]
+        solution[a] = (solution[a] - total) / row[a]
+
+
+@njit(cache=True, nogil=True)
+def _polish(g, z, support, size, factor, solution):
+    """Exact minimum over the support; coordinates that would turn negative leave it.
+
+    Returns the new size of the support; z stays feasible and no worse.
+    """
+    while size > 0:
+        _solve_on_support(g, support, size, factor, solution)
+        reach, blocking = 1.0, -1
         for a in range(size):
             if solution[a] <= 0.0:
                 now = z[support[a]]
                 fraction = now / (now - solution[a]) if now > 0.0 else 0.0
                 if fraction < reach or blocking < 0:
-                    reach = fraction
-                    blocking = support[a]
+                    reach, blocking = fraction, a
         for a in range(size):
             j = support[a]
             z[j] = max(z[j] + reach * (solution[a] - z[j]), 0.0)
         if blocking < 0:
-            return True
-        z[blocking] = 0.0
-        passive[blocking] = False
+            break
+        z[support[blocking]] = 0.0
+        _remove(blocking, support, size, factor)
+        size -= 1
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _neediest(z, gradient, refused, tolerance):
+    """The coordinate at zero that would lower the objective most quickly, or −1."""
+    found = -1
+    steepest = -tolerance
+    for j in range(z.shape[0]):
+        if gradient[j] < steepest and z[j] == 0.0 and not refused[j]:
+            found, steepest = j, gradient[j]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _enter(H, g, z, gradient, tolerance):
+    """The active-set method: exact values on the support, then the neediest coordinates enter.
+
+    Starts from the support of z and keeps ``gradient`` equal to H z − g. Stops where the
+    optimality conditions hold to ``tolerance``, or where rounding or an indefinite block leaves
+    no coordinate that can enter; z is feasible and no worse than before either way.
+    """
+    m = g.shape[0]
+    support = np.empty(m, dtype=np.int64)
+    factor = np.empty((m, m))
+    solution = np.empty(m)
+    refused = np.zeros(m, dtype=np.bool_)
+    size = 0
+    for j in range(m):
+        if z[j] > 0.0:
+            if not _append(H, j, support, size, factor, solution):
+                return
+            size += 1
+    for _ in range(_ENTRIES * m):
+        size = _polish(g, z, support, size, factor, solution)
+        _refresh(H, g, z, gradient)
+        first = _neediest(z, gradient, refused, tolerance)
+        if first < 0:
+            return
+        # Those in nearly as much need come along; polishing throws out who came for nothing.
+        enough = _COMPANY * gradient[first]
+        for j in range(m):
+            if z[j] == 0.0 and not refused[j] and gradient[j] <= enough:
+                # One attempt each: rounding could let a coordinate in and out for ever.
+                refused[j] = True
+                if _append(H, j, support, size, factor, solution):
+                    size += 1
 
 
 @njit(cache=True, nogil=True)
 def solve_small(H, g, z, tolerance):
     """Minimise ½ zᵀ H z − gᵀ z over z ≥ 0, in place, from the z given.
 
-    Coordinate descent finds most of the support and Cholesky the exact values on it. Where the
-    block is so badly conditioned that descent creeps, the missing coordinates enter one by one,
-    each followed by an exact solve (an active-set method). Repeated until the optimality
-    conditions hold to ``tolerance``. Returns the largest failure.
+    Coordinate descent finds most of the support; an active-set method with an updated Cholesky
+    factor finds the rest of it and the exact values. Repeated until the optimality conditions
+    hold to ``tolerance``. Returns the largest failure.
     """
-    m = g.shape[0]
-    gradient = np.empty(m)
-    support = np.empty(m, dtype=np.int64)
-    passive = np.empty(m, dtype=np.bool_)
-    factor = np.empty((m, m))
-    solution = np.empty(m)
+    gradient = np.empty(g.shape[0])
     _refresh(H, g, z, gradient)
     failure = _violation(z, gradient)
     sweeps = _SWEEPS
@@ -163,18 +224,9 @@ def solve_small(H, g, z, tolerance):
             break
         _descend(H, g, z, gradient, sweeps)
         failure = _violation(z, gradient)
-        for j in range(m):
-            passive[j] = z[j] > 0.0
-        for _ in range(_ENTRIES):
-            if failure <= tolerance:
-                break
-            regular = _polish(H, g, z, passive, support, factor, solution)
-            _refresh(H, g, z, gradient)
+        if failure > tolerance:
+            _enter(H, g, z, gradient, tolerance)
             failure = _violation(z, gradient)
-            entering = np.argmin(gradient)
-            if failure <= tolerance or not regular or passive[entering]:
-                break
-            passive[entering] = True
         sweeps = min(2 * sweeps, 200)
     return failure
 
