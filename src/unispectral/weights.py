@@ -67,8 +67,8 @@ def residuals(bank: KernelBank, codes: sp.csr_array) -> np.ndarray:
         rows = order[start:stop]
         neighbours, values = padded(codes, rows)
         for r, near, among in bank.neighbourhoods(rows, neighbours):
-            h[r] -= 2.0 * np.einsum("bk,bk->", values, near, dtype=np.float64)
-            h[r] += np.einsum("bk,bkl,bl->", values, among, values, optimize=True)
+            explained = np.matmul(among, values[:, :, None])[:, :, 0]
+            h[r] += np.vdot(values, explained) - 2.0 * np.vdot(values, near)
         start = stop
     # A view that lacks samples is judged by those it has.
     coverage = np.array([bank.coverage(r) for r in range(len(bank))])

@@ -126,6 +126,7 @@ def descend(
     pairs = smallest_eigenvectors(W, objective.n_clusters, normalized=False, rng=rng)
     P = pairs.vectors
     rotation = rotate(P, n_init=n_init, rng=rng)
+    h = residuals(bank, found.matrix)
     path: list[float] = []
     converged, reason = False, f"the limit of {max_iter} iterations was reached"
     iteration = 0
@@ -133,7 +134,7 @@ def descend(
         P = _update_embedding(P, laplacian(W), rotation, objective)
         rotation = rotate(P, start=rotation.Q)
         if len(bank) > 1:
-            weights = kernel_weights(residuals(bank, found.matrix))
+            weights = kernel_weights(h)
             graph.set_weights(weights)
         # After the kernel moved the old codes are a poor start: cold is faster.
         start = found.matrix if len(bank) == 1 else None
