@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -44,16 +45,18 @@ def compare(
     kernels = [bank.matrix(r) for r in range(len(bank))]
     same = KernelBank.precomputed(kernels)
 
-    def exact():
-        return descend(DenseGraph(same, 1e-6), Objective(n_clusters, **PRICES))
+    def exact(on_iteration=None):
+        graph, prices = DenseGraph(same, 1e-6), Objective(n_clusters, **PRICES)
+        return descend(graph, prices, on_iteration=on_iteration)
 
     _, solution = timed(exact)  # pays for compilation, and gives the objective to reach
     K = np.tensordot(solution.weights, np.stack(kernels), axes=1)
     reached = objective(K, solution.Z, solution.P, solution.Q, solution.labels, PRICES)
-    seconds, runs = [], []
+    seconds, paths, runs = [], [], []
     for turn in range(max(repeats, seeds)):
-        elapsed, solution = timed(exact)
+        elapsed, path, solution = _followed(exact)
         seconds.append(elapsed)
+        paths.append(path)
         if turn < seeds:
             runs.append(_alm_run(kernels, y, n_clusters, turn, reached, patience, max_iter))
     return {
@@ -62,6 +65,7 @@ def compare(
         "kernels": len(kernels),
         "exact": {
             "seconds": seconds,
+            "paths": paths,
             "iterations": solution.n_iter,
             "objective": reached,
             "kkt": codes_residual(K, solution.Z, solution.P, PRICES),
@@ -70,6 +74,14 @@ def compare(
         },
         "alm": runs,
     }
+
+
+def _followed(solve: Callable[..., Any]) -> tuple[float, list[list[float]], Any]:
+    """Run a solver; its seconds, its path of (seconds, objective), and its solution."""
+    path: list[list[float]] = []
+    begun = time.perf_counter()
+    solution = solve(lambda _, value: path.append([time.perf_counter() - begun, value]))
+    return time.perf_counter() - begun, path, solution
 
 
 def _alm_run(
@@ -123,19 +135,31 @@ def _quality(y: np.ndarray, labels: np.ndarray) -> dict[str, float]:
 def summary(cell: dict[str, Any]) -> dict[str, Any]:
     """The ratios of one comparison.
 
-    `to_same` is the time the authors' algorithm needs for the exact solver's objective over the
+    `to_ours` is the time the authors' algorithm needs for the exact solver's objective over the
     exact solver's whole time. Where it never gets there, its whole time stands in and the ratio is
-    a lower bound, which `never` says.
+    a lower bound, which `never` says. `to_theirs` is the other way round: the time to the best
+    objective that the authors' algorithm finds, for it over that for the exact solver.
     """
     exact = float(np.median(cell["exact"]["seconds"]))
     runs = cell["alm"]
-    to_same = [run["seconds_to_close"] or run["seconds"] for run in runs]
+    to_ours = [run["seconds_to_close"] or run["seconds"] for run in runs]
+    theirs, ours = [], []
+    for run in runs:
+        best = run["best"] * (1 + CLOSE)
+        theirs.append(_first(run["path"], best))
+        ours.append(float(np.median([_first(path, best) for path in cell["exact"]["paths"]])))
     return {
         "whole": ratio([run["seconds"] for run in runs], [exact]),
-        "to_same": ratio(to_same, [exact]),
+        "to_ours": ratio(to_ours, [exact]),
+        "to_theirs": ratio(theirs, ours),
         "never": sum(run["seconds_to_close"] is None for run in runs),
         "excess": spread([run["best"] / cell["exact"]["objective"] - 1 for run in runs]),
     }
+
+
+def _first(path: list[list[float]], value: float) -> float:
+    """When a path of (seconds, objective) is first at or below a value; infinity if never."""
+    return next((elapsed for elapsed, reached in path if reached <= value), float("inf"))
 
 
 def render(store: Store) -> str:
@@ -155,6 +179,7 @@ def render(store: Store) -> str:
                 number(100 * exact["accuracy"], 3),
                 "1",
                 "1",
+                "1",
             ]
         )
         never = f", never in {found['never']} of {len(runs)}" if found["never"] else ""
@@ -168,7 +193,8 @@ def render(store: Store) -> str:
                 f"{np.median([run['kkt'] for run in runs]):.0e}",
                 number(100 * float(np.median([run["accuracy"] for run in runs])), 3),
                 number(found["whole"]),
-                ("≥ " if found["never"] else "") + number(found["to_same"]) + never,
+                ("≥ " if found["never"] else "") + number(found["to_ours"]) + never,
+                number(found["to_theirs"]),
             ]
         )
     table = markdown_table(
@@ -181,7 +207,8 @@ def render(store: Store) -> str:
             "KKT",
             "ACC",
             "× exact",
-            f"× exact, to within {CLOSE:g} of its objective",
+            "× exact, to the exact solver's objective",
+            "× exact, to the authors' best",
         ],
         rows,
     )
@@ -192,8 +219,10 @@ def render(store: Store) -> str:
         f"Median [quartiles] of {conditions['repeats']} runs of the exact solver and of "
         f"{conditions['seeds']} random starts of the authors' algorithm, in one process, with one "
         "factorisation per iteration. The objective is evaluated by one function on every state, "
-        "outside the clock; for the authors' algorithm the best state of each run counts. A ratio "
-        "with ≥ means that it stopped, by its own rule, above the exact solver's objective. KKT: "
+        "outside the clock; for the authors' algorithm the best state of each run counts. An "
+        f"objective is reached to within {CLOSE:g} of it. A ratio with ≥ means that the authors' "
+        "algorithm stopped, by its own rule, above the exact solver's objective: the best "
+        "objective that both reach is the authors' best. KKT: "
         "largest failure of the optimality conditions of the final codes given the final "
         "embedding, relative to K_ii. ACC: best one-to-one match with the true classes, which no "
         "solver sees.\n\n"
@@ -208,7 +237,7 @@ def _targets(store: Store) -> str:
     for key, cell in sorted(store.cells.items()):
         found = summary(cell)
         lower = found["excess"]["low"] > 0
-        whole, same = found["whole"]["median"], found["to_same"]["median"]
+        whole, same = found["whole"]["median"], found["to_theirs"]["median"]
         name = key.upper()
         rows.append(
             [
@@ -219,8 +248,8 @@ def _targets(store: Store) -> str:
         )
         rows.append(
             [
-                f"{name}: ≥ 100 × to the same objective",
-                ("≥ " if found["never"] else "") + number(same, 3) + " ×",
+                f"{name}: ≥ 100 × to the best objective that both reach",
+                number(same, 3) + " ×",
                 "yes" if same >= 100 else "no",
             ]
         )

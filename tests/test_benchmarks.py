@@ -161,11 +161,18 @@ def test_slope_of_a_quadratic_is_two():
 
 
 def test_a_run_that_never_reaches_the_objective_is_a_lower_bound():
-    run = {"seconds": 50.0, "best": 1.2, "seconds_to_close": None}
-    cell = {"exact": {"seconds": [0.5], "objective": 1.0}, "alm": [run]}
+    run = {
+        "seconds": 50.0,
+        "best": 1.2,
+        "seconds_to_close": None,
+        "path": [[9.0, 2.0], [40.0, 1.2]],
+    }
+    exact = {"seconds": [0.5], "objective": 1.0, "paths": [[[0.1, 1.3], [0.2, 1.1], [0.5, 1.0]]]}
+    cell = {"exact": exact, "alm": [run]}
     found = solver.summary(cell)
     assert found["never"] == 1
-    assert found["to_same"]["median"] == pytest.approx(100.0)
+    assert found["to_ours"]["median"] == pytest.approx(100.0)
+    assert found["to_theirs"]["median"] == pytest.approx(40.0 / 0.2)
     reached = solver.summary({**cell, "alm": [{**run, "seconds_to_close": 5.0}]})
     assert reached["never"] == 0
-    assert reached["to_same"]["median"] == pytest.approx(10.0)
+    assert reached["to_ours"]["median"] == pytest.approx(10.0)
