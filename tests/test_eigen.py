@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import kneighbors_graph
 
-from unispectral import eigen
+from unispectral import _subspace, eigen
 from unispectral._spmm import laplacian_step
 from unispectral._threads import threads
 from unispectral.eigen import smallest_eigenvectors
@@ -236,3 +236,35 @@ def test_one_step_equals_numpy(dtype: type) -> None:
     np.testing.assert_allclose(out, expected, atol=1e-4 if dtype is np.float32 else 1e-12)
     laplacian_step(W, diagonal, X, Y, Y, scale=2, shift=0.5, keep=-3)
     np.testing.assert_array_equal(Y, out)
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+def test_large_graphs_are_solved_in_one_block(normalized: bool, monkeypatch) -> None:
+    # The same answers as component by component, also with isolated nodes and in another order.
+    monkeypatch.setattr(eigen, "_JOINT_NODES", 100)
+    monkeypatch.setattr(eigen, "_ORDERED_NODES", 100)
+    monkeypatch.setattr(_subspace, "_LARGE", 100)
+    rng = np.random.default_rng(0)
+    blobs = [rng.normal(size=(m, 3)) + 100 * i for i, m in enumerate((700, 500, 90))]
+    W = sp.csr_array(sp.block_diag([knn(np.vstack(blobs)), sp.csr_array((2, 2))]))
+    mixed = rng.permutation(W.shape[0])
+    W = sp.csr_array(W[mixed][:, mixed])
+    check(W, 9, normalized, accuracy=1e-5)
+    found = smallest_eigenvectors(W, 9, normalized=normalized)
+    assert found.n_components == 5
+    again = smallest_eigenvectors(W, 9, normalized=normalized, start=found.block)
+    np.testing.assert_allclose(again.values, found.values, atol=1e-6)
+
+
+def test_a_good_start_needs_no_filter_in_a_large_graph(monkeypatch) -> None:
+    monkeypatch.setattr(eigen, "_JOINT_NODES", 100)
+    monkeypatch.setattr(_subspace, "_LARGE", 100)
+    W = knn(load_digits().data)
+    found = smallest_eigenvectors(W, 8)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the start was good enough")
+
+    monkeypatch.setattr(_subspace, "_filter", refuse)
+    again = smallest_eigenvectors(W, 8, start=found.block, tol=1e-3)
+    np.testing.assert_allclose(again.values, found.values, atol=1e-6)

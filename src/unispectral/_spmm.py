@@ -10,8 +10,10 @@ from unispectral._threads import map_blocks
 
 __all__ = ["laplacian_step"]
 
-#: Rows per task. Fixed, so that the order of additions never depends on the number of threads.
-_ROWS = 8_192
+#: Tasks that a large graph is cut into: handing one out takes tens of microseconds. A row is
+#: added up by itself, so that the result depends neither on tasks nor on threads.
+_TASKS = 32
+_ROWS = 2_048
 
 
 def laplacian_step(
@@ -55,23 +57,24 @@ def laplacian_step(
             rows.stop,
         )
 
-    if len(X) <= _ROWS:  # starting threads would cost more than it saves
+    if len(X) <= 2 * _ROWS:  # starting threads would cost more than it saves
         work(slice(0, len(X)))
     else:
-        map_blocks(work, len(X), _ROWS)
+        map_blocks(work, len(X), max(_ROWS, len(X) // _TASKS))
     return out
 
 
 @njit(cache=True, nogil=True)
 def _step(indptr, indices, data, diagonal, X, previous, out, scale, shift, keep, start, stop):
+    # Unsigned numbers: a signed index may count from the end, which costs a branch each time.
     width = X.shape[1]
-    for i in range(start, stop):
-        row = out[i]
+    for i in range(np.uint64(start), np.uint64(stop)):
+        row, mine, last = out[i], X[i], previous[i]
         own = scale * diagonal[i] + shift
         for c in range(width):
-            row[c] = own * X[i, c] + keep * previous[i, c]
-        for p in range(indptr[i], indptr[i + 1]):
+            row[c] = own * mine[c] + keep * last[c]
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + np.uint64(1)])):
             value = -scale * data[p]
-            other = X[indices[p]]
+            other = X[np.uint64(indices[p])]
             for c in range(width):
                 row[c] += value * other[c]

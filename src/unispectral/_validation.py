@@ -247,16 +247,26 @@ def well_placed(X: Table, shift: Shift | None = None) -> tuple[Table, Shift | No
     return (moved if factor == 1.0 else moved * X.dtype.type(factor)), shift
 
 
+#: Rows of a table that are looked at together.
+_ROWS = 16_384
+
+
 def _shift_of(X: Table) -> Shift | None:
     values = X.data if sp.issparse(X) else X
-    if values.size == 0 or np.isnan(values).all():
+    # In blocks of rows: a large table is not copied for the sake of two numbers.
+    blocks = [values[start : start + _ROWS] for start in range(0, len(values), _ROWS)]
+    blocks = [one for one in blocks if one.size and not np.isnan(one).all()]
+    if not blocks:
         return None
     offset: np.ndarray | None = None
-    largest = float(max(abs(np.nanmax(values)), abs(np.nanmin(values))))
+    largest = max(float(max(abs(np.nanmax(one)), abs(np.nanmin(one)))) for one in blocks)
     if not sp.issparse(X):
         with np.errstate(over="ignore"):  # the mean of huge numbers: they are scaled, not moved
-            mean = np.asarray(np.nanmean(X, axis=0, dtype=np.float64))
-        spread = float(np.nanmax(np.abs(X - mean))) if np.isfinite(mean).all() else np.inf
+            total = sum(np.nansum(one, axis=0, dtype=np.float64) for one in blocks)
+            mean = total / sum((~np.isnan(one)).sum(axis=0) for one in blocks)
+        spread = np.inf
+        if np.isfinite(mean).all():
+            spread = max(float(np.nanmax(np.abs(one - mean))) for one in blocks)
         if float(np.abs(mean).max()) > _FAR * spread:
             offset, largest = mean, spread
     factor = 1.0

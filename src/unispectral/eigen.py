@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
-from sklearn.exceptions import ConvergenceWarning
+from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from unispectral._compat import as_generator
-from unispectral._threads import limit_blas, map_blocks
+from unispectral._subspace import Part, Subspace, filtered, null_vector
+from unispectral._threads import limit_blas
 
 __all__ = ["Eigenpairs", "smallest_eigenvectors"]
 
@@ -21,10 +19,10 @@ __all__ = ["Eigenpairs", "smallest_eigenvectors"]
 DENSE_NODES = 400
 #: Above this share of all eigenvectors the block method has no advantage left.
 _DENSE_SHARE = 0.15
-#: How much one pass of the filter strengthens what is wanted against what is not.
-_GAIN = 1e4
-_MAX_DEGREE = 1_500
-_ROWS = 65_536
+#: Above this many nodes all components share one block, and nobody solves for what is not needed.
+_JOINT_NODES = 3_000
+#: Above this many nodes the block does not fit the cache: neighbours are put beside each other.
+_ORDERED_NODES = 20_000
 
 
 class Eigenpairs(NamedTuple):
@@ -111,11 +109,17 @@ def smallest_eigenvectors(
     groups = np.split(np.argsort(member, kind="stable"), np.cumsum(sizes)[:-1])
     for column, component in enumerate(by_size[:n_vectors]):
         nodes = groups[component]
-        vectors[nodes, column] = _null_vector(degrees[nodes], normalized)
+        vectors[nodes, column] = null_vector(degrees[nodes], normalized)
     if n_components >= n_vectors:
         return Eigenpairs(values, vectors, 0.0, int(n_components))
 
     missing = n_vectors - n_components
+    if n > _JOINT_NODES and missing + 8 <= _DENSE_SHARE * n:
+        nulls = None if n_components == 1 else (member, vectors[:, :n_components].sum(axis=1))
+        with limit_blas(1):
+            joint = _jointly(W, degrees, normalized, nulls, missing, tol, max_iter, rng, start)
+        values[n_components:], vectors[:, n_components:] = joint.values, joint.vectors
+        return Eigenpairs(values, vectors, joint.residual, int(n_components), joint.block)
     found: list[tuple[float, int, np.ndarray]] = []
     residual = 0.0
     block = None
@@ -124,9 +128,7 @@ def smallest_eigenvectors(
             nodes = groups[component]
             if len(nodes) < 2:
                 break
-            part = _Part(
-                W if n_components == 1 else W[nodes][:, nodes], degrees[nodes], normalized
-            )
+            part = Part(W if n_components == 1 else W[nodes][:, nodes], degrees[nodes], normalized)
             guess = None if start is None else start[nodes]
             pairs = _within(part, min(missing, len(nodes) - 1), tol, max_iter, rng, guess)
             residual = max(residual, pairs.residual)
@@ -163,53 +165,8 @@ def _checked(W: sp.csr_array, n_vectors: int) -> tuple[sp.csr_array, np.ndarray]
     return W, np.asarray(W.sum(axis=1, dtype=np.float64)).ravel()
 
 
-def _null_vector(degrees: np.ndarray, normalized: bool) -> np.ndarray:
-    vector = np.sqrt(degrees) if normalized and degrees.any() else np.ones(len(degrees))
-    return vector / np.linalg.norm(vector)
-
-
-@dataclass
-class _Part:
-    """The Laplacian of one component, as ``diag − weights``."""
-
-    W: sp.csr_array
-    degrees: np.ndarray
-    normalized: bool
-
-    def __post_init__(self) -> None:
-        self.null = _null_vector(self.degrees, self.normalized)
-        if self.normalized:
-            scale = 1.0 / np.sqrt(self.degrees)
-            data = self.W.data * np.repeat(scale, np.diff(self.W.indptr))
-            data *= scale[self.W.indices]
-            self.W = sp.csr_array((data, self.W.indices, self.W.indptr), shape=self.W.shape)
-            self.diagonal = np.ones(len(scale))
-            self.upper = 2.0
-        else:
-            self.W = self.W.astype(np.float64)
-            self.diagonal = self.degrees
-            # Gershgorin by edges: no eigenvalue of D − W exceeds the largest dᵢ + dⱼ.
-            ends = np.repeat(self.degrees, np.diff(self.W.indptr)) + self.degrees[self.W.indices]
-            self.upper = float(ends.max())
-        self._single: tuple[sp.csr_array, np.ndarray] | None = None
-
-    @property
-    def n(self) -> int:
-        return self.W.shape[0]
-
-    def arrays(self, dtype: np.dtype) -> tuple[sp.csr_array, np.ndarray]:
-        if dtype == np.float64:
-            return self.W, self.diagonal
-        if self._single is None:
-            self._single = (self.W.astype(np.float32), self.diagonal.astype(np.float32))
-        return self._single
-
-    def dense(self) -> np.ndarray:
-        return np.diag(self.diagonal) - self.W.toarray()
-
-
 def _within(
-    part: _Part,
+    part: Part,
     count: int,
     tol: float,
     max_iter: int,
@@ -228,148 +185,40 @@ def _within(
         rest = part.diagonal[:, None] * vectors - part.W @ vectors - vectors * values
         worst = float(np.linalg.norm(rest, axis=0).max())
         return Eigenpairs(np.maximum(values, 0), vectors, worst, 1)
-    return _filtered(part, count, tol, max_iter, rng, guess)
+    found = filtered(part, count, tol, max_iter, rng, guess)
+    return Eigenpairs(found.values, found.vectors, found.residual, 1, found.block)
 
 
-def _filtered(
-    part: _Part,
+def _jointly(
+    W: sp.csr_array,
+    degrees: np.ndarray,
+    normalized: bool,
+    nulls: tuple[np.ndarray, np.ndarray] | None,
     count: int,
     tol: float,
     max_iter: int,
     rng: np.random.Generator,
-    guess: np.ndarray | None,
-) -> Eigenpairs:
-    """Chebyshev-filtered subspace iteration (Zhou, Saad, Tiago and Chelikowsky 2006).
+    start: np.ndarray | None,
+) -> Subspace:
+    """The ``count`` smallest pairs of a whole graph beyond its null vectors, in one block.
 
-    A polynomial of the Laplacian, large on the wanted end of the spectrum and small on the rest,
-    is applied to a block; Rayleigh–Ritz then gives the pairs and the next cut. Single precision
-    until its rounding is what is left.
+    ``nulls`` is the component of each node and its entry in the null vector of that component.
     """
-    width = -4 * (-(count + max(4, count // 2)) // 4)
-    X = rng.standard_normal((part.n, width)).astype(np.float32)
-    if guess is not None:
-        used = min(width, guess.shape[1])
-        X[:, :used] = guess[:, :used]
-    cut, floor = 0.2 * part.upper, 0.0
-    if guess is not None and guess.shape[1] >= width:
-        values, X, _ = _rayleigh_ritz(part, X, rng)
-        cut = float(np.clip(values[-1], 1e-9 * part.upper, 0.9 * part.upper))
-    best, stuck = np.inf, 0
-    for _ in range(max_iter):
-        X = _filter(part, X, cut, floor)
-        values, X, residuals = _rayleigh_ritz(part, X, rng)
-        # A Ritz value is never below the eigenvalue it stands for: what is wanted stays below.
-        cut = float(np.clip(values[-1], 1e-9 * part.upper, 0.9 * part.upper))
-        floor = float(np.clip(values[0], 0.0, 0.5 * cut))
-        worst = float(residuals[:count].max())
-        if worst < 0.5 * best:
-            best, stuck = worst, 0
-        else:
-            stuck += 1
-        if worst <= tol * float(values[count]):
-            break
-        if X.dtype == np.float32 and (worst < 1e-6 * part.upper or stuck >= 3):
-            X, stuck = X.astype(np.float64), 0
-    else:
-        warnings.warn(
-            f"The eigenvectors of a component of {part.n} nodes have residual {worst:.1e} after "
-            f"{max_iter} passes, above the wanted {tol * float(values[count]):.1e}; "
-            "raise max_iter or tol.",
-            ConvergenceWarning,
-            stacklevel=4,
+    n = len(degrees)
+    order = None
+    if n > _ORDERED_NODES:
+        order = reverse_cuthill_mckee(W, symmetric_mode=True)
+        W, degrees = sp.csr_array(W[order][:, order]), degrees[order]
+        start = None if start is None else start[order]
+        nulls = None if nulls is None else (nulls[0][order], nulls[1][order])
+    matrix = None
+    if nulls is not None:
+        matrix = sp.csr_array(
+            (nulls[1], nulls[0], np.arange(n + 1)), shape=(n, int(nulls[0].max()) + 1)
         )
-    vectors = X[:, :count].astype(np.float64)
-    return Eigenpairs(
-        np.maximum(values[:count], 0), vectors, worst, 1, X.astype(np.float32, copy=False)
-    )
-
-
-def _filter(part: _Part, X: np.ndarray, cut: float, floor: float) -> np.ndarray:
-    """The scaled Chebyshev polynomial that damps ``[cut, upper]``, with one pass per degree."""
-    from unispectral._spmm import laplacian_step
-
-    W, diagonal = part.arrays(X.dtype)
-    half, centre = (part.upper - cut) / 2, (part.upper + cut) / 2
-    rate = np.arccosh(max((centre - floor) / half, 1 + 1e-12))
-    degree = int(np.clip(np.ceil(np.log(2 * _GAIN) / rate), 4, _MAX_DEGREE))
-    sigma = first = half / (floor - centre)
-    new = laplacian_step(
-        W, diagonal, X, X, np.empty_like(X), scale=sigma / half, shift=-centre * sigma / half
-    )
-    for _ in range(degree - 1):
-        following = 1.0 / (2.0 / first - sigma)
-        factor = 2.0 * following / half
-        laplacian_step(
-            W,
-            diagonal,
-            new,
-            X,
-            X,
-            scale=factor,
-            shift=-centre * factor,
-            keep=-sigma * following,
-        )
-        X, new, sigma = new, X, following
-    return new
-
-
-def _rayleigh_ritz(
-    part: _Part, X: np.ndarray, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Ritz values, vectors and residuals in the span of a block, off the null vector."""
-    from unispectral._spmm import laplacian_step
-
-    W, diagonal = part.arrays(X.dtype)
-    X = _whiten(_off_null(part, X), rng)
-    X = _whiten(_off_null(part, X), rng)
-    image = laplacian_step(W, diagonal, X, X, np.empty_like(X))
-    H = _gram(X, image)
-    values, turn = scipy.linalg.eigh((H + H.T) / 2, check_finite=False)
-    X, image = _turned(X, turn), _turned(image, turn)
-    squares = map_blocks(
-        lambda rows: np.square(image[rows] - X[rows] * values.astype(X.dtype)).sum(
-            axis=0, dtype=np.float64
-        ),
-        part.n,
-        _ROWS,
-    )
-    return values, X, np.sqrt(np.sum(squares, axis=0))
-
-
-def _off_null(part: _Part, X: np.ndarray) -> np.ndarray:
-    X -= np.outer(part.null, _gram(part.null[:, None], X)[0]).astype(X.dtype)
-    return X
-
-
-def _whiten(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """An orthonormal basis of the columns; directions that were lost are drawn anew."""
-    S = _gram(X, X)
-    norms = np.sqrt(np.diag(S))
-    norms[norms == 0] = 1
-    values, turn = scipy.linalg.eigh(S / np.outer(norms, norms), check_finite=False)
-    limit = values[-1] * len(norms) * np.finfo(X.dtype).eps * 10
-    lost = values < limit
-    X = _turned(X, turn / norms[:, None] / np.sqrt(np.where(lost, 1, values)))
-    if lost.any():
-        fresh = rng.standard_normal((len(X), int(lost.sum()))).astype(X.dtype)
-        X[:, lost] = fresh / np.sqrt(len(X))
-    return X
-
-
-def _gram(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """``AᵀB`` in double precision, added up in a fixed order."""
-    parts = map_blocks(
-        lambda rows: A[rows].T.astype(np.float64) @ B[rows].astype(np.float64), len(A), _ROWS
-    )
-    return np.sum(parts, axis=0)
-
-
-def _turned(X: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    out = np.empty((len(X), turn.shape[1]), dtype=X.dtype)
-    turn = turn.astype(X.dtype)
-
-    def work(rows: slice) -> None:
-        out[rows] = X[rows] @ turn
-
-    map_blocks(work, len(X), _ROWS)
-    return out
+    found = filtered(Part(W, degrees, normalized, matrix), count, tol, max_iter, rng, start)
+    if order is None:
+        return found
+    vectors, block = np.empty_like(found.vectors), np.empty_like(found.block)
+    vectors[order], block[order] = found.vectors, found.block
+    return Subspace(found.values, vectors, found.residual, block)

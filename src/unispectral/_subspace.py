@@ -1,0 +1,260 @@
+"""Chebyshev-filtered subspace iteration on a graph Laplacian (Zhou, Saad, Tiago et al. 2006).
+
+A polynomial of the Laplacian, large on the wanted end of the spectrum and small on the rest, is
+applied to a block; Rayleigh–Ritz then gives the pairs and the next cut. Single precision until
+its rounding is what is left.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from unispectral._threads import map_blocks
+
+__all__ = ["Part", "Subspace", "filtered", "null_vector"]
+
+#: How much one pass of the filter strengthens what is wanted against what is not.
+_GAIN = 1e4
+_MAX_DEGREE = 1_500
+_ROWS = 65_536
+#: A component of more nodes is given only the gain that its residuals still ask for.
+_LARGE = 3_000
+
+
+class Subspace(NamedTuple):
+    """Eigenvalues, vectors, the largest residual, and the whole block of the iteration."""
+
+    values: np.ndarray
+    vectors: np.ndarray
+    residual: float
+    block: np.ndarray
+
+
+def null_vector(degrees: np.ndarray, normalized: bool) -> np.ndarray:
+    """The eigenvector of eigenvalue zero of a connected graph."""
+    vector = np.sqrt(degrees) if normalized and degrees.any() else np.ones(len(degrees))
+    return vector / np.linalg.norm(vector)
+
+
+class Part:
+    """The Laplacian of one component, or of several with their null vectors, as ``diag − W``.
+
+    Parameters
+    ----------
+    W : CSR array of shape (n, n)
+    degrees : ndarray of shape (n,)
+    normalized : bool
+    nulls : CSR array of shape (n, n_components) or None
+        The null vectors, each within its component; None where there is one component.
+    """
+
+    def __init__(
+        self,
+        W: sp.csr_array,
+        degrees: np.ndarray,
+        normalized: bool,
+        nulls: sp.csr_array | None = None,
+    ) -> None:
+        self.nulls = nulls
+        self.null = null_vector(degrees, normalized)
+        if normalized:
+            scale = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
+            data = W.data * np.repeat(scale, np.diff(W.indptr))
+            data *= scale[W.indices]
+            self.W = sp.csr_array((data, W.indices, W.indptr), shape=W.shape)
+            self.diagonal = np.ones(len(scale))
+            self.upper = 2.0
+        else:
+            self.W = W.astype(np.float64)
+            self.diagonal = degrees
+            # Gershgorin by edges: no eigenvalue of D − W exceeds the largest dᵢ + dⱼ.
+            ends = np.repeat(degrees, np.diff(W.indptr)) + degrees[W.indices]
+            self.upper = float(ends.max())
+        self._single: tuple[sp.csr_array, np.ndarray] | None = None
+
+    @property
+    def n(self) -> int:
+        return self.W.shape[0]
+
+    def arrays(self, dtype: np.dtype) -> tuple[sp.csr_array, np.ndarray]:
+        if dtype == self.W.dtype:
+            return self.W, self.diagonal.astype(dtype, copy=False)
+        if dtype == np.float64:
+            self.W = self.W.astype(np.float64)
+            return self.W, self.diagonal
+        if self._single is None:
+            self._single = (self.W.astype(np.float32), self.diagonal.astype(np.float32))
+        return self._single
+
+    def dense(self) -> np.ndarray:
+        return np.diag(self.diagonal) - self.W.toarray()
+
+    def off_null(self, X: np.ndarray) -> np.ndarray:
+        """X without its share of the null vectors, in place."""
+        if self.nulls is None:
+            X -= np.outer(self.null, _gram(self.null[:, None], X)[0]).astype(X.dtype)
+        else:
+            shares = self.nulls.T.astype(X.dtype) @ X
+            X -= self.nulls.astype(X.dtype) @ shares
+        return X
+
+
+def filtered(
+    part: Part,
+    count: int,
+    tol: float,
+    max_iter: int,
+    rng: np.random.Generator,
+    guess: np.ndarray | None,
+) -> Subspace:
+    """The ``count`` smallest pairs of a Laplacian beyond its null vectors."""
+    width = -4 * (-(count + max(4, count // 2)) // 4)
+    large = part.n > _LARGE
+    if large and guess is not None:
+        width = max(width, guess.shape[1])
+    X = rng.standard_normal((part.n, width)).astype(np.float32)
+    if guess is not None:
+        used = min(width, guess.shape[1])
+        X[:, :used] = guess[:, :used]
+    cut, floor, gain = 0.2 * part.upper, 0.0, _GAIN
+    best, stuck = np.inf, 0
+    if guess is not None and (large or guess.shape[1] >= width):
+        values, X, residuals = _rayleigh_ritz(part, X, rng)
+        cut = float(np.clip(values[-1], 1e-9 * part.upper, 0.9 * part.upper))
+        if large:
+            best = float(residuals[:count].max())
+            gain = _gain_left(best, tol * float(values[count]))
+    for _ in range(max_iter):
+        if gain <= 0:
+            worst = best
+            break
+        X = _filter(part, X, cut, floor, gain)
+        values, X, residuals = _rayleigh_ritz(part, X, rng)
+        # A Ritz value is never below the eigenvalue it stands for: what is wanted stays below.
+        cut = float(np.clip(values[-1], 1e-9 * part.upper, 0.9 * part.upper))
+        floor = float(np.clip(values[0], 0.0, 0.5 * cut))
+        worst = float(residuals[:count].max())
+        wanted = tol * float(values[count])
+        if worst < 0.5 * best:
+            best, stuck = worst, 0
+        else:
+            stuck += 1
+        if worst <= wanted:
+            break
+        if large:
+            gain = _gain_left(worst, wanted)
+        if X.dtype == np.float32 and (worst < 1e-6 * part.upper or stuck >= 3):
+            X, stuck = X.astype(np.float64), 0
+    else:
+        warnings.warn(
+            f"The eigenvectors of a component of {part.n} nodes have residual {worst:.1e} after "
+            f"{max_iter} passes, above the wanted {tol * float(values[count]):.1e}; "
+            "raise max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+    return Subspace(
+        np.maximum(values[:count], 0),
+        X[:, :count].astype(np.float64),
+        worst,
+        X.astype(np.float32, copy=False),
+    )
+
+
+def _gain_left(worst: float, wanted: float) -> float:
+    """The gain that brings the residual to what is wanted, with room; 0 where it is there."""
+    return 0.0 if worst <= wanted else float(np.clip(5.0 * worst / wanted, 20.0, _GAIN))
+
+
+def _filter(
+    part: Part, X: np.ndarray, cut: float, floor: float, gain: float = _GAIN
+) -> np.ndarray:
+    """The scaled Chebyshev polynomial that damps ``[cut, upper]``, with one pass per degree."""
+    from unispectral._spmm import laplacian_step
+
+    W, diagonal = part.arrays(X.dtype)
+    half, centre = (part.upper - cut) / 2, (part.upper + cut) / 2
+    rate = np.arccosh(max((centre - floor) / half, 1 + 1e-12))
+    degree = int(np.clip(np.ceil(np.log(2 * gain) / rate), 4, _MAX_DEGREE))
+    sigma = first = half / (floor - centre)
+    new = laplacian_step(
+        W, diagonal, X, X, np.empty_like(X), scale=sigma / half, shift=-centre * sigma / half
+    )
+    for _ in range(degree - 1):
+        following = 1.0 / (2.0 / first - sigma)
+        factor = 2.0 * following / half
+        laplacian_step(
+            W,
+            diagonal,
+            new,
+            X,
+            X,
+            scale=factor,
+            shift=-centre * factor,
+            keep=-sigma * following,
+        )
+        X, new, sigma = new, X, following
+    return new
+
+
+def _rayleigh_ritz(
+    part: Part, X: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ritz values, vectors and residuals in the span of a block, off the null vector."""
+    from unispectral._spmm import laplacian_step
+
+    W, diagonal = part.arrays(X.dtype)
+    X = _whiten(part.off_null(X), rng)
+    X = _whiten(part.off_null(X), rng)
+    image = laplacian_step(W, diagonal, X, X, np.empty_like(X))
+    H = _gram(X, image)
+    values, turn = scipy.linalg.eigh((H + H.T) / 2, check_finite=False)
+    X, image = _turned(X, turn), _turned(image, turn)
+    squares = map_blocks(
+        lambda rows: np.square(image[rows] - X[rows] * values.astype(X.dtype)).sum(
+            axis=0, dtype=np.float64
+        ),
+        part.n,
+        _ROWS,
+    )
+    return values, X, np.sqrt(np.sum(squares, axis=0))
+
+
+def _whiten(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """An orthonormal basis of the columns; directions that were lost are drawn anew."""
+    S = _gram(X, X)
+    norms = np.sqrt(np.diag(S))
+    norms[norms == 0] = 1
+    values, turn = scipy.linalg.eigh(S / np.outer(norms, norms), check_finite=False)
+    limit = values[-1] * len(norms) * np.finfo(X.dtype).eps * 10
+    lost = values < limit
+    X = _turned(X, turn / norms[:, None] / np.sqrt(np.where(lost, 1, values)))
+    if lost.any():
+        fresh = rng.standard_normal((len(X), int(lost.sum()))).astype(X.dtype)
+        X[:, lost] = fresh / np.sqrt(len(X))
+    return X
+
+
+def _gram(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """``AᵀB`` in double precision, added up in a fixed order."""
+    parts = map_blocks(
+        lambda rows: A[rows].T.astype(np.float64) @ B[rows].astype(np.float64), len(A), _ROWS
+    )
+    return np.sum(parts, axis=0)
+
+
+def _turned(X: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    out = np.empty((len(X), turn.shape[1]), dtype=X.dtype)
+    turn = turn.astype(X.dtype)
+
+    def work(rows: slice) -> None:
+        out[rows] = X[rows] @ turn
+
+    map_blocks(work, len(X), _ROWS)
+    return out
