@@ -10,6 +10,9 @@ import scipy.sparse as sp
 
 __all__ = ["Embedding", "affinity", "laplacian", "stiefel_descent"]
 
+#: Samples from which a product with the Laplacian is worth several threads.
+_MANY = 4_000
+
 
 def affinity(codes: sp.csr_array) -> sp.csr_array:
     """The symmetric part (Z + Zᵀ)/2 of the graph.
@@ -98,7 +101,7 @@ def stiefel_descent(
     >>> round(found.value, 6)
     0.0
     """
-    LP = L @ P
+    LP = _times(L, P)
     value = _value(P, LP, target)
     shift = _largest_eigenvalue_bound(L)
     scale = max(shift + float(np.linalg.norm(target)), 1e-300)
@@ -108,11 +111,11 @@ def stiefel_descent(
     taken = 0
     while taken < max_steps and norm > tol * scale:
         trial = _orthonormal(P - step * gradient)
-        L_trial = L @ trial
+        L_trial = _times(L, trial)
         trial_value = _value(trial, L_trial, target)
         if not trial_value <= value:
             trial = _polar(shift * P - LP + target)
-            L_trial = L @ trial
+            L_trial = _times(L, trial)
             trial_value = _value(trial, L_trial, target)
             if trial_value > value:  # rounding: nothing left to gain
                 break
@@ -132,6 +135,16 @@ def stiefel_descent(
         P, LP, value, gradient = trial, L_trial, trial_value, trial_gradient
         norm = float(np.linalg.norm(gradient))
     return Embedding(P, value, norm, taken)
+
+
+def _times(L: sp.csr_array, X: np.ndarray) -> np.ndarray:
+    """``L X``, on all threads where that pays."""
+    if len(X) < _MANY:
+        return L @ X
+    from unispectral._spmm import laplacian_step
+
+    X = np.ascontiguousarray(X)
+    return laplacian_step(L, np.zeros(len(X), X.dtype), X, X, np.empty_like(X), scale=-1.0)
 
 
 def _value(P: np.ndarray, LP: np.ndarray, target: np.ndarray) -> float:

@@ -143,6 +143,15 @@ def test_zero_kernel_gives_an_empty_graph():
     assert codes(np.zeros((6, 6)), 0.1).matrix.nnz == 0
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_the_codes_leave_is_the_trace(dtype):
+    K = random_kernel(30, 5, 1).astype(dtype)
+    found = codes(K, 0.05, ridge=0.2)
+    Z = found.matrix.toarray().T
+    exact = np.diag(K) - 2 * np.sum(K * Z, axis=0) + np.sum(Z * (K @ Z), axis=0)
+    np.testing.assert_allclose(found.left, exact, atol=1e-5 if dtype == np.float32 else 1e-10)
+
+
 def test_small_problem_oracle():
     rng = np.random.default_rng(0)
     for _ in range(20):

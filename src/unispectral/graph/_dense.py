@@ -27,11 +27,14 @@ class Codes(NamedTuple):
         The largest failure of the optimality conditions over all samples, relative to K_ii.
     passes : int
         Number of checks over all samples, a machine-independent measure of the work.
+    left : ndarray of shape (n,) or None
+        What each sample's code leaves of it, K_ii − 2 K_iᵀz + zᵀKz, where the solver knows it.
     """
 
     matrix: sp.csr_array
     residual: float
     passes: int
+    left: np.ndarray | None = None
 
 
 def edge_prices(
@@ -39,7 +42,8 @@ def edge_prices(
 ) -> np.ndarray:
     """Prices B_ij = α_i + (β/2) ‖p_i − p_j‖² of a block of samples (the paper's equation 10).
 
-    Without an embedding the price does not depend on j and one column is returned.
+    Without an embedding the price does not depend on j and one column is returned. The solver
+    reckons the same prices pair by pair, for the few pairs that need one.
 
     Examples
     --------
@@ -106,7 +110,7 @@ def codes(
     from unispectral.graph import _loops
 
     n = K.shape[0]
-    alpha = np.broadcast_to(np.asarray(alpha, dtype=np.float64), (n,))
+    alpha = np.ascontiguousarray(np.broadcast_to(np.asarray(alpha, dtype=np.float64), (n,)))
     nonnegative = bool(K.min() >= 0)
     if start is None:
         start = sp.csr_array((n, n))
@@ -116,10 +120,13 @@ def codes(
         start.data.astype(np.float64),
     )
 
+    if embedding is None:
+        beta, embedding = 0.0, np.empty((n, 0))
+    P = np.ascontiguousarray(embedding, dtype=K.dtype)
+
     def work(rows: slice):
-        prices = edge_prices(alpha, beta, embedding, rows)
         return _loops.solve_columns(
-            K, rows.start, rows.stop, prices, float(ridge), nonnegative,
+            K, rows.start, rows.stop, alpha, float(beta), P, float(ridge), nonnegative,
             indptr, indices, data, float(tol), FIRST,
         )  # fmt: skip
 
@@ -133,4 +140,5 @@ def codes(
         ),
         shape=(n, n),
     )
-    return Codes(matrix, max(part[3] for part in parts), sum(part[4] for part in parts))
+    left = np.concatenate([part[3] for part in parts])
+    return Codes(matrix, max(part[4] for part in parts), sum(part[5] for part in parts), left)

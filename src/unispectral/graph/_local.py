@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from unispectral._threads import map_blocks
 from unispectral.graph._dense import Codes
 from unispectral.kernels import KernelBank
+from unispectral.weights import residuals
 
 __all__ = ["LimitCheck", "LocalGraph", "Prices"]
 
@@ -138,6 +139,9 @@ class LocalGraph:
             float(self.tol),
         )
         return z, residual
+
+    def residuals(self, found: Codes) -> np.ndarray:
+        return residuals(self.bank, found.matrix)
 
     def ridge_term(self, matrix: sp.csr_array) -> float:
         return float((matrix.multiply(matrix) @ self.own).sum())

@@ -211,14 +211,17 @@ def _enter(H, g, z, gradient, tolerance):
 def solve_small(H, g, z, tolerance):
     """Minimise ½ zᵀ H z − gᵀ z over z ≥ 0, in place, from the z given.
 
-    Coordinate descent finds most of the support; an active-set method with an updated Cholesky
-    factor finds the rest of it and the exact values. Repeated until the optimality conditions
-    hold to ``tolerance``. Returns the largest failure.
+    Coordinate descent finds most of the support, unless z brings one; an active-set method with
+    an updated Cholesky factor finds the rest of it and the exact values. Repeated until the
+    optimality conditions hold to ``tolerance``. Returns the largest failure.
     """
     gradient = np.empty(g.shape[0])
     _refresh(H, g, z, gradient)
     failure = _violation(z, gradient)
     sweeps = _SWEEPS
+    if failure > tolerance and np.any(z > 0.0):  # a support to start from: descent may be spared
+        _enter(H, g, z, gradient, tolerance)
+        failure = _violation(z, gradient)
     for _ in range(_ROUNDS):
         if failure <= tolerance:
             break
@@ -253,21 +256,33 @@ def _largest(keys, count, floor, wanted, chosen):
     return size
 
 
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _squared_distance(P, i, j):
+    total = 0.0
+    for c in range(P.shape[1]):
+        difference = P[i, c] - P[j, c]
+        total += difference * difference
+    return total
+
+
 @njit(cache=True, nogil=True)
-def _linear_term(K, prices, row, i, nonnegative, candidates, g):
+def _linear_term(K, alpha, beta, P, i, nonnegative, candidates, g):
     """g_j = K_ij − B_ij / 2 of the samples that can be in the code; returns their number.
 
-    Where K ≥ 0, (K z)_j ≥ 0, so that a sample with g_j ≤ 0 is never used: it is screened out.
+    The price B_ij = α_i + (β/2) ‖p_i − p_j‖² is reckoned where it matters only. Where K ≥ 0,
+    (K z)_j ≥ 0, so that a sample with g_j ≤ 0 is never used: it is screened out.
     """
-    n = K.shape[0]
-    one_price = prices.shape[1] == 1
+    half = 0.5 * alpha[i]
+    quarter = 0.25 * beta
     count = 0
-    for j in range(n):
-        if j == i:
+    for j in range(K.shape[0]):
+        value = K[i, j] - half
+        if j == i or (nonnegative and value <= 0.0):
             continue
-        value = K[i, j] - 0.5 * prices[row, 0 if one_price else j]
-        if nonnegative and value <= 0.0:
-            continue
+        if quarter > 0.0:
+            value -= quarter * _squared_distance(P, i, j)
+            if nonnegative and value <= 0.0:
+                continue
         candidates[count] = j
         g[count] = value
         count += 1
@@ -314,14 +329,17 @@ def _solve_working(K, ridge, working, size, g, candidates, z, tolerance):
 
 @njit(cache=True, nogil=True)
 def solve_columns(
-    K, start, stop, prices, ridge, nonnegative, indptr, indices, data, tolerance, first
+    K, start, stop, alpha, beta, P, ridge, nonnegative, indptr, indices, data, tolerance, first
 ):
     """Codes of the samples ``start … stop − 1`` over all samples, by growing working sets.
 
     Parameters
     ----------
     K : (n, n) array, symmetric
-    prices : (stop − start, n) or (stop − start, 1) array
+    alpha : (n,) array
+        The price of a coefficient, before the embedding raises it.
+    beta, P : float and (n, c) array
+        The price rises by (β/2) ‖p_i − p_j‖²; P is not looked at where β is zero.
     ridge : float
     nonnegative : bool
         Whether every entry of K is at least zero, which allows screening.
@@ -334,6 +352,7 @@ def solve_columns(
     Returns
     -------
     counts, indices, data : the codes in CSR form
+    left : what the codes leave of each sample, K_ii − 2 K_iᵀz + zᵀKz
     residual : the largest failure of the optimality conditions over *all* samples, relative
     passes : number of checks over all samples
     """
@@ -348,6 +367,7 @@ def solve_columns(
     code = np.empty(n, dtype=np.int64)
     z = np.empty(n)
     counts = np.zeros(stop - start, dtype=np.int64)
+    left = np.empty(stop - start)
     capacity = 32 * (stop - start)
     out_indices = np.empty(capacity, dtype=np.int32)
     out_data = np.empty(capacity)
@@ -355,7 +375,7 @@ def solve_columns(
     residual = 0.0
     passes = 0
     for i in range(start, stop):
-        count = _linear_term(K, prices, i - start, i, nonnegative, candidates, g)
+        count = _linear_term(K, alpha, beta, P, i, nonnegative, candidates, g)
         scale = max(K[i, i], 1e-300)
         allowed = tolerance * scale
         size = 0
@@ -373,6 +393,7 @@ def solve_columns(
             size = _largest(g, count, 0.0, first, working)
             z[:size] = 0.0
         worst = 0.0
+        rest = 0.0
         kept = 0
         for _ in range(_ROUNDS):
             inner = 0.0
@@ -390,7 +411,10 @@ def solve_columns(
             size = kept
             _negative_gradient(K, code, z, size, candidates, g, count, spread, keys)
             passes += 1
+            rest = float(K[i, i])
             for a in range(size):
+                explained = g[working[a]] - keys[working[a]]
+                rest += z[a] * (explained - 2.0 * K[i, code[a]])
                 keys[working[a]] = 0.0
             more = _largest(keys, count, allowed, max(first, size), entering)
             worst = max(inner, keys[entering[0]] if more > 0 else 0.0)
@@ -403,6 +427,7 @@ def solve_columns(
         size = kept  # what the last round let in has not been solved for
         residual = max(residual, worst / scale)
         counts[i - start] = size
+        left[i - start] = max(rest, 0.0)
         while filled + size > capacity:
             capacity *= 2
             grown_indices = np.empty(capacity, dtype=np.int32)
@@ -417,7 +442,7 @@ def solve_columns(
             out_indices[filled + a] = code[order[a]]
             out_data[filled + a] = z[order[a]]
         filled += size
-    return counts, out_indices[:filled], out_data[:filled], residual, passes
+    return counts, out_indices[:filled], out_data[:filled], left, residual, passes
 
 
 @njit(cache=True, nogil=True)

@@ -43,6 +43,8 @@ class Graph(Protocol):
         self, objective: Objective, embedding: np.ndarray | None, start: sp.csr_array | None
     ) -> Codes: ...
 
+    def residuals(self, found: Codes) -> np.ndarray: ...
+
     def ridge_term(self, matrix: sp.csr_array) -> float: ...
 
 
@@ -71,6 +73,11 @@ class DenseGraph:
             start=start,
             tol=self.tol,
         )
+
+    def residuals(self, found: Codes) -> np.ndarray:
+        if len(self.bank) == 1 and found.left is not None:
+            return np.array([found.left.sum() / self.bank.coverage(0)])
+        return residuals(self.bank, found.matrix)
 
     def ridge_term(self, matrix: sp.csr_array) -> float:
         assert self.K is not None
@@ -126,7 +133,7 @@ def descend(
     pairs = smallest_eigenvectors(W, objective.n_clusters, normalized=False, rng=rng)
     P = pairs.vectors
     rotation = rotate(P, n_init=n_init, rng=rng)
-    h = residuals(bank, found.matrix)
+    h = graph.residuals(found)
     path: list[float] = []
     converged, reason = False, f"the limit of {max_iter} iterations was reached"
     iteration = 0
@@ -141,7 +148,7 @@ def descend(
         found = graph.solve(objective, P, start)
         work["passes"] += found.passes
         W = affinity(found.matrix)
-        h = residuals(bank, found.matrix)
+        h = graph.residuals(found)
         path.append(_value(objective, graph, weights, h, found.matrix, W, P, rotation))
         if on_iteration is not None:
             on_iteration(iteration, path[-1])

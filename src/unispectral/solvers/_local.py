@@ -14,6 +14,7 @@ from unispectral.graph.candidates import candidates
 from unispectral.kernels import KernelBank
 from unispectral.solvers._descent import Objective, descend
 from unispectral.solvers._result import Solution
+from unispectral.weights import initial_weights
 
 __all__ = ["descend_locally"]
 
@@ -60,7 +61,7 @@ def descend_locally(
     n = bank.n_samples
     k = min(n_neighbors, n - 1)
     seed = int(rng.integers(2**31 - 1))
-    weights = np.full(len(bank), 1.0 / len(bank) ** 2)
+    weights = initial_weights(len(bank))
     for growth in range(growths + 1):
         graph = LocalGraph(bank, candidates(bank, k, random_state=seed))
         graph.set_weights(weights)
