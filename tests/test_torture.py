@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from torture import _readers, inputs, memory, security
-from torture.__main__ import main, replay, write_results
+from torture import concurrency, files, inputs, memory, security
+from torture.__main__ import main, parts, replay, run_parts
 from torture._crew import run_cases
+from torture._ledger import Ledger, write_page
 from torture._tally import Plan, Tally
 
 PLAN = Plan(seed=1, quick=True)
@@ -23,8 +22,11 @@ def _lost(outcome, cases):
 
 
 # Broken indices once crashed the process; the full run uses processes of its own for that.
-def test_hostile_input():
-    lost, seen = _lost(inputs.outcome, _cases(inputs.cases(1), 250))
+@pytest.mark.parametrize(
+    ("kind", "count"), [(inputs.cases, 250), (inputs.drawn_cases, 60), (inputs.dask_cases, 12)]
+)
+def test_hostile_input(kind, count):
+    lost, seen = _lost(inputs.outcome, _cases(kind(1), count))
     assert lost == []
     assert seen >= {"works", "refused"}
 
@@ -32,7 +34,7 @@ def test_hostile_input():
 @pytest.mark.parametrize(("reader", "count"), [("tables", 80), ("rows", 40), ("models", 40)])
 def test_hostile_files(reader, count):
     pytest.importorskip("anndata")
-    lost, seen = _lost(_readers.outcome, _cases(_readers.file_cases(reader, 1), count))
+    lost, seen = _lost(files.outcome, _cases(files.file_cases(reader, 1), count))
     assert lost == []
     assert "refused" in seen
 
@@ -48,10 +50,17 @@ def test_nothing_in_the_source_runs_what_a_file_says():
     assert security._source(PLAN).lost == []
 
 
-def test_memory_is_asked_for_first():
-    for tally in memory.run(PLAN):
-        assert tally.lost == []
-        assert tally.tried > 10
+@pytest.mark.parametrize("part", ["too many samples", "too little memory", "control groups"])
+def test_memory_is_asked_for_first(part):
+    tally = memory.PARTS[part](PLAN)
+    assert tally.lost == []
+    assert tally.tried >= 5
+
+
+def test_a_second_interpreter_is_told():
+    tally = concurrency.PARTS["sub-interpreters"](PLAN)
+    assert tally.lost == []
+    assert tally.tried == 1
 
 
 def _work(case):
@@ -75,24 +84,45 @@ def test_a_case_that_dies_or_hangs_is_found():
     assert {found[case][0] for case in "abc"} == {"works"}
 
 
-def test_a_loss_is_seen_and_written(tmp_path, capsys):
-    tally = Tally("a kind", 3)
+def _fine(plan):
+    tally = Tally("a kind", plan.seed)
     tally.check(True, "fine")
+    return tally
+
+
+def _bad(plan):
+    tally = Tally("a kind", plan.seed)
     tally.check(False, "estimators: SCSK | blobs/csr | 0", "it went wrong")
-    write_results([tally], Plan(3), tmp_path)
-    row = json.loads((tmp_path / "torture.json").read_text())["rows"][0]
-    assert (row["tried"], row["survived"], row["lost"]) == (2, 1, 1)
-    assert "| a kind | 2 | 1 | 1 | 3 |" in (tmp_path / "torture.md").read_text()
-    other = Tally("another kind", 4)
-    other.check(True, "fine")
-    write_results([other], Plan(4), tmp_path, merge=True)
-    kinds = [one["kind"] for one in json.loads((tmp_path / "torture.json").read_text())["rows"]]
-    assert kinds == ["a kind", "another kind"]
-    assert replay(row["failures"][0]) == 0
+    return tally
+
+
+def _broken(plan):
+    raise OSError("no room")
+
+
+def test_parts_are_kept_and_added_up(tmp_path, capsys):
+    plan, ledger = Plan(3), Ledger(tmp_path / "ledger.json")
+    some = {"a/1": _fine, "a/2": _bad, "b/1": _broken}
+    assert run_parts({"a/1": _fine}, plan, ledger, until=0.0) == 0
+    assert ledger.rows == {}
+    assert run_parts(some, plan, ledger) == 2
+    again = Ledger(tmp_path / "ledger.json")
+    assert list(again.rows) == ["a/1", "a/2", "b/1"]
+    write_page(again, [*some, "b/2"], tmp_path)
+    page = (tmp_path / "torture.md").read_text()
+    assert "| a kind | 2 | 1 | 1 | 3 |" in page
+    assert "| **all** | 3 | 1 | 2 | |" in page
+    assert "Not run: b/2." in page
+    assert "no room" in page
+    capsys.readouterr()
+    assert replay(again.rows["a/2"]["failures"][0]) == 0
     assert "works" in capsys.readouterr().out
 
 
 def test_options(capsys):
     with pytest.raises(SystemExit):
-        main(["--only", "nothing"])
-    assert "invalid choice" in capsys.readouterr().err
+        main(["nothing"])
+    assert "there is no kind or part 'nothing'" in capsys.readouterr().err
+    assert main(["--list", "memory"]) == 0
+    assert capsys.readouterr().out.split("\n")[0] == "memory/too many samples"
+    assert len(parts()) > 40

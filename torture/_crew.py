@@ -87,9 +87,8 @@ def run_cases(
     work: Callable[[Any], tuple[str, str]],
     cases: Iterable[Any],
     *,
-    workers: int = 2,
+    workers: int = 1,
     limit: float = 60.0,
-    until: float = float("inf"),
 ) -> Iterator[Answer]:
     """Yield the answer of every case; a crash or a hang is the answer ``"lost"``.
 
@@ -102,8 +101,6 @@ def run_cases(
     workers : int
     limit : float
         Seconds without an answer that count as a hang, if they were spent computing.
-    until : float
-        The monotonic time after which no new cases are handed out.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     context = multiprocessing.get_context("spawn")
@@ -112,7 +109,7 @@ def run_cases(
 
     def batch() -> list[Any]:
         found: list[Any] = []
-        while len(found) < _BATCH and time.monotonic() < until:
+        while len(found) < _BATCH:
             case = again.popleft() if again else next(supply, None)
             if case is None:
                 break

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["ON_KERNELS", "ON_TABLES", "make"]
+__all__ = ["ON_DASK", "ON_KERNELS", "ON_TABLES", "make"]
 
 
 def _ours(name: str, **params: Any) -> Callable[[int], Any]:
@@ -76,6 +76,68 @@ ON_KERNELS: dict[str, Callable[[int], Any]] = {
 }
 
 
+class _OnDask:
+    """An estimator on Dask that is handed whatever can be cut into blocks as blocks."""
+
+    def __init__(self, name: str, n_clusters: int, **params: Any) -> None:
+        import unispectral.dask
+
+        cls = getattr(unispectral.dask, name)
+        self.n_clusters = n_clusters
+        self._made = cls(n_clusters, client=_client(), n_init=2, n_jobs=1, **params)
+
+    def get_params(self, deep: bool = False) -> dict[str, Any]:
+        return self._made.get_params(deep)
+
+    def fit(self, X: Any) -> None:
+        self._made.fit(_in_blocks(X))
+        self.labels_ = self._made.labels_.compute()
+        if self._made.landmarks is None:
+            for name, value in vars(self._made.local_).items():
+                if name.endswith("_") and name != "labels_":
+                    setattr(self, name, value)
+
+
+def _in_blocks(X: Any) -> Any:
+    import dask.array as da
+    import numpy as np
+    import pandas as pd
+    import scipy.sparse as sp
+
+    if isinstance(X, list) and X and all(isinstance(one, np.ndarray) for one in X):
+        return [_in_blocks(one) for one in X]
+    if isinstance(X, pd.DataFrame) and X.columns.is_unique and len(X) > 3:
+        import dask.dataframe as dd
+
+        return dd.from_pandas(X, npartitions=2)
+    if isinstance(X, np.ndarray) and X.ndim and X.size and not np.ma.isMaskedArray(X):
+        return da.from_array(X, chunks=(max(1, len(X) // 2 + 1), *X.shape[1:]))
+    if sp.issparse(X) and X.format == "csr":
+        return da.from_array(X, chunks=X.shape, asarray=False) if X.shape[0] else X
+    return X
+
+
+_CLIENT: list[Any] = []
+
+
+def _client() -> Any:
+    """One client in this process, kept for all cases."""
+    if not _CLIENT:
+        import distributed
+
+        options = {"processes": False, "dashboard_address": None, "silence_logs": 60}
+        _CLIENT.append(distributed.Client(n_workers=1, threads_per_worker=2, **options))
+    return _CLIENT[0]
+
+
+#: Estimators that take Dask collections.
+ON_DASK: dict[str, Callable[[int], Any]] = {
+    "SCSK on Dask": lambda n_clusters: _OnDask("SCSK", n_clusters),
+    "SCMK on Dask": lambda n_clusters: _OnDask("SCMK", n_clusters),
+    "SCSK on Dask, landmarks": lambda n_clusters: _OnDask("SCSK", n_clusters, landmarks=9),
+}
+
+
 def make(name: str, n_clusters: int) -> Any:
     """The estimator of this name."""
-    return (ON_TABLES.get(name) or ON_KERNELS[name])(n_clusters)
+    return {**ON_TABLES, **ON_KERNELS, **ON_DASK}[name](n_clusters)

@@ -12,10 +12,10 @@ import numpy as np
 
 from torture._tally import Plan, Tally
 
-__all__ = ["run"]
+__all__ = ["look_at_all"]
 
 
-def run(plan: Plan, attacks: Sequence[str]) -> list[Tally]:
+def look_at_all(plan: Plan, attacks: Sequence[str]) -> Tally:
     """Both pages, with every attack as column, value, file name, title, data set."""
     from tests._browser import chromium
 
@@ -25,7 +25,7 @@ def run(plan: Plan, attacks: Sequence[str]) -> list[Tally]:
             _look(tally, browser, path, f"clustering page: {attack}")
         for path, attack in _study_pages(Path(folder), attacks, plan):
             _look(tally, browser, path, f"study page: {attack}")
-    return [tally]
+    return tally
 
 
 def _look(tally: Tally, browser: Any, path: Path, case: str) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-__all__ = ["Plan", "Tally"]
+__all__ = ["Part", "Plan", "Tally"]
 
 #: Failures that are kept with their text; more of the same teach nothing.
 _KEPT = 40
@@ -14,16 +15,11 @@ _KEPT = 40
 
 @dataclass(frozen=True)
 class Plan:
-    """How much to do: a seed, a short or a full run, and when to stop at the latest."""
+    """How much to do: a seed, a short or a full run, and in how many processes."""
 
     seed: int = 0
     quick: bool = False
-    until: float = float("inf")
-
-    @property
-    def over(self) -> bool:
-        """Whether the time is up."""
-        return time.monotonic() > self.until
+    workers: int = 1
 
     def pick(self, few: int, many: int) -> int:
         """The number for a short or a full run."""
@@ -32,7 +28,7 @@ class Plan:
 
 @dataclass
 class Tally:
-    """One row of the table.
+    """One row of the table, or the share of it that one part has done.
 
     Attributes
     ----------
@@ -73,3 +69,7 @@ class Tally:
         """Count one case that either holds or does not."""
         self.add("survived" if good else "lost", case, words)
         return good
+
+
+#: A piece of work of a few minutes at most; parts of one kind are added up.
+Part = Callable[[Plan], Tally]

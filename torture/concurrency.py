@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import copy
 import io
+import json
 import multiprocessing
 import os
 import pickle
+import subprocess
+import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from torture._tally import Plan, Tally
+from torture._tally import Part, Plan, Tally
 
-__all__ = ["run"]
-
-
-def run(plan: Plan) -> list[Tally]:
-    """The labels of a lone fit, whoever else is fitting."""
-    return [_threads(plan), _processes(plan), _travel(plan)]
+__all__ = ["PARTS", "fit"]
 
 
 def _data(seed: int, n: int = 150) -> np.ndarray:
@@ -131,3 +129,29 @@ def _travel(plan: Plan) -> Tally:
                     same = bool((other.predict(X) == fitted.predict(X)).all())
                 tally.check(same, f"{name} by {how}", "not the same model")
     return tally
+
+
+def _sub_interpreters(plan: Plan) -> Tally:
+    """NumPy loads into one interpreter of a process, scikit-learn hangs in a second: we say so."""
+    tally = Tally("concurrency: sub-interpreters", plan.seed)
+    for name in ("KKM",) if plan.quick else ("SCSK", "SCMK", "SCSK.paper", "KKM", "SSR"):
+        command = [sys.executable, "-m", "torture._second", name, str(plan.seed)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        good, words = False, f"code {done.returncode}: {done.stderr[-300:]}"
+        if done.returncode == 0:
+            found = json.loads(done.stdout)
+            words = found["said"]
+            alone = fit(name, plan.seed).tolist()
+            good = "cannot be used in a sub-interpreter" in words and (
+                found["labels"] == [alone, alone]
+            )
+        tally.check(good, name, words)
+    return tally
+
+
+PARTS: dict[str, Part] = {
+    "8 threads": _threads,
+    "4 processes": _processes,
+    "clone, copy, pickle": _travel,
+    "sub-interpreters": _sub_interpreters,
+}

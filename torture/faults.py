@@ -3,15 +3,17 @@ that an undisturbed run gives."""
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
+import io
 import os
-import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,22 +27,10 @@ from torture._faulty import (
     small_disk,
     unwritable,
 )
-from torture._tally import Plan, Tally
+from torture._subjects import Bench, ClusterFiles, OtherFiles, SavedModel, Subject
+from torture._tally import Part, Plan, Tally
 
-__all__ = ["run"]
-
-
-def run(plan: Plan) -> Iterator[Tally]:
-    """Hurt the writers of files, the benchmark and the cache in every way we know."""
-    if not hasattr(os, "fork"):
-        return
-    with _workshop() as base, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for subject in (ClusterFiles, SavedModel, Bench):
-            yield _hurt(subject(base), plan)
-        from torture import _cache_faults
-
-        yield from _cache_faults.run(plan, base)
+__all__ = ["PARTS"]
 
 
 @contextmanager
@@ -48,168 +38,22 @@ def _workshop() -> Iterator[Path]:
     """A folder that nobody (the user of that name) may enter but not write to."""
     with tempfile.TemporaryDirectory(prefix="torture-") as folder:
         os.chmod(folder, 0o755)
-        yield Path(folder)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield Path(folder)
 
 
-class Subject:
-    """Something that writes files, and how to tell whether they are what they should be."""
-
-    title = ""
-    #: Kilobytes of a disk that is too small, from and to.
-    disk = (4, 200)
-    #: Faults of each kind in a short and in a full run.
-    kills = (4, 40)
-    others = (1, 6)
-
-    def __init__(self, base: Path) -> None:
-        self.base = base
-        self.table = base / "table.csv"
-        if not self.table.exists():
-            rng = np.random.default_rng(0)
-            X = rng.standard_normal((45, 3)) + 8 * np.repeat(np.arange(3), 15)[:, None]
-            lines = ["a,b,c", *(",".join(f"{value:.4f}" for value in row) for row in X)]
-            self.table.write_text("\n".join(lines) + "\n")
-
-    def act(self, folder: Path) -> int:
-        """Write the files into a folder; returns an exit code."""
-        raise NotImplementedError
-
-    def content(self, folder: Path) -> dict[str, Any]:
-        """What is there, by final name, in a form that can be compared."""
-        raise NotImplementedError
-
-    def spoil(self, folder: Path, rng: np.random.Generator) -> None:
-        """Damage what an earlier run left."""
+def _hurt(kind: type[Subject], plan: Plan) -> Tally:
+    with _workshop() as base:
+        return _hurt_in(kind(base), plan)
 
 
-class ClusterFiles(Subject):
-    title = "the files of the command cluster"
-
-    def act(self, folder: Path) -> int:
-        from unispectral.cli._app import run as command
-
-        options = {"-o": "labels.csv", "--model": "model.npz", "--graph": "graph.graphml"}
-        options["--report"] = "page.html"
-        files = [part for option, name in options.items() for part in (option, str(folder / name))]
-        sys.argv = ["unispectral", "cluster"]  # the page prints the command
-        return command(["cluster", str(self.table), "-k", "3", "-q", *files])
-
-    def content(self, folder: Path) -> dict[str, Any]:
-        from unispectral.persistence import load_model
-
-        found: dict[str, Any] = {}
-        for name in ("labels.csv", "graph.graphml", "page.html"):
-            path = folder / name
-            if path.exists():
-                text = path.read_text()
-                if name == "page.html":  # it tells how long the fit took
-                    text = re.sub(r"\d+(\.\d+)?(e-?\d+)?", "0", text)
-                found[name] = hashlib.sha256(text.encode()).hexdigest()
-        if (folder / "model.npz").exists():
-            found["model.npz"] = load_model(folder / "model.npz").labels_.tolist()
-        return found
-
-    def spoil(self, folder: Path, rng: np.random.Generator) -> None:
-        for path in sorted(p for p in folder.iterdir() if p.is_file()):
-            content = path.read_bytes()
-            path.write_bytes(content[: rng.integers(len(content))])
-
-
-class SavedModel(Subject):
-    title = "saved models"
-    disk = (1, 16)
-
-    def __init__(self, base: Path) -> None:
-        super().__init__(base)
-        from unispectral import SCSK
-
-        X = np.loadtxt(self.table, delimiter=",", skiprows=1)
-        self.model = SCSK(3, kernel="gaussian", n_jobs=1).fit(X)
-
-    def act(self, folder: Path) -> int:
-        from unispectral.persistence import save_model
-
-        try:
-            save_model(self.model, folder / "model.npz")
-        except OSError as error:
-            sys.stderr.write(f"Error: {error}\n")
-            return 1
-        return 0
-
-    def content(self, folder: Path) -> dict[str, Any]:
-        from unispectral.persistence import load_model
-
-        path = folder / "model.npz"
-        return {"model.npz": load_model(path).labels_.tolist()} if path.exists() else {}
-
-    def spoil(self, folder: Path, rng: np.random.Generator) -> None:
-        ClusterFiles.spoil(self, folder, rng)  # type: ignore[arg-type]
-
-
-class Bench(Subject):
-    title = "the benchmark"
-    kills = (2, 30)
-    others = (1, 4)
-    disk = (8, 120)
-
-    def __init__(self, base: Path) -> None:
-        super().__init__(base)
-        rng = np.random.default_rng(1)
-        rows = [
-            f"{x:.3f},{y:.3f},{'uv'[i % 2]}" for i, (x, y) in enumerate(rng.normal(size=(20, 2)))
-        ]
-        (base / "study.csv").write_text("x,y,kind\n" + "\n".join(rows) + "\n")
-        (base / "study.toml").write_text(
-            'name = "tiny"\ntitle = "Tiny"\n'
-            f'[[dataset]]\nname = "t"\nfile = "{base}/study.csv"\ntruth = "kind"\n'
-            '[[method]]\nname = "k-means"\nestimator = "sklearn.cluster.KMeans"\n'
-            "repeats = 3\nparameters = { n_init = 1 }\n"
-        )
-
-    def act(self, folder: Path) -> int:
-        from unispectral.cli._app import run as command
-
-        study, store = str(self.base / "study.toml"), str(folder / "results.sqlite")
-        return command(["bench", "run", "--study", study, "--store", store, "-j", "1", "-q"])
-
-    def content(self, folder: Path) -> dict[str, Any]:
-        from unispectral.bench import Store, StoreError
-
-        found: dict[str, Any] = {}
-        path = folder / "results.sqlite"
-        if path.exists() and path.stat().st_size:
-            try:
-                with Store(path, readonly=True) as store:
-                    for key, record in store.records().items():
-                        if record.status == "done" and record.labels is not None:
-                            found[key] = (record.labels.tolist(), sorted(record.scores.items()))
-            except StoreError:
-                return {}  # said to be unreadable; a rerun has to put it right
-        for page in folder.glob("*.html"):
-            if not page.read_text().rstrip().endswith("</html>"):
-                found[page.name] = "cut short"
-        return found
-
-    def spoil(self, folder: Path, rng: np.random.Generator) -> None:
-        path = folder / "results.sqlite"
-        content = bytearray(path.read_bytes())
-        how = rng.integers(4)
-        if how == 0:
-            content = content[: rng.integers(len(content))]
-        elif how == 1:
-            content = bytearray(rng.bytes(len(content)))
-        elif how == 2:
-            for place in rng.integers(len(content), size=50):
-                content[place] = rng.integers(256)
-        else:
-            content = bytearray()
-        path.write_bytes(bytes(content))
-
-
-def _hurt(subject: Subject, plan: Plan) -> Tally:
+def _hurt_in(subject: Subject, plan: Plan) -> Tally:
     tally = Tally(f"faults: {subject.title}", plan.seed)
     rng = np.random.default_rng([plan.seed, len(subject.title)])
     reference_folder = Path(tempfile.mkdtemp(dir=subject.base))
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        subject.act(_fresh(subject.base))  # here, so that no child has to load and compile
     ended = run_child(lambda: subject.act(reference_folder))
     reference = subject.content(reference_folder)
     if ended.code != 0 or not reference:
@@ -220,14 +64,10 @@ def _hurt(subject: Subject, plan: Plan) -> Tally:
     )
     case = _Case(subject, reference, tally)
     for number in range(plan.pick(*subject.kills)):
-        if plan.over:
-            return tally
         at = int(rng.integers(1, operations + 1)) if number % 2 else None
         after = None if at else float(rng.uniform(0.0, 1.5))
         case.kill(at, after, again=bool(rng.integers(2)))
     for _ in range(plan.pick(*subject.others)):
-        if plan.over:
-            return tally
         case.full_disk(int(rng.integers(*subject.disk)))
         case.read_only()
         case.corrupt(rng)
@@ -362,3 +202,35 @@ class _Case:
         os.close(writer)
         good = not ended.killed and "Traceback" not in ended.said and ended.code in (0, 1)
         self.tally.check(good, "broken pipe", f"code {ended.code}: {ended.said[-300:]}")
+
+
+def _cache(plan: Plan) -> Tally:
+    from torture import _cache_faults
+
+    with _workshop() as base:
+        return _cache_faults.disturb(plan, base)
+
+
+def _dask_worker(plan: Plan) -> Tally:
+    """A worker killed in the middle of a fit, each time with another of two workers' moments."""
+    tally = Tally("faults: a Dask worker killed in a fit", plan.seed)
+    for number in range(plan.pick(1, 3)):
+        command = [sys.executable, "-m", "torture._killed_worker", str(plan.seed + number)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        words = f"code {done.returncode}: {done.stdout[-100:]} {done.stderr[-300:]}"
+        good = done.returncode == 0 and done.stdout.split()[-1:] == ["same"]
+        tally.check(good, f"fit {number}", words)
+    return tally
+
+
+_ON_FORKS: dict[str, Part] = {
+    "cluster": partial(_hurt, ClusterFiles),
+    "other commands": partial(_hurt, OtherFiles),
+    "models": partial(_hurt, SavedModel),
+    "bench": partial(_hurt, Bench),
+    "cache": _cache,
+}
+PARTS: dict[str, Part] = {
+    **(_ON_FORKS if hasattr(os, "fork") else {}),
+    "dask": _dask_worker,
+}

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections import Counter
 from collections.abc import Iterator
-from itertools import chain, islice, zip_longest
+from functools import partial
+from itertools import chain, cycle, islice, zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,9 +18,10 @@ import scipy.sparse as sp
 
 from torture import _estimators, _hostile
 from torture._crew import run_cases
-from torture._tally import Plan, Tally
+from torture._drawn import drawn_table
+from torture._tally import Part, Plan, Tally
 
-__all__ = ["Case", "cases", "outcome", "run"]
+__all__ = ["PARTS", "Case", "cases", "outcome"]
 
 #: Seconds after which a case counts as hung: the first of its kind may have to be compiled.
 _LIMIT = 120.0
@@ -37,33 +38,85 @@ class Case(NamedTuple):
         return f"estimators: {self.estimator} | {self.family} | {self.seed}"
 
 
-def run(plan: Plan) -> list[Tally]:
-    """Throw hostile tables and kernels at every estimator."""
-    tally = Tally("hostile input: estimators", plan.seed)
-    wanted = islice(cases(plan.seed), plan.pick(400, 17_000))
+#: Cases of one part in a short and in a full run.
+_COUNTS = (40, 1500)
+_N_PARTS = 10
+
+
+def _throw(kind: str, wanted: Iterator[Case], plan: Plan) -> Tally:
+    """Throw hostile tables and kernels at estimators."""
+    tally = Tally(f"hostile input: {kind}", plan.seed)
     slowest: tuple[float, str] = (0.0, "")
-    seconds: list[float] = []
-    tries: Counter = Counter()
-    for answer in run_cases(outcome, wanted, limit=_LIMIT, until=plan.until):
+    for answer in run_cases(outcome, wanted, workers=plan.workers, limit=_LIMIT):
         if answer.outcome == "impossible":
             continue
         tally.add(answer.outcome, str(answer.case), answer.words)
-        tries[answer.case.estimator] += 1
-        seconds.append(answer.seconds)
         slowest = max(slowest, (answer.seconds, str(answer.case)))
-    if seconds:
-        tally.facts["median seconds of a case"] = round(float(np.median(seconds)), 4)
-        tally.facts["slowest case"] = f"{slowest[0]:.2f} s: {slowest[1]}"
-        tally.facts["fewest cases of an estimator"] = min(tries.values())
-    return [tally]
+    tally.facts["slowest case"] = f"{slowest[0]:.2f} s: {slowest[1]}"
+    return tally
+
+
+def _share(number: int) -> Part:
+    """One of several parts that go through the cases of the seed one after another."""
+
+    def part(plan: Plan) -> Tally:
+        count = plan.pick(*_COUNTS)
+        wanted = islice(cases(plan.seed), number * count, (number + 1) * count)
+        return _throw("estimators", wanted, plan)
+
+    return part
+
+
+def _by_hypothesis(plan: Plan) -> Tally:
+    wanted = islice(drawn_cases(plan.seed), plan.pick(40, 1500))
+    return _throw("tables drawn by hypothesis", wanted, plan)
+
+
+def _on_dask(plan: Plan) -> Tally:
+    wanted = islice(dask_cases(plan.seed), plan.pick(20, 500))
+    return _throw("estimators on Dask", wanted, plan)
+
+
+PARTS: dict[str, Part] = {
+    **{f"{number}": _share(number) for number in range(_N_PARTS)},
+    "hypothesis": _by_hypothesis,
+    "dask": _on_dask,
+}
+
+
+def drawn_cases(seed: int) -> Iterator[Case]:
+    """Endless tables of hypothesis, for every estimator in turn."""
+    rng = np.random.default_rng([seed, 2])
+    for name in cycle(_estimators.ON_TABLES):
+        yield Case(name, "hypothesis", int(rng.integers(2**31)))
+
+
+def dask_cases(seed: int) -> Iterator[Case]:
+    """Endless tables for the estimators on Dask: in turn, all plain families first."""
+    rng = np.random.default_rng([seed, 3])
+    first = _plain_tables()
+    for number, name in enumerate(cycle(_estimators.ON_DASK)):
+        if number < len(first):
+            yield Case(name, first[number], seed)
+        else:
+            family = f"{_choice(rng, _hostile.CONTENTS)}/{_choice(rng, _hostile.CONTAINERS)}"
+            yield Case(name, family, int(rng.integers(2**31)))
+
+
+def _plain_tables() -> list[str]:
+    plain = [f"{content}/float64" for content in _hostile.CONTENTS]
+    plain += [f"blobs/{container}" for container in _hostile.CONTAINERS]
+    return plain + list(_hostile.ODDITIES)
+
+
+def _choice(rng: np.random.Generator, table: dict) -> str:
+    return list(table)[rng.integers(len(table))]
 
 
 def cases(seed: int) -> Iterator[Case]:
     """Endless cases: all plain families first, then combinations drawn at random."""
     rng = np.random.default_rng(seed)
-    plain = [f"{content}/float64" for content in _hostile.CONTENTS]
-    plain += [f"blobs/{container}" for container in _hostile.CONTAINERS]
-    plain += list(_hostile.ODDITIES)
+    plain = _plain_tables()
     kernels = [f"{content}/one/float64" for content in _hostile.KERNELS]
     kernels += [f"gram/{wrap}/float64" for wrap in _hostile.WRAPS]
     first = [Case(name, family, seed) for family in plain for name in _estimators.ON_TABLES]
@@ -78,9 +131,7 @@ def cases(seed: int) -> Iterator[Case]:
 
 
 def _drawn(rng: np.random.Generator) -> Iterator[Case]:
-    def choice(table: dict) -> str:
-        return list(table)[rng.integers(len(table))]
-
+    choice = partial(_choice, rng)
     for _ in range(2):
         family = f"{choice(_hostile.CONTENTS)}/{choice(_hostile.CONTAINERS)}"
         if family.startswith("100,000") and rng.random() < 0.8:
@@ -115,7 +166,9 @@ def _input(case: Case) -> Any:
     rng = np.random.default_rng([case.seed, 0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # making a monster may itself warn
-        if case.estimator in _estimators.ON_TABLES:
+        if case.family == "hypothesis":
+            return drawn_table(case.seed)
+        if case.estimator not in _estimators.ON_KERNELS:
             return _hostile.make_table(case.family, rng)
         return _hostile.make_kernel(case.family, rng)
 

@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from typing import Any
 
-from torture._tally import Plan, Tally
+from torture._tally import Part, Plan, Tally
 
-__all__ = ["run"]
+__all__ = ["PARTS"]
 
 #: Seconds from the signal to the end of the fit.
 _PROMPT = 1.0
@@ -23,7 +24,11 @@ _FITS = {
     "SCSK.paper, exact": "SCSK.paper(8, kernel='gaussian', alpha=1e-3), n=6_000",
     "SCMK.paper, exact": "SCMK.paper(8), n=3_000",
     "SCSK.paper, alm": "SCSK.paper(8, kernel='gaussian', solver='alm'), n=2_500",
+    "SCSK.paper, local": "SCSK.paper(8, kernel='gaussian', solver='local'), n=20_000",
+    "SC": "SC(8), n=6_000",
     "SSR": "SSR(8), n=6_000",
+    "RKKM": "RKKM(8, n_init=50), n=4_000",
+    "MKKM": "MKKM(8, n_init=50), n=3_000",
     "KKM": "KKM(40, n_init=200), n=6_000",
     "RMKKM": "RMKKM(8, n_init=50), n=3_000",
     "AASC": "AASC(8), n=3_000",
@@ -35,8 +40,7 @@ _PROGRAM = """
 import sys, time, warnings
 import numpy as np
 from unispectral import SCMK, SCSK
-from unispectral.baselines import *
-from unispectral.baselines import AASC, KKM, RMKKM, SSR, TSEP, ClustRF
+from unispectral.baselines import AASC, KKM, MKKM, RKKM, RMKKM, SC, SSR, TSEP, ClustRF
 warnings.simplefilter("ignore")
 def make(estimator, n):
     return estimator, n
@@ -54,22 +58,15 @@ else:
 """
 
 
-def run(plan: Plan) -> list[Tally]:
-    """Interrupt fits at random moments; run fits into their time limit."""
-    return [_interrupted(plan), _limited(plan)]
-
-
-def _interrupted(plan: Plan) -> Tally:
+def _interrupted(name: str, plan: Plan) -> Tally:
+    """Interrupt a fit at random moments."""
     import numpy as np
 
     tally = Tally("interrupts: Ctrl-C in a fit", plan.seed)
-    rng = np.random.default_rng(plan.seed)
-    names = list(_FITS)[:: plan.pick(4, 1)]
+    rng = np.random.default_rng([plan.seed, *name.encode()])
     slowest = (0.0, "")
-    for name in names:
+    if not plan.quick or name in list(_FITS)[::5]:
         for _ in range(plan.pick(1, 4)):
-            if plan.over:
-                break
             wait = float(rng.uniform(0.1, 3.0))
             state, seconds, fitted = _interrupt(_FITS[name], wait)
             case = f"{name}, after {wait:.2f} s"
@@ -120,8 +117,6 @@ def _limited(plan: Plan) -> Tally:
     worst = (0.0, "")
     for name, make in _timed().items():
         for limit in (0.01, 0.5):
-            if plan.over:
-                break
             over, good, words = _run_into(make, limit, plan)
             case = f"{name}, max_time={limit}"
             if good is None:
@@ -141,6 +136,7 @@ def _timed() -> dict[str, Any]:
         "SCSK": lambda limit: SCSK(8, max_time=limit, max_iter=1000, tol=0.0),
         "SCMK": lambda limit: SCMK(8, max_time=limit, max_iter=1000, tol=0.0),
         "SCSK.paper": lambda limit: SCSK.paper(8, max_time=limit, **paper),
+        "SCSK.paper, local": lambda limit: SCSK.paper(8, max_time=limit, solver="local", **paper),
         "SCSK.paper, alm": lambda limit: SCSK.paper(8, max_time=limit, solver="alm", **paper),
     }
 
@@ -167,3 +163,9 @@ def _run_into(make: Any, limit: float, plan: Plan) -> tuple[float, bool | None, 
     whole = len(estimator.labels_) == n and len(np.unique(estimator.labels_)) == 8
     good = said and whole and not estimator.converged_ and "time limit" in estimator.stop_reason_
     return over, good, f"said: {told}; {estimator.stop_reason_}; {over:.2f} s over"
+
+
+PARTS: dict[str, Part] = {
+    **{f"Ctrl-C in {name}": partial(_interrupted, name) for name in _FITS},
+    "max_time": _limited,
+}

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from torture._tally import Plan, Tally
+from torture._tally import Part, Plan, Tally
 
-__all__ = ["run"]
+__all__ = ["PARTS"]
 
 #: Samples for which no machine has n × n numbers.
 _TOO_MANY = 400_000
-
-
-def run(plan: Plan) -> list[Tally]:
-    """Too many samples, too little memory, and the peak of the exact fit."""
-    tallies = [_too_many(plan), _too_little(plan)]
-    if not plan.quick:
-        tallies.append(_peak(plan))
-    return tallies
 
 
 def _dense_methods() -> dict[str, Any]:
@@ -101,13 +95,66 @@ def _too_little(plan: Plan) -> Tally:
     return tally
 
 
+def _control_groups(plan: Plan) -> Tally:
+    """The limits of containers and of groups inside groups, as files that tell them."""
+    from unispectral import _memory
+
+    tally = Tally("memory: limits of control groups", plan.seed)
+    rng = np.random.default_rng([plan.seed, 5])
+    real = _memory._CGROUPS, _memory._OWN
+    try:
+        for _ in range(plan.pick(5, 60)):
+            version, depth = int(rng.integers(1, 3)), int(rng.integers(1, 4))
+            with tempfile.TemporaryDirectory() as folder:
+                least = _groups(Path(folder), version, depth, rng)
+                _memory._CGROUPS = Path(folder) / "cgroup"
+                _memory._OWN = Path(folder) / "own"
+                found = _memory._control_groups()
+                case = f"version {version}, {depth} groups deep"
+                tally.check(found == least, case, f"found {found}, not {least}")
+    finally:
+        _memory._CGROUPS, _memory._OWN = real
+    return tally
+
+
+def _groups(folder: Path, version: int, depth: int, rng: np.random.Generator) -> int | None:
+    """Groups inside groups, each with or without a limit; returns what is left of the least."""
+    names = ("memory.max", "memory.current", "inactive_file")
+    if version == 1:
+        names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+    path = "/" + "/".join(f"group{level}" for level in range(depth))
+    (folder / "own").write_text(f"0::{path}\n" if version == 2 else f"3:cpu,memory:{path}\n")
+    place = folder / "cgroup" / ("memory" if version == 1 else "")
+    least: int | None = None
+    for level in range(depth):
+        place = place / f"group{level}"
+        place.mkdir(parents=True)
+        used, cached = int(rng.integers(10**6, 10**9)), int(rng.integers(0, 10**6))
+        limit = int(rng.integers(10**6, 10**10)) if rng.random() < 0.7 else None
+        (place / names[0]).write_text("max\n" if limit is None else f"{limit}\n")
+        (place / names[1]).write_text(f"{used}\n")
+        (place / "memory.stat").write_text(f"anon 5\n{names[2]} {cached}\nfile 7\n")
+        if limit is not None:
+            left = max(limit - used + cached, 0)
+            least = left if least is None else min(least, left)
+    return least
+
+
 def _peak(plan: Plan) -> Tally:
     """Matrices of n × n float64 beyond its input that the exact fit takes at most."""
     from benchmarks.memory import LIMIT, measure
 
     tally = Tally("memory: peak of the exact fit", plan.seed)
-    for n in (1000, 2000, 4000):
+    for n in (1000, 2000) if plan.quick else (1000, 2000, 4000):
         matrices = measure(n)
         tally.facts[f"n × n matrices at the peak, n = {n}"] = round(matrices, 2)
         tally.check(matrices <= LIMIT, f"n = {n}", f"{matrices:.2f} matrices")
     return tally
+
+
+PARTS: dict[str, Part] = {
+    "too many samples": _too_many,
+    "too little memory": _too_little,
+    "control groups": _control_groups,
+    "peak": _peak,
+}
