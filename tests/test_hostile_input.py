@@ -198,3 +198,25 @@ def test_a_row_of_results_that_is_no_longer_text(tmp_path):
         assert store.records() == {}
         run(study, store, processes=1)
         assert list(store.records()) == [key]
+
+
+def test_memory_limits_of_groups_inside_groups(tmp_path, monkeypatch):
+    """A container's own group may lie deep below the root; its caches count as free."""
+    from unispectral import _memory
+
+    inner = tmp_path / "groups" / "pod" / "container"
+    inner.mkdir(parents=True)
+    (tmp_path / "own").write_text("0::/pod/container\n")
+    (inner.parent / "memory.max").write_text("max\n")
+    (inner.parent / "memory.current").write_text("5\n")
+    (inner / "memory.max").write_text("1000\n")
+    (inner / "memory.current").write_text("900\n")
+    monkeypatch.setattr(_memory, "_CGROUPS", tmp_path / "groups")
+    monkeypatch.setattr(_memory, "_OWN", tmp_path / "own")
+    assert _memory.available_memory() == 100
+    (inner / "memory.stat").write_text("anon 1\ninactive_file 300\n")
+    assert _memory.available_memory() == 400
+    with pytest.raises(MemoryError, match=r"needs about .* are available; use solver='local'"):
+        SCSK.paper(2, kernel="gaussian").fit(X)
+    (tmp_path / "own").write_text("nonsense\n4:memory:/\n")
+    assert _memory.available_memory() == _memory._machine()

@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from unispectral._interpreter import require_main_interpreter
 from unispectral._version import __version__
+
+require_main_interpreter()
 
 if TYPE_CHECKING:
     from unispectral.cluster import SCMK, SCSK

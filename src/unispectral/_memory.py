@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 __all__ = ["available_memory", "require_memory"]
 
-_CGROUP_LIMITS = (
-    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-    (
-        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-    ),
+_CGROUPS = Path("/sys/fs/cgroup")
+_OWN = Path("/proc/self/cgroup")
+#: Limit, use, and how the statistics call what the system would give back (versions 2 and 1).
+_FILES = (
+    ("memory.max", "memory.current", "inactive_file"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 )
 
 
@@ -25,7 +26,7 @@ def available_memory() -> int | None:
     >>> free is None or free > 0
     True
     """
-    found = [value for value in (_machine(), *map(_cgroup, _CGROUP_LIMITS)) if value is not None]
+    found = [value for value in (_machine(), _control_groups()) if value is not None]
     return min(found) if found else None
 
 
@@ -66,9 +67,40 @@ def _machine() -> int | None:
         return None
 
 
-def _cgroup(files: tuple[str, str]) -> int | None:
+def _control_groups() -> int | None:
+    """What is left of the tightest limit of this process's group and of those around it."""
+    found = [_left(folder, *files) for files in _FILES for folder in _folders(files[0])]
+    return min((value for value in found if value is not None), default=None)
+
+
+def _folders(limit: str) -> Iterator[Path]:
+    """Folders of control groups from our own up to the root, for one version of them."""
+    version_2 = limit == "memory.max"
+    root = _CGROUPS if version_2 else _CGROUPS / "memory"
+    yield root
     try:
-        limit, used = (Path(name).read_text().strip() for name in files)
-        return None if limit == "max" else max(int(limit) - int(used), 0)
+        lines = _OWN.read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = (*line.split(":", 2), "", "")[:3]
+        if controllers == "" if version_2 else "memory" in controllers.split(","):
+            names = [name for name in path.split("/") if name not in ("", "..")]
+            for depth in range(1, len(names) + 1):
+                yield root.joinpath(*names[:depth])
+
+
+def _left(folder: Path, limit: str, used: str, cache: str) -> int | None:
+    try:
+        most = int((folder / limit).read_text())  # "max" is no number: no limit
+        left = most - int((folder / used).read_text())
     except (OSError, ValueError):
         return None
+    try:
+        for line in (folder / "memory.stat").read_text().splitlines():
+            name, _, value = line.partition(" ")
+            if name == cache:
+                left += int(value)
+    except (OSError, ValueError):
+        pass
+    return max(left, 0)

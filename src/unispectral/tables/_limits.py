@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-from pathlib import Path
+from unispectral import _memory
 
-__all__ = ["TableError", "available_memory", "check_inflation", "check_memory", "plural"]
+__all__ = ["TableError", "check_inflation", "check_memory", "plural"]
 
 # Deflate, which zip, .mat and HDF5 use, cannot shrink data by more than this (RFC 1951: 258 bytes
 # for two bits, in blocks); what claims to is not what it says.
@@ -37,35 +35,6 @@ def plural(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
-def available_memory() -> int | None:
-    """Bytes that can still be allocated, control groups included; None where it is not known.
-
-    Examples
-    --------
-    >>> memory = available_memory()
-    >>> memory is None or memory > 0
-    True
-    """
-    found = []
-    with contextlib.suppress(OSError, ValueError, StopIteration):
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        kilobytes = next(line for line in lines if line.startswith("MemAvailable:")).split()[1]
-        found.append(int(kilobytes) * 1024)
-    for limit, usage in (
-        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-        (
-            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-            "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-        ),
-    ):
-        with contextlib.suppress(OSError, ValueError):  # "max" is no number: no limit
-            found.append(int(Path(limit).read_text()) - int(Path(usage).read_text()))
-    if not found:
-        with contextlib.suppress(AttributeError, OSError, ValueError):
-            found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    return max(1, min(found)) if found else None
-
-
 def check_memory(n_bytes: int, what: str) -> None:
     """Refuse, before it is tried, an allocation that this machine cannot make.
 
@@ -73,7 +42,7 @@ def check_memory(n_bytes: int, what: str) -> None:
     --------
     >>> check_memory(8, "The file 'a.npy'")
     """
-    available = available_memory()
+    available = _memory.available_memory()
     if available is not None and n_bytes > available:
         raise TableError(
             f"{what} declares {n_bytes / 2**30:,.1f} GiB of values, but {available / 2**30:,.1f} "
