@@ -89,6 +89,22 @@ def test_predict_repeats_the_labels_of_the_fit(clustered, folder, command, tmp_p
     labels = pd.read_csv(home / "labels.csv")
     assert found["id"].tolist() == labels["id"].tolist()
     assert found["cluster"].tolist() == labels["cluster"].tolist()
+    assert found["membership"].tolist() == pytest.approx(labels["membership"].tolist(), abs=2e-6)
+    assert found["outlier_score"].tolist() == labels["outlier_score"].tolist()
+
+
+def test_predict_says_which_new_rows_are_strange(clustered, command, tmp_path, blobs):
+    home, _ = clustered
+    moved = blobs.iloc[:6].copy()
+    moved.loc[moved.index[:2], ["width", "height", "depth", "weight"]] += 1e3
+    moved.to_csv(tmp_path / "new.csv", index=False)
+    command(
+        "predict", home / "model.unispectral", tmp_path / "new.csv",
+        "-o", tmp_path / "new.parquet", check=0,
+    )  # fmt: skip
+    found = pd.read_parquet(tmp_path / "new.parquet")
+    assert found.columns.tolist() == ["row", "cluster", "membership", "outlier_score"]
+    assert found["outlier_score"][:2].min() > found["outlier_score"][2:].max()
 
 
 def test_from_standard_input_to_standard_output(folder, command):

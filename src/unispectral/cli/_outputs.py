@@ -71,25 +71,26 @@ def write_outputs(wanted: dict[str, str | None], told: Told, *, quiet: bool) -> 
     if wanted["output"]:
         from unispectral.tables import write_table
 
-        write_table(wanted["output"], label_columns(told.estimator, told.data, told.labels))
+        found = [getattr(told.estimator, name, None) for name in ("membership_", "outlier_score_")]
+        write_table(wanted["output"], label_columns(told.data, told.labels, *found))
         if wanted["output"] != "-":
             written["labels"] = wanted["output"]
     return written
 
 
-def label_columns(estimator: Any, data: Any, labels: np.ndarray) -> dict[str, Any]:
+def label_columns(
+    data: Any, labels: np.ndarray, membership: Any = None, outlier_score: Any = None
+) -> dict[str, Any]:
     """Columns of the label file: who, which cluster, how surely, how odd."""
     names = data.names
     columns: dict[str, Any] = {
         "row" if names is None else "id": np.arange(len(labels)) if names is None else names,
         "cluster": labels,
     }
-    membership = getattr(estimator, "membership_", None)
     if membership is not None and len(membership) == len(labels):
         columns["membership"] = np.round(membership[np.arange(len(labels)), labels], 6)
-    outlier = getattr(estimator, "outlier_score_", None)
-    if outlier is not None and len(outlier) == len(labels):
-        columns["outlier_score"] = np.round(np.asarray(outlier, dtype=float), 6)
+    if outlier_score is not None and len(outlier_score) == len(labels):
+        columns["outlier_score"] = np.round(np.asarray(outlier_score, dtype=float), 6)
     return columns
 
 

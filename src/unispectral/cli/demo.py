@@ -69,7 +69,8 @@ def _write(
     from unispectral.report import write_report
     from unispectral.tables import write_table
 
-    labels = label_columns(model, data, model.labels_) | {"digit": data.truth}
+    found = label_columns(data, model.labels_, model.membership_, model.outlier_score_)
+    labels = found | {"digit": data.truth}
     write_table(target / "labels.csv", labels)
     import matplotlib
 

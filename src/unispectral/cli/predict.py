@@ -41,7 +41,8 @@ def predict(
 
     The model knows its columns, and how they were filled and scaled: columns are found by name,
     others are left out. A model of several views takes one table with all columns, or one table
-    for each view in the order of the fit.
+    for each view in the order of the fit. The labels come with how much each row belongs to its
+    cluster, and how unlike the rows of the fit it is.
     """
     from unispectral.cli._outputs import check_outputs, label_columns
     from unispectral.cli._progress import say
@@ -64,7 +65,9 @@ def predict(
     labels = estimator.predict(data.samples())
     summary = _summary(estimator, labels, data.truth, time.perf_counter() - begun)
     if output:
-        write_table(output, label_columns(None, data, labels))
+        membership = estimator.predict_membership(data.samples())
+        outlier_score = estimator.predict_outlier_score(data.samples())
+        write_table(output, label_columns(data, labels, membership, outlier_score))
     if as_json:
         sys.stdout.write(json.dumps(summary, ensure_ascii=False, indent=1) + "\n")
     elif not (quiet and output == "-"):
