@@ -93,15 +93,15 @@ class _Stages:
 def _ours(data: str, **params: Any) -> dict[str, Any]:
     from unispectral import SCSK
     from unispectral.graph import candidates
-    from unispectral.solvers import _adaptive
+    from unispectral.solvers import _adaptive, _coding
 
     X, y = _data(data)
     _warm()
     stages = _Stages()
     stages.watch(candidates, "nearest", "search")
     stages.watch(_adaptive, "localize", "kernels")
-    stages.watch(_adaptive, "_codes", "codes")
-    stages.watch(_adaptive, "smallest_eigenvectors", "eigenvectors")
+    stages.watch(_adaptive, "codes_of", "codes")
+    stages.watch(_coding, "smallest_eigenvectors", "eigenvectors")
     stages.watch(_adaptive, "read_out", "labels")
     model = SCSK(len(np.unique(y)), **params)
     return _measured(lambda: model.fit(X).labels_, y) | {"stages": stages.seconds}

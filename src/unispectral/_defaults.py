@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["ADAPTIVE", "PAPER", "Settings", "resolve"]
+__all__ = ["ADAPTIVE", "PAPER", "Settings", "neighbours_for", "resolve"]
+
+#: Fewer candidates than this make no graph that holds together.
+LEAST_NEIGHBOURS = 3
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,13 @@ class Settings:
     ridge: float
     n_neighbors: int
     whiten: tuple[tuple[float, float], ...]
-    temperature: float
+    sharpness: float
+    min_evidence: float
+    scale_codes: bool
+    laplacian: str
+    unit_rows: bool
+    mend: bool
+    assign_labels: str
     normalize: Any
     solver: str
     max_iter: int
@@ -33,7 +42,13 @@ ADAPTIVE = Settings(
     ridge=1.0,
     n_neighbors=8,
     whiten=((2.0, 0.3), (2.0, 3.0)),
-    temperature=0.05,
+    sharpness=2.0,
+    min_evidence=0.2,
+    scale_codes=True,
+    laplacian="normalized",
+    unit_rows=True,
+    mend=True,
+    assign_labels="best",
     normalize="none",
     solver="local",
     max_iter=4,
@@ -48,7 +63,13 @@ PAPER = Settings(
     ridge=0.0,
     n_neighbors=30,
     whiten=(),
-    temperature=0.0,
+    sharpness=2.0,
+    min_evidence=0.0,
+    scale_codes=False,
+    laplacian="unnormalized",
+    unit_rows=False,
+    mend=False,
+    assign_labels="rotation",
     normalize="cosine",
     solver="exact",
     max_iter=50,
@@ -60,6 +81,17 @@ ONE_KERNEL = replace(
     ADAPTIVE, whiten=tuple((width, shrink) for width in (1.0, 2.0, 4.0) for shrink in (0.3, 3.0))
 )
 
+#: What the paper's objective has no place for.
+_ADAPTIVE_ONLY = (
+    "whiten",
+    "sharpness",
+    "min_evidence",
+    "scale_codes",
+    "laplacian",
+    "unit_rows",
+    "mend",
+    "assign_labels",
+)
 _ALM = {"max_iter": 200, "tol": 1e-3}
 
 
@@ -82,8 +114,8 @@ def resolve(estimator: Any) -> Settings:
         found[name] = getattr(table, name) if auto else value
         if auto and estimator.solver == "alm" and name in _ALM:
             found[name] = _ALM[name]
-    _refuse_contradictions(estimator, found)
     found["whiten"] = _pairs(found["whiten"])
+    _refuse_contradictions(estimator, found)
     return Settings(**found)
 
 
@@ -111,8 +143,24 @@ def _refuse_contradictions(estimator: Any, found: dict[str, Any]) -> None:
             f"solver={found['solver']!r} minimises the paper's objective; use it with "
             "model='paper', or leave solver='auto'."
         )
-    if estimator.model == "paper" and found["whiten"]:
-        raise ValueError(
-            f"whiten={found['whiten']!r} is not part of the paper's objective; use it with "
-            "model='adaptive', or leave whiten='auto'."
-        )
+    if estimator.model != "paper":
+        return
+    for name in _ADAPTIVE_ONLY:
+        if found[name] != getattr(PAPER, name):
+            raise ValueError(
+                f"{name}={found[name]!r} is not part of the paper's objective; use it with "
+                f"model='adaptive', or leave {name}='auto'."
+            )
+
+
+def neighbours_for(settings: Settings, given: Any, n_samples: int, n_clusters: int) -> int:
+    """How many candidates a code has: no more than a cluster of mean size has other members.
+
+    Examples
+    --------
+    >>> neighbours_for(ADAPTIVE, "auto", 200, 40), neighbours_for(ADAPTIVE, "auto", 400, 40)
+    (4, 8)
+    """
+    if not isinstance(given, str):
+        return settings.n_neighbors
+    return min(settings.n_neighbors, max(LEAST_NEIGHBOURS, n_samples // n_clusters - 1))

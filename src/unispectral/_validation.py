@@ -321,7 +321,7 @@ def _canonical(X: Any) -> Table:
 def _refuse_extremes(X: Table, argument: str) -> None:
     """Squares must neither overflow nor vanish: distances are made of them."""
     values = X.data if sp.issparse(X) else X
-    if values.size == 0:
+    if values.size == 0 or np.isnan(values).all():  # a view that lacks all of these samples
         return
     largest = float(max(abs(np.nanmax(values)), abs(np.nanmin(values))))
     limits = np.finfo(values.dtype)

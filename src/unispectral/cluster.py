@@ -1,183 +1,19 @@
-"""The two models as scikit-learn estimators: parameters, validation, wiring, fitted attributes."""
+"""The two models as scikit-learn estimators."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
-from numbers import Integral, Real
-from typing import Any
+from numbers import Real
 
-import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from unispectral import _fitting
-from unispectral._compat import Interval, StrOptions, as_generator, fit_context
-from unispectral._defaults import resolve
-from unispectral._progress import Progress
-from unispectral._repr import FittedSummaryMixin
-from unispectral._threads import threads
-from unispectral._validation import check_cluster_count
-from unispectral.labels import assign, fill_empty, memberships, order_of_appearance
-from unispectral.spectrum import affinity
+from unispectral._base import AT_LEAST_ZERO, AUTO, LearnedGraphClustering
+from unispectral._compat import Interval
 
 __all__ = ["SCMK", "SCSK"]
 
-_AUTO = StrOptions({"auto"})
-_AT_LEAST_ZERO = Interval(Real, 0, None, closed="left")
-_AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
-
-class _LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin, BaseEstimator):
-    """What SCSK and SCMK share: everything but the number of kernels."""
-
-    _parameter_constraints: dict[str, list] = {
-        "n_clusters": [_AT_LEAST_ONE, _AUTO],
-        "max_clusters": [Interval(Integral, 2, None, closed="left")],
-        "model": [StrOptions({"adaptive", "paper"})],
-        "normalize": [str, tuple, list, None],
-        "alpha": [_AT_LEAST_ZERO, _AUTO],
-        "beta": [_AT_LEAST_ZERO, _AUTO],
-        "gamma": [_AT_LEAST_ZERO, _AUTO],
-        "ridge": [_AT_LEAST_ZERO, _AUTO],
-        "n_neighbors": [_AT_LEAST_ONE, _AUTO],
-        "whiten": [list, tuple, _AUTO, None],
-        "solver": [StrOptions({"auto", "exact", "local", "alm"})],
-        "max_iter": [_AT_LEAST_ONE, _AUTO],
-        "tol": [_AT_LEAST_ZERO, _AUTO],
-        "n_init": [_AT_LEAST_ONE],
-        "max_time": [Interval(Real, 0, None, closed="neither"), None],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state", np.random.Generator],
-        "verbose": ["verbose"],
-    }
-
-    # The kernels of the estimator, under the name of its own parameter.
-    _kernels: Any
-    _kernel_argument: str
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None):
-        """Learn graph, embedding and labels.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            Or several views, or precomputed kernels; see the class.
-        y : ignored
-            Here for scikit-learn's sake.
-
-        Returns
-        -------
-        self
-        """
-        settings = resolve(self)
-        progress = Progress(self.verbose)
-        rng = as_generator(self.random_state)
-        with threads(self.n_jobs):
-            samples = _fitting.read(self, X, self._kernels, self._kernel_argument)
-            if self.n_clusters != "auto":
-                check_cluster_count(self.n_clusters, samples.n_samples)
-            fitted = _fitting.fit(self, samples, settings, rng, progress)
-        progress.close()
-        self._store(samples, fitted)
-        return self
-
-    def _store(self, samples: _fitting.Samples, fitted: _fitting.Fitted) -> None:
-        solution = fitted.solution
-        labels = fill_empty(solution.P @ solution.Q, solution.labels)
-        order = order_of_appearance(labels)
-        rotation = solution.Q[:, order]
-        scores = solution.P @ rotation
-        self.labels_ = np.argsort(order)[labels].astype(np.int32)
-        self.n_clusters_ = solution.Q.shape[0]
-        self.graph_ = solution.Z
-        self.affinity_matrix_ = affinity(solution.Z)
-        self.embedding_ = solution.P
-        self.rotation_ = rotation
-        self.membership_ = memberships(scores)
-        self.outlier_score_ = fitted.outlier_score
-        self.kernel_weights_ = fitted.kernel_weights
-        self.kernel_names_ = fitted.kernel_names
-        self.geometry_weights_ = fitted.geometry_weights
-        self.objective_ = np.asarray(solution.objective)
-        self.n_iter_ = solution.n_iter
-        self.converged_ = solution.converged
-        self.stop_reason_ = solution.reason
-        self.kkt_residual_ = solution.kkt
-        self.eigenvalues_ = solution.eigenvalues
-        self.cluster_evidence_ = fitted.evidence
-        self._samples_ = samples
-        self._sources_ = fitted.sources
-        if not solution.converged:
-            warnings.warn(
-                f"The fit stopped because {solution.reason}; the residual of the optimality "
-                f"conditions is {solution.kkt:.2g}. Raise max_iter, max_time or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Fit, and return the embedding of the training points."""
-        return self.fit(X, y).embedding_
-
-    def transform(self, X: Any) -> np.ndarray:
-        """The embedding of new points: the weighted mean of those of their neighbours.
-
-        Parameters
-        ----------
-        X : as in ``fit``
-            For precomputed kernels, the kernel between new and training points.
-
-        Returns
-        -------
-        ndarray of shape (n_new, n_clusters)
-        """
-        return self._placed(X)[0]
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The cluster of new points, by their embedding and the learned rotation.
-
-        Parameters
-        ----------
-        X : as in ``transform``
-
-        Returns
-        -------
-        ndarray of shape (n_new,)
-        """
-        embedding, twin = self._placed(X)
-        labels = assign(embedding, self.rotation_)
-        # A training point keeps its label, also where an empty cluster had to be filled.
-        return np.where(twin >= 0, self.labels_[twin], labels).astype(np.int32)
-
-    def _placed(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        from unispectral.predict import in_chunks, place
-
-        check_is_fitted(self)
-        new = _fitting.read_new(self, X, self._samples_)
-        with threads(self.n_jobs):
-
-            def work(part: Any) -> np.ndarray:
-                placement = place(self._sources_, part)
-                return np.column_stack([placement.average(self.embedding_), placement.twin])
-
-            found = in_chunks(work, new, self._samples_.n_samples)
-        return found[:, :-1], found[:, -1].astype(np.intp)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_clusters_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64"]
-        return tags
-
-
-class SCSK(_LearnedGraphClustering):
+class SCSK(LearnedGraphClustering):
     """Spectral clustering with a single kernel and a learned graph (Kang et al., AAAI 2018).
 
     Parameters
@@ -204,10 +40,23 @@ class SCSK(_LearnedGraphClustering):
         Multiple of the kernel's diagonal added to its quadratic term: larger spreads each code
         over more neighbours. 0 in the paper.
     n_neighbors : int or "auto"
-        Candidates of each code, its nearest neighbours. ``solver="exact"`` looks at all samples.
+        Candidates of each code, its nearest neighbours. ``"auto"`` is 8, or as many as a cluster
+        of mean size has other members if these are fewer, but at least 3. ``solver="exact"``
+        looks at all samples.
     whiten : list of (width, strength), "auto" or None
         Whitened geometries that compete with the kernel's own: the width of the Gaussian in units
         of the median distance, and how strongly common directions are shrunk. None for none.
+    scale_codes : bool or "auto"
+        Scale every code to sum one, so that samples far from all others are not cut off first.
+    laplacian : {"auto", "normalized", "unnormalized"}
+        Whose eigenvectors are the embedding. The unnormalised one prefers to cut off few samples.
+    unit_rows : bool or "auto"
+        Scale the rows of the embedding to length one.
+    mend : bool or "auto"
+        Join components too small to be clusters to their surroundings.
+    assign_labels : {"auto", "best", "kmeans", "rotation"}
+        How labels are read out of the embedding: k-means, the paper's rotation, or whichever of
+        the two has the larger modularity on the graph.
     solver : {"auto", "exact", "local", "alm"}
         For ``model="paper"``: exact block-coordinate descent over all samples, the same over the
         nearest candidates, or the authors' own algorithm.
@@ -268,7 +117,7 @@ class SCSK(_LearnedGraphClustering):
 
     _kernel_argument = "kernel"
     _parameter_constraints: dict[str, list] = {
-        **_LearnedGraphClustering._parameter_constraints,
+        **LearnedGraphClustering._parameter_constraints,
         "kernel": "no_validation",  # type: ignore[dict-item]
     }
 
@@ -285,6 +134,11 @@ class SCSK(_LearnedGraphClustering):
         ridge="auto",
         n_neighbors="auto",
         whiten="auto",
+        scale_codes="auto",
+        laplacian="auto",
+        unit_rows="auto",
+        mend="auto",
+        assign_labels="auto",
         solver="auto",
         max_clusters=20,
         max_iter="auto",
@@ -305,6 +159,11 @@ class SCSK(_LearnedGraphClustering):
         self.ridge = ridge
         self.n_neighbors = n_neighbors
         self.whiten = whiten
+        self.scale_codes = scale_codes
+        self.laplacian = laplacian
+        self.unit_rows = unit_rows
+        self.mend = mend
+        self.assign_labels = assign_labels
         self.solver = solver
         self.max_clusters = max_clusters
         self.max_iter = max_iter
@@ -336,7 +195,7 @@ class SCSK(_LearnedGraphClustering):
         return tags
 
 
-class SCMK(_LearnedGraphClustering):
+class SCMK(LearnedGraphClustering):
     """Spectral clustering with multiple kernels and a learned graph (Kang et al., AAAI 2018).
 
     The kernels, or the views of the data, are weighted while the graph is learned.
@@ -356,16 +215,22 @@ class SCMK(_LearnedGraphClustering):
         ``"adaptive"`` is the label-free model: each kernel has its own graph, and the graphs are
         weighted. ``"paper"`` is the paper's objective: the kernels are weighted, then one graph.
     normalize, alpha, beta, gamma, ridge, n_neighbors : see :class:`SCSK`
-    whiten, solver : see :class:`SCSK`
-    temperature : float or "auto"
-        How softly the kernels of the adaptive model are weighed: one whose clusters have a
-        modularity lower by this much weighs e times less.
+    whiten, scale_codes, laplacian, unit_rows, mend, assign_labels, solver : see :class:`SCSK`
+    sharpness : float or "auto"
+        Kernels of the adaptive model weigh this power of their evidence: 0 weighs all alike that
+        are used at all, large values leave the best alone.
+    min_evidence : float or "auto"
+        Kernels with less evidence are not used, but for the best. 0 … 1.
     max_clusters, max_iter, tol, n_init, max_time : see :class:`SCSK`
     n_jobs, random_state, verbose : see :class:`SCSK`
 
     Attributes
     ----------
     kernel_weights_ : ndarray of shape (n_kernels,)
+    kernel_evidence_ : ndarray of shape (n_kernels,) or None
+        How far the modularity of each kernel's own clusters exceeds that of a cloud without
+        clusters: 0 is no better, 1 is separate clusters. None with one kernel, and in the
+        paper's model.
     view_weights_ : dict
         The sum of the weights of each view's kernels.
     labels_, n_clusters_, graph_, affinity_matrix_, embedding_, rotation_ : see :class:`SCSK`
@@ -385,10 +250,11 @@ class SCMK(_LearnedGraphClustering):
 
     _kernel_argument = "kernels"
     _parameter_constraints: dict[str, list] = {
-        **_LearnedGraphClustering._parameter_constraints,
+        **LearnedGraphClustering._parameter_constraints,
         "kernels": "no_validation",  # type: ignore[dict-item]
         "views": [Mapping, None],
-        "temperature": [Interval(Real, 0, None, closed="neither"), _AUTO],
+        "sharpness": [AT_LEAST_ZERO, AUTO],
+        "min_evidence": [Interval(Real, 0, 1, closed="both"), AUTO],
     }
 
     def __init__(
@@ -405,7 +271,13 @@ class SCMK(_LearnedGraphClustering):
         ridge="auto",
         n_neighbors="auto",
         whiten="auto",
-        temperature="auto",
+        scale_codes="auto",
+        laplacian="auto",
+        unit_rows="auto",
+        mend="auto",
+        assign_labels="auto",
+        sharpness="auto",
+        min_evidence="auto",
         solver="auto",
         max_clusters=20,
         max_iter="auto",
@@ -427,7 +299,13 @@ class SCMK(_LearnedGraphClustering):
         self.ridge = ridge
         self.n_neighbors = n_neighbors
         self.whiten = whiten
-        self.temperature = temperature
+        self.scale_codes = scale_codes
+        self.laplacian = laplacian
+        self.unit_rows = unit_rows
+        self.mend = mend
+        self.assign_labels = assign_labels
+        self.sharpness = sharpness
+        self.min_evidence = min_evidence
         self.solver = solver
         self.max_clusters = max_clusters
         self.max_iter = max_iter

@@ -11,7 +11,7 @@ import numpy as np
 from unispectral.geometry import Geometry
 from unispectral.kernels import KernelBank
 
-__all__ = ["GeometrySource", "KernelSource", "Placement", "place"]
+__all__ = ["GeometrySource", "KernelSource", "Placement", "place", "strangeness"]
 
 
 class Nearness(NamedTuple):
@@ -31,6 +31,7 @@ class Source(Protocol):
     """A kernel that new points can be described in."""
 
     weight: float
+    judging: float
     alpha: float
     ridge: float
     n_candidates: int
@@ -52,6 +53,7 @@ class KernelSource:
     ridge: float
     weight: float = 1.0
     n_candidates: int = 64
+    judging: float = 1.0
 
     def nearness(self, new: Any) -> Nearness:
         near, own = self.bank.combine_cross(self.weights, new)
@@ -67,7 +69,11 @@ class KernelSource:
 
 @dataclass
 class GeometrySource:
-    """One geometry of the label-free model; ``samples`` are the training points it has."""
+    """One geometry of the label-free model; ``samples`` are the training points it has.
+
+    ``weight`` is its part in where new points are put, ``judging`` its part in how strange they
+    are found.
+    """
 
     geometry: Geometry
     rate: float
@@ -77,6 +83,7 @@ class GeometrySource:
     ridge: float
     n_candidates: int
     samples: np.ndarray | None = None
+    judging: float = 0.0
 
     def nearness(self, new: Any) -> Nearness:
         table = new[self.view] if isinstance(new, list) else new
@@ -120,6 +127,17 @@ class Placement(NamedTuple):
         return mean
 
 
+class _Coded(NamedTuple):
+    """New points in one source; ``error`` is what their codes leave unexplained."""
+
+    neighbours: np.ndarray
+    shares: np.ndarray
+    explained: np.ndarray
+    error: np.ndarray
+    twin: np.ndarray
+    known: np.ndarray
+
+
 def place(sources: Sequence[Source], new: Any, tol: float = 1e-6) -> Placement:
     """Describe new points by their codes in every source, weighted as the sources are.
 
@@ -127,22 +145,43 @@ def place(sources: Sequence[Source], new: Any, tol: float = 1e-6) -> Placement:
     embedding yet, so that there is no spectral price. A point that no training point explains is
     put at the nearest one.
     """
-    found = [_place_one(source, new, tol) for source in sources]
-    weights = np.array([source.weight for source in sources])
-    known = np.stack([known for *_, known in found])
-    portion = weights[:, None] * known
-    total = portion.sum(axis=0)
-    portion = portion / np.where(total > 0, total, 1.0)
-    neighbours = np.concatenate([neighbours for neighbours, *_ in found], axis=1)
-    shares = np.concatenate(
-        [part[:, None] * codes for part, (_, codes, *_) in zip(portion, found, strict=True)],
-        axis=1,
+    sources = [source for source in sources if source.weight > 0]
+    found = [_coded(source, new, tol) for source in sources]
+    portions = _portions([source.weight for source in sources], found)
+    shares = [part[:, None] * one.shares for part, one in zip(portions, found, strict=True)]
+    explained = sum(part * one.explained for part, one in zip(portions, found, strict=True))
+    return Placement(
+        np.concatenate([one.neighbours for one in found], axis=1),
+        np.concatenate(shares, axis=1),
+        found[0].twin,
+        np.asarray(explained),
     )
-    explained = sum(part * sums for part, (_, _, sums, *_) in zip(portion, found, strict=True))
-    return Placement(neighbours, shares, found[0][3], np.asarray(explained))
 
 
-def _place_one(source: Source, new: Any, tol: float) -> tuple[np.ndarray, ...]:
+def strangeness(sources: Sequence[Source], new: Any, tol: float = 1e-6) -> np.ndarray:
+    """What the codes of new points leave unexplained, over the sources that judge, and twins.
+
+    Returns
+    -------
+    ndarray of shape (m, 3)
+        The error, the sum of the code, and the training point that coincides or −1.
+    """
+    sources = [source for source in sources if source.judging > 0]
+    found = [_coded(source, new, tol) for source in sources]
+    portions = _portions([source.judging for source in sources], found)
+    error = sum(part * one.error for part, one in zip(portions, found, strict=True))
+    explained = sum(part * one.explained for part, one in zip(portions, found, strict=True))
+    return np.column_stack([np.asarray(error), np.asarray(explained), found[0].twin])
+
+
+def _portions(weights: Sequence[float], found: Sequence[_Coded]) -> np.ndarray:
+    """The part of each source in each new point: those that know it share it by weight."""
+    portion = np.asarray(weights)[:, None] * np.stack([one.known for one in found])
+    total = portion.sum(axis=0)
+    return portion / np.where(total > 0, total, 1.0)
+
+
+def _coded(source: Source, new: Any, tol: float) -> _Coded:
     from unispectral.graph import _loops
 
     distance, near, own, known = source.nearness(new)
@@ -153,13 +192,14 @@ def _place_one(source: Source, new: Any, tol: float) -> tuple[np.ndarray, ...]:
     order = np.argsort(np.take_along_axis(distance, part, axis=1), axis=1, kind="stable")
     local = np.take_along_axis(part, order, axis=1)
     to = np.take_along_axis(near, local, axis=1).astype(np.float64)
+    among = source.among(local).astype(np.float64)
+    own = own.astype(np.float64)
     codes = np.zeros((m, k))
     prices = np.full((m, k), float(source.alpha))
     valid = np.ones((m, k), dtype=bool)
-    _loops.solve_blocks(
-        source.among(local).astype(np.float64), to, own.astype(np.float64), prices, valid,
-        float(source.ridge), codes, float(tol),
-    )  # fmt: skip
+    _loops.solve_blocks(among, to, own, prices, valid, float(source.ridge), codes, float(tol))
+    error = own + np.einsum("bk,bkl,bl->b", codes, among, codes, optimize=True)
+    error -= 2.0 * np.einsum("bk,bk->b", codes, to)
     sums = codes.sum(axis=1)
     lonely = sums <= 0
     codes[lonely, 0] = 1.0
@@ -169,7 +209,7 @@ def _place_one(source: Source, new: Any, tol: float) -> tuple[np.ndarray, ...]:
     nearest = np.take_along_axis(distance, local[:, :1], axis=1)[:, 0]
     neighbours = source.original(local)
     twin = np.where((nearest <= close) & known, neighbours[:, 0], -1)
-    return neighbours, codes, sums, twin, known
+    return _Coded(neighbours, codes, sums, error, twin, known)
 
 
 def in_chunks(

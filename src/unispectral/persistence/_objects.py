@@ -16,7 +16,7 @@ __all__ = ["class_of", "name_of", "rebuild", "state_of"]
 #: The classes whose instances a file may hold, and where they live.
 _HOMES = {
     "Evidence": "unispectral.counting",
-    "Samples": "unispectral._fitting",
+    "Samples": "unispectral._samples",
     "KernelSource": "unispectral.predict",
     "GeometrySource": "unispectral.predict",
     "KernelGeometry": "unispectral.geometry",

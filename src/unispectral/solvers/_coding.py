@@ -1,0 +1,206 @@
+"""The steps of the label-free model: codes over candidates, embedding, read-out of the labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.cluster import KMeans
+
+from unispectral._threads import one_thread
+from unispectral.eigen import Eigenpairs, smallest_eigenvectors
+from unispectral.geometry import Neighbourhoods
+from unispectral.graph.quality import modularity
+from unispectral.labels import assign, rotate
+from unispectral.spectrum import affinity
+
+__all__ = [
+    "MEDIAN",
+    "Codes",
+    "Recipe",
+    "codes_of",
+    "eigenvectors",
+    "embed",
+    "first_graph",
+    "read_out",
+    "reconstruction_error",
+]
+
+#: The median of a Gaussian kernel of median width over pairs: the unit of prices.
+MEDIAN = float(np.exp(-0.5))
+#: Up to this many samples eigenvectors cost little and are found ten times more precisely than
+#: labels need them.
+PRECISE_SAMPLES = 3_000
+#: Labels are read out of at most this many rows of the embedding.
+READ_OUT_SAMPLES = 20_000
+
+#: Codes (n, k), their objective before they are scaled, and the residual of its conditions.
+Codes = tuple[np.ndarray, float, float]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The numbers of the label-free model, all free of the data's scale.
+
+    Attributes
+    ----------
+    n_clusters : int
+    alpha : float
+        Price of a coefficient, in units of the kernel's median.
+    beta : float
+        How much of ½‖eᵢ − eⱼ‖² is added to the price of edge ij, in the same unit.
+    gamma : float
+        Pull of the labels on the embedding; 0 leaves the eigenvectors.
+    ridge : float
+        Multiple of the kernel's diagonal in the quadratic term.
+    sharpness : float
+        Weights of kernels grow with this power of their evidence.
+    min_evidence : float
+        Kernels with less evidence get no weight.
+    scale_codes : bool
+        Whether codes are scaled to sum one.
+    laplacian : {"normalized", "unnormalized"}
+    unit_rows : bool
+        Whether rows of the embedding are scaled to length one.
+    assign_labels : {"best", "kmeans", "rotation"}
+        How labels are read out; "best" is whichever has the larger modularity.
+    """
+
+    n_clusters: int
+    alpha: float = 1e-3
+    beta: float = 1.0
+    gamma: float = 0.0
+    ridge: float = 1.0
+    sharpness: float = 2.0
+    min_evidence: float = 0.2
+    scale_codes: bool = True
+    laplacian: str = "normalized"
+    unit_rows: bool = True
+    assign_labels: str = "best"
+
+
+def codes_of(geometry: Neighbourhoods, recipe: Recipe, embedding: np.ndarray | None) -> Codes:
+    """The codes of all samples, with prices from the embedding if there is one already."""
+    parts = geometry.map_rows(_block_codes, recipe, embedding)
+    return (
+        np.concatenate([part[0] for part in parts]),
+        sum(part[1] for part in parts),
+        max(part[2] for part in parts),
+    )
+
+
+def _block_codes(
+    rows: slice, block: Neighbourhoods, recipe: Recipe, embedding: np.ndarray | None
+) -> Codes:
+    """The codes of consecutive samples, given their neighbourhoods only."""
+    gap = None
+    if embedding is not None:
+        gap = embedding[np.maximum(block.neighbours, 0)] - embedding[rows][:, None, :]
+    z, prices, residual = _block_solve(block, recipe, gap)
+    near, among = block.near, block.among
+    value = len(z) - 2.0 * np.vdot(z, near) + np.vdot(z, prices)
+    value += np.vdot(z, np.matmul(among, z[:, :, None])) + recipe.ridge * np.vdot(z, z)
+    if recipe.scale_codes:
+        _scale(z, block.valid)
+    return z, float(value), residual
+
+
+def _scale(z: np.ndarray, valid: np.ndarray) -> None:
+    """Scale each row to sum one; a sample that nothing explains leans on all candidates alike."""
+    total = z.sum(axis=1, keepdims=True)
+    z /= np.where(total > 0, total, 1.0)
+    lonely = total[:, 0] <= 0
+    allowed = valid[lonely]
+    z[lonely] = allowed / np.maximum(allowed.sum(axis=1, keepdims=True), 1)
+
+
+def _block_solve(
+    block: Neighbourhoods, recipe: Recipe, gap: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, float]:
+    from unispectral.graph import _loops
+
+    z = np.zeros(block.near.shape)
+    prices = np.full(z.shape, recipe.alpha * MEDIAN)
+    if gap is not None:
+        prices += (0.5 * recipe.beta * MEDIAN) * np.einsum("bkc,bkc->bk", gap, gap)
+    residual = _loops.solve_blocks(
+        block.among, block.near, np.ones(len(z)), prices, block.valid, float(recipe.ridge), z, 1e-6
+    )
+    return z, prices, residual
+
+
+def reconstruction_error(geometry: Neighbourhoods, recipe: Recipe) -> np.ndarray:
+    """What the code of each sample leaves unexplained, 1 − 2kᵀz + zᵀKz: large for outliers."""
+    return np.concatenate(geometry.map_rows(_block_error, recipe))
+
+
+def _block_error(rows: slice, block: Neighbourhoods, recipe: Recipe) -> np.ndarray:
+    z, _, _ = _block_solve(block, recipe, None)
+    fit = np.einsum("bk,bkl,bl->b", z, block.among, z)
+    return 1.0 + fit - 2.0 * np.einsum("bk,bk->b", z, block.near)
+
+
+def first_graph(geometry: Neighbourhoods, recipe: Recipe) -> sp.csr_array:
+    """The affinity of a geometry before anything is known of clusters."""
+    return affinity(geometry.graph(codes_of(geometry, recipe, None)[0]))
+
+
+def eigenvectors(
+    W: sp.csr_array,
+    recipe: Recipe,
+    rng: np.random.Generator,
+    start: np.ndarray | None = None,
+) -> Eigenpairs:
+    """As many of the smallest eigenvectors of the recipe's Laplacian as there are clusters."""
+    return smallest_eigenvectors(
+        W,
+        recipe.n_clusters,
+        normalized=recipe.laplacian == "normalized",
+        tol=2e-4 if W.shape[0] <= PRECISE_SAMPLES else 2e-3,
+        rng=rng,
+        start=start,
+    )
+
+
+def embed(P: np.ndarray, recipe: Recipe) -> np.ndarray:
+    """Eigenvectors as an embedding in which a typical sample has length one.
+
+    With ``unit_rows`` every sample has; a row of zeros stays one. Otherwise all rows are scaled
+    by one number, so that prices mean the same for any number of samples.
+    """
+    if not recipe.unit_rows:
+        return P * np.sqrt(len(P) / P.shape[1])
+    norms = np.linalg.norm(P, axis=1, keepdims=True)
+    return P / np.where(norms > 1e-12, norms, 1.0)
+
+
+def read_out(
+    W: sp.csr_array,
+    embedding: np.ndarray,
+    recipe: Recipe,
+    *,
+    n_init: int,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Labels of the embedding: k-means and rotations, the one of largest modularity kept.
+
+    Above ``READ_OUT_SAMPLES`` samples both are found on that many, and then applied to all.
+    """
+    seeds = rng.integers(2**31 - 1, size=n_init)
+    some = embedding
+    if len(embedding) > READ_OUT_SAMPLES:
+        some = embedding[np.sort(rng.choice(len(embedding), READ_OUT_SAMPLES, replace=False))]
+    found = []
+    if recipe.assign_labels != "rotation":
+        with one_thread():  # threads would cost more than they bring, and change the order of sums
+            found += [
+                KMeans(recipe.n_clusters, n_init=1, random_state=int(seed))
+                .fit(some)
+                .predict(embedding)
+                for seed in seeds
+            ]
+    if recipe.assign_labels != "kmeans":
+        turn = rotate(some, n_init=max(1, n_init // 2), rng=rng).Q
+        found.append(assign(embedding, turn))
+    return max(found, key=lambda labels: modularity(W, labels))
