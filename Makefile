@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 export UNISPECTRAL_DATA ?= $(wildcard ../shared/data)
 export UNISPECTRAL_REFERENCE ?= $(wildcard ../shared/reference)
 
-.PHONY: help install demo test lint browser bench bench-solver bench-scale study-defaults check-baselines torture bench-memory coverage mutation docs clean
+.PHONY: help install demo test lint browser bench bench-solver bench-scale study-defaults check-baselines torture audit bench-memory coverage mutation docs clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -60,7 +60,11 @@ docs: install  ## the manual, with its gallery run (docs/_build/html)
 torture: install browser  ## try to break it: hostile input, faults, attacks (docs/results/torture.md)
 	$(BIN)/python -m torture $(ARGS)
 
-bench-memory: install  ## peak memory of the exact fit; fails above 2.5 n × n matrices
+audit: install  ## the dependencies: files, versions, known weaknesses
+	$(BIN)/python -m pip install --quiet --group audit || echo "no pip-audit here: the public list is not asked"
+	$(BIN)/python -m torture.audit
+
+bench-memory: install  ## peak memory of the exact fit; fails above 2.5 n × n matrices (docs/results/memory.md)
 	$(BIN)/python -m benchmarks.memory $(ARGS)
 
 coverage: install browser  ## lines and branches that the tests reach
