@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from torture import concurrency, files, inputs, memory, security
+from torture import audit, concurrency, files, inputs, memory, mutation, security
 from torture.__main__ import main, parts, replay, run_parts
 from torture._crew import run_cases
 from torture._ledger import Ledger, write_page
@@ -117,6 +117,23 @@ def test_parts_are_kept_and_added_up(tmp_path, capsys):
     capsys.readouterr()
     assert replay(again.rows["a/2"]["failures"][0]) == 0
     assert "works" in capsys.readouterr().out
+
+
+def test_versions_without_known_weaknesses(tmp_path):
+    assert audit.weak_bounds() == []
+    old = tmp_path / "pyproject.toml"
+    old.write_text('[project]\nname = "x"\ndependencies = ["pyarrow>=13", "numpy"]\n')
+    assert [text.split()[0] for text in audit.weak_bounds(old)] == ["pyarrow>=13", "numpy"]
+
+
+def test_mutants_are_kept_and_explained(tmp_path):
+    source = "def f(a, b=True):\n    return -a + 1 if a < 2 else b\n"
+    found = {what for _, what, _ in mutation.mutants(source)}
+    assert found >= {"a < 2 → a <= 2", "1 → 2", "-a → +a", "True → False", "-a + 1 → -a - 1"}
+    book = {"weights": {"every": 3, "survives": {"9: 1 → 2": True, "8: a → b": False}}}
+    page = mutation.page(book)
+    assert "| weights | 3 | 2 | 1 | 1 | 1 |" in page
+    assert "line 9, `1 → 2`: a test for it is lacking" in page
 
 
 def test_options(capsys):

@@ -2,7 +2,8 @@
 
 ``python -m torture.mutation`` changes one operator or number at a time in the modules of the
 steps and runs their tests, compiled code uncompiled (``NUMBA_DISABLE_JIT=1``) so that no mutant
-has to be compiled. A mutant that no test kills is listed in docs/results/mutation.md.
+has to be compiled. A mutant that no test kills is listed in docs/results/mutation.md. What was
+tried is kept in ``.torture/``, so that a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import hashlib
 import importlib.abc
 import importlib.machinery
+import json
 import os
 import signal
 import sys
@@ -22,7 +25,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["main", "mutants"]
+from torture._equivalent import reason
+
+__all__ = ["main", "mutants", "page"]
 
 _ROOT = Path(__file__).resolve().parent.parent
 #: Modules and the tests that are about them.
@@ -30,8 +35,10 @@ MODULES: dict[str, tuple[str, ...]] = {
     "labels": ("tests/test_step_details.py", "tests/test_steps.py"),
     "weights": ("tests/test_step_details.py", "tests/test_steps.py"),
     "spectrum": ("tests/test_step_details.py", "tests/test_steps.py"),
-    "graph.quality": ("tests/test_step_details.py", "tests/test_steps.py"),
-    "graph._loops": ("tests/test_steps.py", "tests/graph/test_codes.py"),
+    "graph.quality": ("tests/test_step_details.py",),
+    "solvers._stiefel": ("tests/solvers/test_stiefel.py",),
+    "graph._dense": ("tests/graph/test_codes.py",),
+    "graph._loops": ("tests/graph/test_codes.py", "tests/test_steps.py"),
 }
 _LIMIT = 240.0
 
@@ -147,13 +154,98 @@ def survives(name: str, source: str, tests: Sequence[str]) -> bool:
     return False
 
 
+def _key(line: int, what: str) -> str:
+    return f"{line}: {what}"
+
+
+class _Book:
+    """Which mutants were tried and what came of them, kept from one call to the next."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.modules: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+
+    def open(self, module: str, source: str, tests: Sequence[str], every: int) -> dict[str, bool]:
+        """The mutants of a module; forgotten where the module or its tests have changed."""
+        state = hashlib.sha256(source.encode())
+        for test in tests:
+            state.update((_ROOT / test).read_bytes())
+        now = state.hexdigest()[:12]
+        if self.modules.get(module, {}).get("state") != now:
+            self.modules[module] = {"state": now, "every": every, "survives": {}}
+        return self.modules[module]["survives"]
+
+    def save(self) -> None:
+        from unispectral._files import write_text_atomic
+
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        write_text_atomic(self.path, json.dumps(self.modules, indent=1, ensure_ascii=False))
+
+
+def try_module(module: str, book: _Book, sample: int, seed: int, until: float) -> bool:
+    """Try mutants of a module that the book lacks; False if its tests fail without any."""
+    name = f"unispectral.{module}"
+    tests = [test for test in MODULES[module] if (_ROOT / test).exists()]
+    source = (_ROOT / "src" / Path(*name.split(".")).with_suffix(".py")).read_text()
+    every = list(mutants(source))
+    found = book.open(module, source, tests, len(every))
+    chosen = sorted(np.random.default_rng(seed).permutation(len(every))[:sample])
+    todo = [every[i] for i in chosen if _key(*every[i][:2]) not in found]
+    if not todo or time.monotonic() > until:
+        return True
+    if not survives(name, source, tests):
+        print(f"{module}: the tests fail without a mutant")
+        return False
+    for line, what, changed in todo:
+        if time.monotonic() > until:
+            break
+        alive = found[_key(line, what)] = survives(name, changed, tests)
+        if alive:
+            print(f"  survives: {module}:{line}: {what}", flush=True)
+        book.save()
+    killed = len(found) - sum(found.values())
+    print(f"{module}: {killed} of {len(found)} killed, of {len(every)} mutants", flush=True)
+    return True
+
+
+def page(modules: dict[str, Any]) -> str:
+    """The table and the survivors, each with the reason why it makes no difference, if known."""
+    lines = [
+        "# Mutants",
+        "",
+        "Small changes to the solver steps, one at a time (another operator, another number), by",
+        "`make mutation`. A mutant that the tests of the step do not notice survives. Survivors",
+        "were looked at: those with a reason change nothing that a user could see.",
+        "",
+        "| module | mutants | tried | killed | survive | of these without a reason |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    details = []
+    for module in [one for one in MODULES if one in modules]:
+        found = modules[module]["survives"]
+        alive = [key.partition(": ") for key, survived in found.items() if survived]
+        open_ones = [what for _, _, what in alive if not reason(module, what)]
+        lines.append(
+            f"| {module} | {modules[module]['every']} | {len(found)} | {len(found) - len(alive)} "
+            f"| {len(alive)} | {len(open_ones)} |"
+        )
+        if alive:
+            details += ["", f"## {module}", ""]
+        for line, _, what in sorted(alive, key=lambda one: int(one[0])):
+            why = reason(module, what) or "a test for it is lacking"
+            details.append(f"- line {line}, `{what}`: {why}")
+    return "\n".join([*lines, *details]) + "\n"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Try a sample of the mutants of each module and write the survivors."""
+    """Try the mutants of each module and write the survivors."""
     parser = argparse.ArgumentParser(prog="python -m torture.mutation", description=__doc__)
     parser.add_argument("--only", nargs="+", choices=MODULES, default=list(MODULES))
-    parser.add_argument("--sample", type=int, default=60, help="mutants of each module at most")
+    parser.add_argument("--sample", type=int, default=100, help="mutants of each module at most")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, help="where to write the survivors, as Markdown")
+    parser.add_argument("--minutes", type=float, default=60.0, help="try no mutant after this")
+    parser.add_argument("--book", type=Path, default=_ROOT / ".torture" / "mutants.json")
+    parser.add_argument("--out", type=Path, default=_ROOT / "docs" / "results" / "mutation.md")
     options = parser.parse_args(arguments)
     os.environ["NUMBA_DISABLE_JIT"] = "1"
     os.environ["OMP_NUM_THREADS"] = "1"
@@ -161,30 +253,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     import scipy.sparse.csgraph  # noqa: F401
     import sklearn.cluster  # noqa: F401
 
-    lines = []
-    for module in options.only:
-        name = f"unispectral.{module}"
-        tests = [test for test in MODULES[module] if (_ROOT / test).exists()]
-        source = (_ROOT / "src" / Path(*name.split(".")).with_suffix(".py")).read_text()
-        if not survives(name, source, tests):
-            print(f"{module}: the tests fail without a mutant")
-            return 1
-        every = list(mutants(source))
-        rng = np.random.default_rng(options.seed)
-        chosen = sorted(rng.permutation(len(every))[: options.sample])
-        alive = []
-        for position in chosen:
-            line, what, changed = every[position]
-            if survives(name, changed, tests):
-                alive.append((line, what))
-                print(f"  survives: {module}:{line}: {what}", flush=True)
-        killed = len(chosen) - len(alive)
-        print(f"{module}: {killed} of {len(chosen)} killed, of {len(every)} mutants", flush=True)
-        lines.append(f"\n## {module}\n\n{killed} of {len(chosen)} killed.\n")
-        lines += [f"- line {line}: `{what}`" for line, what in alive]
-    if options.out:
-        options.out.write_text("\n".join(lines) + "\n")
-    return 0
+    from unispectral._files import write_text_atomic
+
+    book = _Book(options.book)
+    until = time.monotonic() + 60 * options.minutes
+    good = [try_module(one, book, options.sample, options.seed, until) for one in options.only]
+    write_text_atomic(options.out, page(book.modules))
+    print(f"written to {options.out}")
+    return int(not all(good))
 
 
 if __name__ == "__main__":
