@@ -62,6 +62,10 @@ def _asked(n_jobs: int) -> int:
 def threads(n_jobs: int | None) -> Iterator[int]:
     """Run what follows on ``n_jobs`` threads (scikit-learn's meaning; ``None`` is all cores).
 
+    These are the threads of :func:`map_blocks`. BLAS gets one: between the small products of a
+    fit its threads wait for each other by turning in circles, which takes longer than the
+    products, and the order of its additions would depend on their number.
+
     Examples
     --------
     >>> with threads(1) as count:
@@ -71,7 +75,7 @@ def threads(n_jobs: int | None) -> Iterator[int]:
     count = _asked(n_jobs) if n_jobs is not None else thread_count()
     token = _count.set(count)
     try:
-        with limit_blas(count):
+        with limit_blas(1):
             yield count
     finally:
         _count.reset(token)

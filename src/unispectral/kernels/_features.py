@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral._memory import require_memory
+from unispectral._threads import map_blocks
 
 __all__ = ["Features", "Products", "Table", "require_all_pairs"]
 
@@ -24,6 +25,9 @@ _SAMPLE = 1_000
 _ROWS = 32
 #: From this many samples on, room for a matrix of all pairs is asked for before it is taken.
 _LARGE = 1_000
+#: From this many samples on, their dot products are shared among the threads, so many rows a task.
+_MANY = 1_000
+_BLOCK_ROWS = 128
 
 
 @dataclass
@@ -216,7 +220,20 @@ def _squared_norms(X: Table) -> np.ndarray:
 
 def _dots(A: Table, B: Table) -> np.ndarray:
     if not sp.issparse(A):
-        return A @ B.T
+        return _own_dots(A) if A is B and len(A) > _MANY else A @ B.T
     from unispectral.kernels import _loops
 
     return _loops.sparse_dots(A, B)
+
+
+def _own_dots(A: np.ndarray) -> np.ndarray:
+    """``A Aᵀ`` on all threads: the lower triangle in blocks of rows, then its mirror image."""
+    from unispectral.kernels._loops import mirror
+
+    out = np.empty((len(A), len(A)), dtype=A.dtype)
+
+    def work(rows: slice) -> None:
+        out[rows, : rows.stop] = A[rows] @ A[: rows.stop].T
+
+    map_blocks(work, len(A), _BLOCK_ROWS)
+    return mirror(out)

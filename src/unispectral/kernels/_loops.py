@@ -8,7 +8,7 @@ from numba import njit
 
 from unispectral._threads import map_blocks
 
-__all__ = ["sparse_dots", "sparse_neighbourhoods"]
+__all__ = ["mirror", "sparse_dots", "sparse_neighbourhoods"]
 
 
 def sparse_dots(A: sp.csr_array, B: sp.csr_array) -> np.ndarray:
@@ -32,8 +32,12 @@ def sparse_dots(A: sp.csr_array, B: sp.csr_array) -> np.ndarray:
         )
 
     map_blocks(work, A.shape[0], 64)
-    if symmetric:
-        map_blocks(lambda rows: _mirror(out, rows.start, rows.stop), A.shape[0], 256)
+    return mirror(out) if symmetric else out
+
+
+def mirror(out: np.ndarray) -> np.ndarray:
+    """Copy the lower triangle into the upper one, in place."""
+    map_blocks(lambda rows: _mirror(out, rows.start, rows.stop), len(out), 256)
     return out
 
 
