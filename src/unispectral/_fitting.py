@@ -13,6 +13,7 @@ from unispectral._defaults import Settings, neighbours_for
 from unispectral._memory import require_memory
 from unispectral._progress import Progress
 from unispectral._samples import Samples
+from unispectral._threads import limit_blas, thread_count
 from unispectral.counting import NEIGHBOURS, Evidence, count_clusters
 from unispectral.kernels import KernelBank
 from unispectral.solvers._result import Solution
@@ -105,7 +106,8 @@ def _fit_paper(
         ),
     }
     if settings.solver == "alm":
-        solution = solve_alm(bank, objective, **limits)
+        with limit_blas(thread_count()):  # its time goes into factorising n × n matrices
+            solution = solve_alm(bank, objective, **limits)
     elif settings.solver == "local":
         solution = descend_locally(
             bank, objective, settings.n_neighbors, n_init=estimator.n_init, **limits
