@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 export UNISPECTRAL_DATA ?= $(wildcard ../shared/data)
 export UNISPECTRAL_REFERENCE ?= $(wildcard ../shared/reference)
 
-.PHONY: help install demo test lint browser bench bench-solver bench-scale study-defaults check-baselines torture audit bench-memory coverage mutation docs clean
+.PHONY: help install demo test lint browser bench bench-solver bench-scale study-defaults check-baselines torture audit bench-memory coverage coverage-core mutation docs clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -69,6 +69,9 @@ bench-memory: install  ## peak memory of the exact fit; fails above 2.5 n × n m
 
 coverage: install browser  ## lines and branches that the tests reach
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --cov=unispectral --cov-branch --cov-report=term --cov-report=html $(ARGS)
+
+coverage-core: install  ## the same of the core alone, compiled loops included (docs/results/coverage.md)
+	$(BIN)/python -m torture.cover $(ARGS)
 
 mutation: install  ## mutants of the solver steps that no test kills (docs/results/mutation.md)
 	$(BIN)/python -m torture.mutation $(ARGS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from torture import audit, concurrency, files, inputs, memory, mutation, security
+from torture import audit, concurrency, files, inputs, interrupts, memory, mutation, security
 from torture.__main__ import main, parts, replay, run_parts
 from torture._crew import run_cases
 from torture._ledger import Ledger, write_page
@@ -61,6 +61,21 @@ def test_a_second_interpreter_is_told():
     tally = concurrency.PARTS["sub-interpreters"](PLAN)
     assert tally.lost == []
     assert tally.tried == 1
+
+
+def test_eight_threads():
+    tally = concurrency.PARTS["8 threads"](PLAN)
+    assert tally.lost == []
+    assert tally.tried == 8
+
+
+def test_ctrl_c_in_a_compiled_loop_leaves_nothing_fitted():
+    fit = "SCSK.paper(8, kernel='gaussian', alpha=1e-3), n=3_000"
+    state, seconds, fitted = interrupts._interrupt(fit, 0.4)
+    assert state in ("interrupted", "finished")
+    if state == "interrupted":
+        assert not fitted
+        assert seconds < 5.0  # within one on a machine that does nothing else
 
 
 def _work(case):

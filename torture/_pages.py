@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import tempfile
 import warnings
 from collections.abc import Sequence
@@ -23,6 +25,8 @@ def look_at_all(plan: Plan, attacks: Sequence[str]) -> Tally:
     with tempfile.TemporaryDirectory() as folder, chromium(Path(folder) / "profile") as browser:
         for path, attack in _clustering_pages(Path(folder), attacks, plan):
             _look(tally, browser, path, f"clustering page: {attack}")
+        for path, attack in _command_pages(Path(folder), attacks, plan):
+            _look(tally, browser, path, f"page of a file named: {attack}")
         for path, attack in _study_pages(Path(folder), attacks, plan):
             _look(tally, browser, path, f"study page: {attack}")
     return tally
@@ -81,6 +85,31 @@ def _clustering_pages(folder: Path, attacks: Sequence[str], plan: Plan):
                 warnings=list(batch),
             )
         yield path, text[:60]
+
+
+def _command_pages(folder: Path, attacks: Sequence[str], plan: Plan):
+    """Pages of the command line, of tables whose names and columns are attacks."""
+    from unispectral.cli._app import run as command
+
+    rng = np.random.default_rng(plan.seed)
+    for number, attack in enumerate(attacks[: plan.pick(1, len(attacks))]):
+        place = folder / f"named-{number}"
+        place.mkdir()
+        table = place / f"{attack.replace('/', '')}.csv"
+        heading = '"' + attack.replace('"', '""') + '",b,kind'
+        rows = [f"{x:.3f},{y:.3f},{heading[:-7]}" for x, y in rng.normal(size=(20, 2))]
+        table.write_text("\n".join([heading, *rows]) + "\n", encoding="utf-8")
+        path = place / "page.html"
+        options = ["-k", "2", "-q", "--jobs", "1", "--id", "kind", "--method", "SCSK"]
+        with (
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(io.StringIO()) as said,
+        ):
+            code = command(["cluster", str(table), *options, "--report", str(path)])
+        if code == 0:
+            yield path, attack
+        elif "Error: " not in said.getvalue():
+            raise RuntimeError(f"{attack}: code {code}: {said.getvalue()}")
 
 
 def _study_pages(folder: Path, attacks: Sequence[str], plan: Plan):

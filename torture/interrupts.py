@@ -66,7 +66,7 @@ def _interrupted(name: str, plan: Plan) -> Tally:
     rng = np.random.default_rng([plan.seed, *name.encode()])
     slowest = (0.0, "")
     if not plan.quick or name in list(_FITS)[::5]:
-        for _ in range(plan.pick(1, 4)):
+        for _ in range(plan.pick(1, 3)):
             wait = float(rng.uniform(0.1, 3.0))
             state, seconds, fitted = _interrupt(_FITS[name], wait)
             case = f"{name}, after {wait:.2f} s"
