@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from numbers import Integral, Real
 from typing import Any
@@ -12,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from unispectral import _fitting
+from unispectral._checkpoint import checkpoint
 from unispectral._compat import Interval, StrOptions, as_generator, fit_context
 from unispectral._defaults import resolve
 from unispectral._progress import Progress
@@ -53,6 +55,7 @@ class LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin,
         "tol": [AT_LEAST_ZERO, AUTO],
         "n_init": [_AT_LEAST_ONE],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "checkpoint": [str, os.PathLike, None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state", np.random.Generator],
         "verbose": ["verbose"],
@@ -84,7 +87,8 @@ class LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin,
             samples = read(self, X, self._kernels, self._kernel_argument)
             if self.n_clusters != "auto":
                 check_cluster_count(self.n_clusters, samples.n_samples)
-            fitted = _fitting.fit(self, samples, settings, rng, progress)
+            with checkpoint(self, samples):
+                fitted = _fitting.fit(self, samples, settings, rng, progress)
         progress.close()
         self._store(samples, fitted)
         return self

@@ -70,6 +70,11 @@ def _fit_paper(
     from unispectral.solvers import DenseGraph, Objective, descend, solve_alm
     from unispectral.solvers._local import descend_locally
 
+    if settings.solver == "alm" and estimator.checkpoint is not None:
+        raise ValueError(
+            f"checkpoint={str(estimator.checkpoint)!r} is not for solver='alm'; leave it out, or "
+            "use another solver."
+        )
     n = samples.n_samples
     bank = samples.bank
     if bank is None and settings.solver == "local":

@@ -68,6 +68,10 @@ class SCSK(LearnedGraphClustering):
         Starts of the read-out of the labels.
     max_time : float or None
         Seconds after which the fit returns the best it has, with a ConvergenceWarning.
+    checkpoint : str, path-like or None
+        A file that keeps what a long fit has computed. A fit that was killed takes up from there
+        when it is started again with the same samples and parameters, and finds the same labels;
+        the file is removed at the end. Not for ``solver="alm"``.
     n_jobs : int or None
         Threads; None uses all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None
@@ -145,6 +149,7 @@ class SCSK(LearnedGraphClustering):
         tol="auto",
         n_init=10,
         max_time=None,
+        checkpoint=None,
         n_jobs=None,
         random_state=0,
         verbose=0,
@@ -170,6 +175,7 @@ class SCSK(LearnedGraphClustering):
         self.tol = tol
         self.n_init = n_init
         self.max_time = max_time
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -221,7 +227,7 @@ class SCMK(LearnedGraphClustering):
         are used at all, large values leave the best alone.
     min_evidence : float or "auto"
         Kernels with less evidence are not used, but for the best. 0 … 1.
-    max_clusters, max_iter, tol, n_init, max_time : see :class:`SCSK`
+    max_clusters, max_iter, tol, n_init, max_time, checkpoint : see :class:`SCSK`
     n_jobs, random_state, verbose : see :class:`SCSK`
 
     Attributes
@@ -284,6 +290,7 @@ class SCMK(LearnedGraphClustering):
         tol="auto",
         n_init=10,
         max_time=None,
+        checkpoint=None,
         n_jobs=None,
         random_state=0,
         verbose=0,
@@ -312,6 +319,7 @@ class SCMK(LearnedGraphClustering):
         self.tol = tol
         self.n_init = n_init
         self.max_time = max_time
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from unispectral import _checkpoint as checkpoint
 from unispectral._memory import require_memory
 from unispectral._threads import map_blocks
 from unispectral._validation import well_placed
@@ -310,7 +311,11 @@ def localize(geometry: Geometry, k: int, rng: np.random.Generator) -> Neighbourh
     elsewhere = localizer.get()
     if elsewhere is not None:
         return elsewhere(geometry, k, rate, rng)
-    neighbours = geometry.nearest(k, rng)
+    kept = checkpoint.current()
+    if kept is None:
+        neighbours = geometry.nearest(k, rng)
+    else:
+        neighbours = kept.search(rng, lambda: geometry.nearest(k, rng))
     dtype = np.float32 if n > SINGLE_SAMPLES else np.float64
     require_memory(
         float(n) * k * (k + 1) * np.dtype(dtype).itemsize,

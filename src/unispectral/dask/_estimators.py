@@ -59,6 +59,11 @@ class _OnDask(ClusterMixin, BaseEstimator):
         -------
         self
         """
+        if self.local.checkpoint is not None:
+            raise ValueError(
+                f"checkpoint={str(self.local.checkpoint)!r} is for fits on one machine; leave it "
+                "out here: a cluster computes again what a lost worker had."
+            )
         with _blocks.connected(self.client) as (client, closing):
             views = [_blocks.as_blocks(view, client) for view in (X if _several(X) else [X])]
             rows = self._landmark_rows(views[0].n_rows)

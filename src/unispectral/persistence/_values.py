@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import re
 from typing import Any
 
@@ -35,6 +36,8 @@ class Writer:
         if isinstance(value, np.generic) and value.dtype.kind in "biuf":
             # Its type decides that of what is computed with it.
             return {"$scalar": self.encode(value.item(), name), "dtype": value.dtype.str}
+        if isinstance(value, os.PathLike):
+            return os.fspath(value)
         if value is None or isinstance(value, (bool, int, str)):
             return value
         if isinstance(value, float):

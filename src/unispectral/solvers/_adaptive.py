@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral import _checkpoint as checkpoint
 from unispectral.geometry import Geometry, KernelGeometry, Neighbourhoods, expand, localize
 from unispectral.kernels import KernelBank
 from unispectral.labels import procrustes, rotate
@@ -121,53 +123,79 @@ def adapt(
     """
     rng = rng or np.random.default_rng(0)
     begun = time.monotonic()
-    codes = [codes_of(geometry, recipe, None) for geometry in geometries]
-    weights, shown = weigh(geometries, codes, recipe, families, n_init, rng)
-    active = [position for position, weight in enumerate(weights) if weight > 0]
-    path: list[float] = []
-    P, guess, embedding, W, labels = None, None, None, None, None
+    kept = checkpoint.current()
+    state = _State.resumed(kept, rng)
+    codes: list[Codes] = [(np.empty(0), 0.0, 0.0)] * len(geometries)
+    if state is None:
+        codes = [codes_of(geometry, recipe, None) for geometry in geometries]
+        state = _State(*weigh(geometries, codes, recipe, families, n_init, rng))
+    active = np.flatnonzero(state.weights > 0).tolist()
     converged, reason = True, f"the {max_iter} passes asked for were made"
-    iteration = 0
-    for iteration in range(1, max_iter + 1):
-        if embedding is not None:
+    for iteration in range(len(state.path) + 1, max_iter + 1):
+        if state.embedding is not None:
             for position in active:
-                codes[position] = codes_of(geometries[position], recipe, embedding)
-        graph = _blend(geometries, codes, weights)
+                codes[position] = codes_of(geometries[position], recipe, state.embedding)
+        graph = _blend(geometries, codes, state.weights)
         if mend is not None:
-            graph = mend(graph, weights)
-        W, before = affinity(graph), W
-        pairs = eigenvectors(W, recipe, rng, guess)
+            graph = mend(graph, state.weights)
+        before, state.W = state.W, affinity(graph)
+        pairs = eigenvectors(state.W, recipe, rng, state.guess)
+        state.guess = pairs.vectors if pairs.block is None else pairs.block
         P = pairs.vectors
-        guess = P if pairs.block is None else pairs.block
         if recipe.gamma > 0:
-            P, labels = _pulled(P, W, recipe, labels, rng)
-        embedding = embed(P, recipe)
-        path.append(float(sum(weights[position] * codes[position][1] for position in active)))
+            P, state.labels = _pulled(P, state.W, recipe, state.labels, rng)
+        state.embedding = embed(P, recipe)
+        state.path.append(
+            float(sum(state.weights[position] * codes[position][1] for position in active))
+        )
         if on_iteration is not None:
-            on_iteration(iteration, path[-1])
-        if before is not None and _change(W, before) < tol:
+            on_iteration(iteration, state.path[-1])
+        if before is not None and _change(state.W, before) < tol:
             reason = f"the last pass changed the graph by less than {tol:g} of itself"
             break
         if max_time is not None and time.monotonic() - begun > max_time:
             converged, reason = False, f"the time limit of {max_time:g} s was reached"
             break
-    assert embedding is not None
-    assert W is not None
-    labels = read_out(W, embedding, recipe, n_init=n_init, rng=rng)
+        if kept is not None and iteration < max_iter:
+            kept.save("pass", vars(state), rng)
+    assert state.embedding is not None
+    assert state.W is not None
+    labels = read_out(state.W, state.embedding, recipe, n_init=n_init, rng=rng)
     return Solution(
         Z=graph.T.tocsr(),
-        P=embedding,
-        Q=procrustes(embedding, labels),
+        P=state.embedding,
+        Q=procrustes(state.embedding, labels),
         labels=labels,
-        weights=weights,
-        objective=path,
-        n_iter=iteration,
+        weights=state.weights,
+        objective=state.path,
+        n_iter=len(state.path),
         converged=converged,
         reason=reason,
         kkt=max(codes[position][2] for position in active),
         eigenvalues=pairs.values,
-        evidence=shown,
+        evidence=state.shown,
     )
+
+
+@dataclass
+class _State:
+    """What one pass hands to the next; also what a checkpoint keeps."""
+
+    weights: np.ndarray
+    shown: np.ndarray | None
+    path: list[float] = field(default_factory=list)
+    guess: np.ndarray | None = None
+    embedding: np.ndarray | None = None
+    W: sp.csr_array | None = None
+    labels: np.ndarray | None = None
+
+    @classmethod
+    def resumed(cls, kept: checkpoint.Checkpoint | None, rng: np.random.Generator) -> Any:
+        """The state after the last pass that was kept, or None."""
+        found = None if kept is None else kept.load("pass", rng)
+        if found is None:
+            return None
+        return cls(**({"shown": None} | found | {"path": found["path"].tolist()}))
 
 
 def _blend(

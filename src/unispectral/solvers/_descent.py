@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral import _checkpoint as checkpoint
 from unispectral.eigen import smallest_eigenvectors
 from unispectral.graph import Codes, codes
 from unispectral.kernels import KernelBank
@@ -125,31 +126,24 @@ def descend(
     rng = rng or np.random.default_rng(0)
     begun = time.monotonic()
     bank = graph.bank
-    weights = initial_weights(len(bank))
-    graph.set_weights(weights)
-    found = graph.solve(objective, None, None)
-    work = {"passes": found.passes}
-    W = affinity(found.matrix)
-    pairs = smallest_eigenvectors(W, objective.n_clusters, normalized=False, rng=rng)
-    P = pairs.vectors
-    rotation = rotate(P, n_init=n_init, rng=rng)
-    h = graph.residuals(found)
-    path: list[float] = []
+    kept = checkpoint.current()
+    state = _State.resumed(kept, rng)
+    if state is None:
+        state = _first(graph, objective, n_init, rng)
+    else:
+        graph.set_weights(state.weights)
+    path = state.path
     converged, reason = False, f"the limit of {max_iter} iterations was reached"
-    iteration = 0
-    for iteration in range(1, max_iter + 1):
-        P = _update_embedding(P, laplacian(W), rotation, objective)
-        rotation = rotate(P, start=rotation.Q)
+    for iteration in range(len(path) + 1, max_iter + 1):
+        state.P = _update_embedding(state.P, laplacian(state.W), state.rotation, objective)
+        state.rotation = rotate(state.P, start=state.rotation.Q)
         if len(bank) > 1:
-            weights = kernel_weights(h)
-            graph.set_weights(weights)
+            state.weights = kernel_weights(state.h)
+            graph.set_weights(state.weights)
         # After the kernel moved the old codes are a poor start: cold is faster.
-        start = found.matrix if len(bank) == 1 else None
-        found = graph.solve(objective, P, start)
-        work["passes"] += found.passes
-        W = affinity(found.matrix)
-        h = graph.residuals(found)
-        path.append(_value(objective, graph, weights, h, found.matrix, W, P, rotation))
+        start = state.matrix if len(bank) == 1 else None
+        state.solved(graph, graph.solve(objective, state.P, start))
+        path.append(_value(objective, graph, state))
         if on_iteration is not None:
             on_iteration(iteration, path[-1])
         if len(path) > 1 and path[-2] - path[-1] <= tol * abs(path[-1]):
@@ -159,22 +153,81 @@ def descend(
         if max_time is not None and time.monotonic() - begun > max_time:
             reason = f"the time limit of {max_time:g} s was reached"
             break
-    P = _update_embedding(P, laplacian(W), rotation, objective)
-    rotation = rotate(P, start=rotation.Q)
+        if kept is not None and iteration < max_iter:
+            kept.save("iteration", state.arrays(), rng)
+    P = _update_embedding(state.P, laplacian(state.W), state.rotation, objective)
+    rotation = rotate(P, start=state.rotation.Q)
     return Solution(
-        Z=found.matrix.T.tocsr(),
+        Z=state.matrix.T.tocsr(),
         P=P,
         Q=rotation.Q,
         labels=rotation.labels,
-        weights=weights,
+        weights=state.weights,
         objective=path,
-        n_iter=iteration,
+        n_iter=len(path),
         converged=converged,
         reason=reason,
-        kkt=found.residual,
-        eigenvalues=pairs.values,
-        work=work,
+        kkt=state.residual,
+        eigenvalues=state.eigenvalues,
+        work={"passes": state.passes},
     )
+
+
+@dataclass
+class _State:
+    """What one iteration hands to the next; also what a checkpoint keeps."""
+
+    weights: np.ndarray
+    P: np.ndarray
+    rotation: Rotation
+    eigenvalues: np.ndarray
+    matrix: sp.csr_array
+    W: sp.csr_array
+    h: np.ndarray
+    residual: float
+    passes: int
+    path: list[float] = field(default_factory=list)
+
+    def solved(self, graph: Graph, found: Codes) -> None:
+        """Take new codes over, and what follows from them."""
+        self.matrix, self.W = found.matrix, affinity(found.matrix)
+        self.h = graph.residuals(found)
+        self.residual = found.residual
+        self.passes += found.passes
+
+    def arrays(self) -> dict[str, Any]:
+        """Everything as arrays; the affinity follows from the codes."""
+        kept = {name: value for name, value in vars(self).items() if name not in _DERIVED}
+        return kept | {"Q": self.rotation.Q, "labels": self.rotation.labels}
+
+    @classmethod
+    def resumed(cls, kept: checkpoint.Checkpoint | None, rng: np.random.Generator) -> Any:
+        """The state after the last iteration that was kept, or None."""
+        found = None if kept is None else kept.load("iteration", rng)
+        if found is None:
+            return None
+        rotation = Rotation(found.pop("Q"), found.pop("labels"), 0.0)
+        found["residual"], found["passes"] = float(found["residual"]), int(found["passes"])
+        found["path"] = found["path"].tolist()
+        return cls(rotation=rotation, W=affinity(found["matrix"]), **found)
+
+
+_DERIVED = ("rotation", "W")
+
+
+def _first(graph: Graph, objective: Objective, n_init: int, rng: np.random.Generator) -> _State:
+    """Codes without a spectral term, their eigenvectors, and the best of several rotations."""
+    weights = initial_weights(len(graph.bank))
+    graph.set_weights(weights)
+    found = graph.solve(objective, None, None)
+    W = affinity(found.matrix)
+    pairs = smallest_eigenvectors(W, objective.n_clusters, normalized=False, rng=rng)
+    rotation = rotate(pairs.vectors, n_init=n_init, rng=rng)
+    h = graph.residuals(found)
+    return _State(
+        weights, pairs.vectors, rotation, pairs.values, found.matrix, W, h,
+        found.residual, found.passes,
+    )  # fmt: skip
 
 
 def _update_embedding(
@@ -192,21 +245,12 @@ def _update_embedding(
     return stiefel_descent(L, target, P).P
 
 
-def _value(
-    objective: Objective,
-    graph: Graph,
-    weights: np.ndarray,
-    h: np.ndarray,
-    matrix: sp.csr_array,
-    W: sp.csr_array,
-    P: np.ndarray,
-    rotation: Rotation,
-) -> float:
+def _value(objective: Objective, graph: Graph, state: _State) -> float:
     """J at the current state; ‖F − PQ‖² = n + c − 2 Σᵢ (PQ)ᵢ,label(i)."""
-    n, c = P.shape
-    value = float(weights @ h) + objective.alpha * float(matrix.sum())
-    value += objective.beta * float(np.vdot(P, laplacian(W) @ P))
-    value += objective.gamma * (n + c - 2.0 * rotation.value)
+    n, c = state.P.shape
+    value = float(state.weights @ state.h) + objective.alpha * float(state.matrix.sum())
+    value += objective.beta * float(np.vdot(state.P, laplacian(state.W) @ state.P))
+    value += objective.gamma * (n + c - 2.0 * state.rotation.value)
     if objective.ridge:
-        value += objective.ridge * graph.ridge_term(matrix)
+        value += objective.ridge * graph.ridge_term(state.matrix)
     return value
