@@ -58,3 +58,60 @@ def test_rows_cannot_be_an_array_without_reading(X, tmp_path) -> None:
         np.testing.assert_array_equal(np.asarray(rows), X)
         with pytest.raises(ValueError, match="copy=False"):
             np.array(rows, copy=False)
+
+
+def test_many_training_points_are_not_compared_one_by_one(monkeypatch, tmp_path) -> None:
+    from unispectral import geometry, predict
+    from unispectral.persistence import load_model, save_model
+
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(6, 12)) * 3
+    y = rng.integers(0, 6, 14_000)
+    X = (centres[y] + rng.normal(size=(14_000, 12))).astype(np.float32)
+    fitted = SCSK(6, whiten=None).fit(X[:12_000])
+    assert predict.has_index(fitted._sources_[0].geometry)
+    new = X[12_000:]
+    with monkeypatch.context() as patch:
+        patch.setattr(predict, "has_index", lambda geometry: False)
+        exact, strange = fitted.predict(new), fitted.predict_outlier_score(new)
+        placed = fitted.transform(new)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("all pairs were compared")
+
+    monkeypatch.setattr(geometry.KernelGeometry, "cross", refuse)
+    assert (fitted.predict(new) == exact).mean() > 0.998
+    np.testing.assert_array_equal(fitted.predict(X[:12_000]), fitted.labels_)
+    assert np.median(np.abs(fitted.predict_outlier_score(new) - strange)) < 1e-6
+    assert np.median(np.abs(fitted.transform(new) - placed)) < 1e-6
+    # One by one, all at once, and after a file: the same.
+    np.testing.assert_array_equal(fitted.predict(new[:3]), fitted.predict(new)[:3])
+    save_model(fitted, tmp_path / "model.npz")
+    again = load_model(tmp_path / "model.npz")
+    np.testing.assert_array_equal(again.predict(new), fitted.predict(new))
+
+
+@pytest.mark.parametrize("kind", ["npy", "rows"])
+def test_prediction_reads_files_in_blocks(kind, X, model, tmp_path, monkeypatch) -> None:
+    from unispectral import predict
+
+    np.save(tmp_path / "x.npy", X)
+    usual = predict.row_blocks
+    monkeypatch.setattr(predict, "row_blocks", lambda table: usual(table, 150))
+    seen: list[int] = []
+    read = SCSK._placed
+
+    def watched(self: SCSK, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        seen.append(len(new))
+        return read(self, new)
+
+    monkeypatch.setattr(SCSK, "_placed", watched)
+    if kind == "npy":
+        labels = model.predict(np.load(tmp_path / "x.npy", mmap_mode="r"))
+    else:
+        with open_rows(tmp_path / "x.npy") as rows:
+            labels = model.predict(rows)
+            assert model.predict_membership(rows).shape == (400, 10)
+            assert model.predict_outlier_score(rows).shape == (400,)
+    assert seen[:3] == [150, 150, 100]
+    np.testing.assert_array_equal(labels, model.labels_)

@@ -323,7 +323,7 @@ def _set(*path):
             _set("fitted", "_sources_", [{"$object": "Samples", "state": {"n_samples": 1}}]),
             "cannot",
         ),
-        (_set("fitted", "_sources_", 0, "state", "nearness", 1), "nearness"),
+        (_set("fitted", "_sources_", 0, "state", "nearest", 1), "nearest"),
         (_set("fitted", "_sources_", 0, "state", "__class__", 1), "__class__"),
         (_set("fitted", "_sources_", 0, "state", "weights", None), "fit together"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
@@ -144,7 +145,7 @@ class LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin,
         -------
         ndarray of shape (n_new, n_clusters)
         """
-        return self._placed(X)[0]
+        return self._by_rows(X, lambda part: self._placed(part)[0])
 
     def predict(self, X: Any) -> np.ndarray:
         """The cluster of new points, by their embedding and the learned rotation.
@@ -152,15 +153,14 @@ class LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin,
         Parameters
         ----------
         X : as in ``transform``
+            Rows of a file (:func:`unispectral.tables.open_rows`) and large memory maps are read
+            in blocks.
 
         Returns
         -------
         ndarray of shape (n_new,)
         """
-        embedding, twin = self._placed(X)
-        labels = assign(embedding, self.rotation_)
-        # A training point keeps its label, also where an empty cluster had to be filled.
-        return np.where(twin >= 0, self.labels_[twin], labels).astype(np.int32)
+        return self._by_rows(X, self._labels_of).astype(np.int32)
 
     def predict_membership(self, X: Any) -> np.ndarray:
         """How much new points belong to each cluster, as ``membership_`` of training points.
@@ -174,7 +174,7 @@ class LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin,
         ndarray of shape (n_new, n_clusters)
             Rows sum to one.
         """
-        return memberships(self._placed(X)[0] @ self.rotation_)
+        return memberships(self.transform(X) @ self.rotation_)
 
     def predict_outlier_score(self, X: Any) -> np.ndarray:
         """How strange new points are, on the scale of ``outlier_score_``.
@@ -188,32 +188,41 @@ class LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin,
         ndarray of shape (n_new,)
             Large for points that the training points explain badly.
         """
-        from unispectral.predict import in_chunks, strangeness
+        return self._by_rows(X, self._strangeness_of)
+
+    def _by_rows(self, X: Any, work: Callable[[Any], np.ndarray]) -> np.ndarray:
+        """Apply ``work`` to new points; a file of rows is read in blocks."""
+        from unispectral.predict import row_blocks
 
         check_is_fitted(self)
-        new = read_new(self, X, self._samples_)
         with threads(self.n_jobs):
-            found = in_chunks(
-                lambda part: strangeness(self._sources_, part), new, self._samples_.n_samples
-            )
+            parts = [work(read_new(self, part, self._samples_)) for part in row_blocks(X)]
+        return np.concatenate(parts)
+
+    def _labels_of(self, new: Any) -> np.ndarray:
+        embedding, twin = self._placed(new)
+        labels = assign(embedding, self.rotation_)
+        # A training point keeps its label, also where an empty cluster had to be filled.
+        return np.where(twin >= 0, self.labels_[twin], labels)
+
+    def _strangeness_of(self, new: Any) -> np.ndarray:
+        from unispectral.predict import in_chunks, strangeness
+
+        found = in_chunks(lambda part: strangeness(self._sources_, part), new, self._sources_)
         error, explained, twin = found[:, 0], found[:, 1], found[:, 2].astype(np.intp)
         if self.model == "paper":
             # A new point's code counts both ways, as if those it leans on leant on it.
             error = _fitting.weakness(2.0 * explained, self.graph_)
         return np.where(twin >= 0, self.outlier_score_[twin], error)
 
-    def _placed(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _placed(self, new: Any) -> tuple[np.ndarray, np.ndarray]:
         from unispectral.predict import in_chunks, place
 
-        check_is_fitted(self)
-        new = read_new(self, X, self._samples_)
-        with threads(self.n_jobs):
+        def work(part: Any) -> np.ndarray:
+            placement = place(self._sources_, part)
+            return np.column_stack([placement.average(self.embedding_), placement.twin])
 
-            def work(part: Any) -> np.ndarray:
-                placement = place(self._sources_, part)
-                return np.column_stack([placement.average(self.embedding_), placement.twin])
-
-            found = in_chunks(work, new, self._samples_.n_samples)
+        found = in_chunks(work, new, self._sources_)
         return found[:, :-1], found[:, -1].astype(np.intp)
 
     @property

@@ -2,29 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, NamedTuple, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from unispectral.geometry import Geometry
+from unispectral._validation import well_placed
+from unispectral.geometry import Geometry, KernelGeometry
+from unispectral.graph.candidates import EXACT_SAMPLES, build_index
 from unispectral.kernels import KernelBank
 
 __all__ = ["GeometrySource", "KernelSource", "Placement", "place", "strangeness"]
 
 
-class Nearness(NamedTuple):
-    """How new points lie to the training points under one kernel.
+class Nearest(NamedTuple):
+    """The training points nearest to new points under one kernel, nearest first.
 
-    ``distance`` (m, n) orders the training points, ``near`` (m, n) is the kernel to them, ``own``
-    (m,) of each new point with itself, ``known`` (m,) which new points the source can speak of.
+    Attributes
+    ----------
+    indices : int array of shape (m, k)
+    valid : bool array of shape (m, k)
+        Where there is a point.
+    distance, near : ndarray of shape (m, k)
+        Squared distances, and the kernel.
+    own : ndarray of shape (m,)
+        The kernel of each new point with itself.
+    known : bool array of shape (m,)
+        Which new points the source can speak of.
+    close : float
+        Up to this squared distance two points are one.
     """
 
+    indices: np.ndarray
+    valid: np.ndarray
     distance: np.ndarray
     near: np.ndarray
     own: np.ndarray
     known: np.ndarray
+    close: float
 
 
 class Source(Protocol):
@@ -36,11 +54,15 @@ class Source(Protocol):
     ridge: float
     n_candidates: int
 
-    def nearness(self, new: Any) -> Nearness: ...
+    def nearest(self, new: Any) -> Nearest: ...
 
     def among(self, neighbours: np.ndarray) -> np.ndarray: ...
 
     def original(self, neighbours: np.ndarray) -> np.ndarray: ...
+
+    @property
+    def width(self) -> int:
+        """Numbers that are held for each new point."""
 
 
 @dataclass
@@ -55,10 +77,14 @@ class KernelSource:
     n_candidates: int = 64
     judging: float = 1.0
 
-    def nearness(self, new: Any) -> Nearness:
+    @property
+    def width(self) -> int:
+        return self.bank.n_samples
+
+    def nearest(self, new: Any) -> Nearest:
         near, own = self.bank.combine_cross(self.weights, new)
         distance = own[:, None] + self.bank.combine_diagonal(self.weights)[None, :] - 2.0 * near
-        return Nearness(distance, near, own, np.ones(len(near), dtype=bool))
+        return _of_all(distance, near, own, np.ones(len(near), dtype=bool), self.n_candidates)
 
     def among(self, neighbours: np.ndarray) -> np.ndarray:
         return self.bank.combine_neighbourhoods(self.weights, neighbours[:, 0], neighbours)[1]
@@ -85,14 +111,31 @@ class GeometrySource:
     samples: np.ndarray | None = None
     judging: float = 0.0
 
-    def nearness(self, new: Any) -> Nearness:
+    @property
+    def width(self) -> int:
+        return _INDEXED if has_index(self.geometry) else self.geometry.n_samples
+
+    def nearest(self, new: Any) -> Nearest:
         table = new[self.view] if isinstance(new, list) else new
         known = np.ones(table.shape[0], dtype=bool)
         if isinstance(table, np.ndarray) and np.isnan(table[:, 0]).any():
             known = ~np.isnan(table[:, 0])
             table = np.where(known[:, None], table, 0.0)
-        distance = self.geometry.cross(table)
-        return Nearness(distance, np.exp(distance * self.rate), np.ones(len(distance)), known)
+        own = np.ones(len(known))
+        if not has_index(self.geometry):
+            distance = self.geometry.cross(table)
+            near = np.exp(distance * self.rate)
+            return _of_all(distance, near, own, known, self.n_candidates)
+        index, shift = index_of(self.geometry, self.n_candidates)
+        if shift is not None:
+            table = well_placed(table, shift)[0]
+        found = index.search(table, self.n_candidates)
+        valid = found.indices >= 0
+        scale = 1.0 if shift is None else shift[1] ** -2.0
+        distance = np.where(valid, found.distances, 0.0) ** 2 * scale
+        indices = np.where(valid, found.indices, found.indices[:, :1])
+        close = 1e-6 * -0.5 / self.rate
+        return Nearest(indices, valid, distance, np.exp(distance * self.rate), own, known, close)
 
     def among(self, neighbours: np.ndarray) -> np.ndarray:
         return np.exp(self.geometry.around(neighbours[:, 0], neighbours)[1] * self.rate)
@@ -184,39 +227,97 @@ def _portions(weights: Sequence[float], found: Sequence[_Coded]) -> np.ndarray:
 def _coded(source: Source, new: Any, tol: float) -> _Coded:
     from unispectral.graph import _loops
 
-    distance, near, own, known = source.nearness(new)
-    m, n = distance.shape
-    k = min(source.n_candidates, n)
-    part = np.argpartition(distance, k - 1, axis=1)[:, :k]
-    part.sort(axis=1)  # ties to the earlier sample
-    order = np.argsort(np.take_along_axis(distance, part, axis=1), axis=1, kind="stable")
-    local = np.take_along_axis(part, order, axis=1)
-    to = np.take_along_axis(near, local, axis=1).astype(np.float64)
-    among = source.among(local).astype(np.float64)
-    own = own.astype(np.float64)
-    codes = np.zeros((m, k))
-    prices = np.full((m, k), float(source.alpha))
-    valid = np.ones((m, k), dtype=bool)
-    _loops.solve_blocks(among, to, own, prices, valid, float(source.ridge), codes, float(tol))
+    found = source.nearest(new)
+    own = found.own.astype(np.float64)
+    to = found.near.astype(np.float64)
+    among = source.among(found.indices).astype(np.float64)
+    codes = np.zeros(to.shape)
+    prices = np.full(to.shape, float(source.alpha))
+    ridge = float(source.ridge)
+    _loops.solve_blocks(among, to, own, prices, found.valid, ridge, codes, float(tol))
     error = own + np.einsum("bk,bkl,bl->b", codes, among, codes, optimize=True)
     error -= 2.0 * np.einsum("bk,bk->b", codes, to)
     sums = codes.sum(axis=1)
     lonely = sums <= 0
     codes[lonely, 0] = 1.0
     codes /= codes.sum(axis=1, keepdims=True)
+    neighbours = source.original(found.indices)
+    twin = np.where((found.distance[:, 0] <= found.close) & found.known, neighbours[:, 0], -1)
+    return _Coded(neighbours, codes, sums, error, twin, found.known)
+
+
+def _of_all(
+    distance: np.ndarray, near: np.ndarray, own: np.ndarray, known: np.ndarray, k: int
+) -> Nearest:
+    """The nearest, given the distances (m, n) to all training points."""
+    k = min(k, distance.shape[1])
+    part = np.argpartition(distance, k - 1, axis=1)[:, :k]
+    part.sort(axis=1)  # ties to the earlier sample
+    order = np.argsort(np.take_along_axis(distance, part, axis=1), axis=1, kind="stable")
+    indices = np.take_along_axis(part, order, axis=1)
     scale = float(np.median(distance)) if distance.size else 1.0
-    close = (1e-10 if near.dtype == np.float64 else 1e-6) * max(scale, 1e-300)
-    nearest = np.take_along_axis(distance, local[:, :1], axis=1)[:, 0]
-    neighbours = source.original(local)
-    twin = np.where((nearest <= close) & known, neighbours[:, 0], -1)
-    return _Coded(neighbours, codes, sums, error, twin, known)
+    return Nearest(
+        indices,
+        np.ones(indices.shape, dtype=bool),
+        np.take_along_axis(distance, indices, axis=1),
+        np.take_along_axis(near, indices, axis=1),
+        own,
+        known,
+        (1e-10 if near.dtype == np.float64 else 1e-6) * max(scale, 1e-300),
+    )
+
+
+#: Indexes of training points, made when new points are first compared with many of them. They
+#: follow from the points alone, so that a model that was saved and loaded predicts the same.
+_indexes: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
+_building = Lock()
+#: Numbers held for each new point where an index is asked.
+_INDEXED = 512
+
+
+def has_index(geometry: Geometry) -> bool:
+    """Whether new points are compared with a few cells of the training points only.
+
+    That takes many points in a dense table, and distances that are those of the table.
+    """
+    if not isinstance(geometry, KernelGeometry) or geometry.n_samples <= EXACT_SAMPLES:
+        return False
+    bank, r = geometry.bank, geometry.r
+    plain = bank.names[r].rpartition(":")[2] == "linear" and "trace" not in bank.normalize
+    return plain and isinstance(bank.euclidean_table(r), np.ndarray)
+
+
+def index_of(geometry: Any, k: int) -> tuple[Any, Any]:
+    """The index of a geometry's training points, and how they were moved for it."""
+    with _building:
+        if geometry not in _indexes:
+            table, shift = well_placed(geometry.bank.euclidean_table(geometry.r))
+            _indexes[geometry] = build_index(table, k, random_state=0), shift
+        return _indexes[geometry]
+
+
+def row_blocks(X: Any, size: int = 65_536) -> Iterator[Any]:
+    """Rows from a file in blocks, so that it is never in memory as a whole; others as they are.
+
+    Examples
+    --------
+    >>> [len(block) for block in row_blocks(np.zeros((5, 2)))]
+    [5]
+    """
+    if hasattr(X, "iter_blocks") and len(X) > size:
+        yield from X.iter_blocks(size)
+    elif isinstance(X, np.memmap) and X.ndim == 2 and len(X) > size:
+        for start in range(0, len(X), size):
+            yield X[start : start + size]
+    else:
+        yield X
 
 
 def in_chunks(
-    work: Callable[[Any], np.ndarray], new: Any, n_training: int, entries: int = 2**23
+    work: Callable[[Any], np.ndarray], new: Any, sources: Sequence[Source], entries: int = 2**23
 ) -> np.ndarray:
     """Apply ``work`` to row blocks of new points so that no array holds more than ``entries``."""
-    step = max(1, entries // max(n_training, 1))
+    step = max(1, entries // max(source.width for source in sources))
     if isinstance(new, list):
         total = new[0].shape[0]
         cut = lambda a, b: [table[a:b] for table in new]  # noqa: E731
