@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from unispectral import labels, spectrum, weights
 from unispectral.graph.quality import modularity, normalized_cut
-from unispectral.labels import _spread_rows, fill_empty, memberships, order_of_appearance
+from unispectral.kernels import KernelBank
+from unispectral.labels import (
+    _spread_rows,
+    fill_empty,
+    memberships,
+    order_of_appearance,
+    rotate,
+)
 
 
 def polar(R):
@@ -46,12 +54,17 @@ def test_a_cluster_gives_no_more_than_it_can_spare():
     assert filled.tolist() == [2, 0, 1, 3]
 
 
+def test_a_cluster_just_filled_is_not_emptied_again():
+    scores = np.array([[1.0, 0.9, 0.95], [1, 0, 0], [1, 0, 0.1], [1, 0, 0]])
+    assert fill_empty(scores, np.zeros(4, dtype=int)).tolist() == [1, 0, 2, 0]
+
+
 def test_full_clusters_are_left_alone():
     scores = np.eye(3)
-    labels = np.array([2, 0, 1])
-    filled = fill_empty(scores, labels)
+    given = np.array([2, 0, 1])
+    filled = fill_empty(scores, given)
     assert filled.tolist() == [2, 0, 1]
-    assert filled is not labels
+    assert filled is not given
 
 
 def test_membership_without_any_score_is_even():
@@ -98,3 +111,141 @@ def test_a_graph_without_edges():
 def test_a_cluster_without_edges_has_no_say():
     W = sp.csr_array(np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, 0]]))
     assert normalized_cut(W, np.array([0, 0, 1])) == 0.0
+
+
+def test_zero_rows_are_no_directions():
+    P = np.array([[0.0, 0.0], [1.0, 0.0], [0.6, 0.8]])
+    np.testing.assert_allclose(_spread_rows(P, 1), polar(np.column_stack([P[1], P[2]])))
+
+
+def test_a_rotation_uses_the_generator_it_is_given():
+    P = np.linalg.qr(np.random.default_rng(3).normal(size=(12, 3)))[0]
+    rng = np.random.default_rng(0)
+    found = rotate(P, n_init=2, rng=rng)
+    np.testing.assert_array_equal(rotate(P, n_init=2).Q, found.Q)
+    drawn = np.random.default_rng(0)
+    drawn.choice(12, size=2, replace=False)
+    assert rng.random() == drawn.random()
+    assert rotate(P, n_init=50).value >= found.value  # at most as many starts as samples
+    assert len(rotate(np.zeros((4, 2))).labels) == 4
+
+
+def test_no_start_at_a_zero_row(monkeypatch):
+    P = np.vstack([np.zeros((9, 2)), np.eye(2), np.zeros((9, 2))])
+    seen = []
+
+    def spread(P, first):
+        seen.append(first)
+        return _spread_rows(P, first)
+
+    monkeypatch.setattr(labels, "_spread_rows", spread)
+    rotate(P)
+    assert sorted(seen) == [9, 10]
+
+
+@pytest.mark.parametrize(
+    ("h", "roots"),
+    [
+        ([0.0, 0.0], [0.5, 0.5]),
+        ([0.0, 1.0], [1.0, 0.0]),
+        ([1e-320, 1e-320], [0.5, 0.5]),
+        ([1e300, 3e300], [0.75, 0.25]),
+        ([2.0, 1.0, 2.0], [0.25, 0.5, 0.25]),
+    ],
+)
+def test_weights_of_kernels_that_explain_everything(h, roots):
+    np.testing.assert_allclose(np.sqrt(weights.kernel_weights(np.array(h))), roots, atol=1e-14)
+
+
+def test_pairs_of_codes_are_the_upper_triangle():
+    Z = np.array([[0, 1.5, 2.5], [0, 0, 0], [3.5, 0, 0]]).T
+    codes = sp.csr_array(Z.T)
+    left, right, factors = weights._pairs(codes, codes.T.tocsr(), slice(0, 2))
+    whole = Z @ Z.T - Z - Z.T
+    expected = np.triu(whole + np.triu(whole, 1))[:2]
+    found = np.zeros((2, 3))
+    found[left, right] = factors
+    np.testing.assert_allclose(found, expected)
+    assert (np.diff(left) >= 0).all()
+
+
+def test_batches_hold_what_fits():
+    entries = weights._BATCH_ENTRIES
+    assert weights._batches(np.array([1, 2, 3])) == [slice(0, 3)]
+    assert weights._batches(np.full(4, entries // 2)) == [slice(0, 1), slice(1, 3), slice(3, 4)]
+    assert weights._batches(np.array([1, 5 * entries, 1])) == [slice(0, 1), slice(1, 3)]
+
+
+@pytest.mark.parametrize("n", [5, 90])
+def test_residuals_over_several_batches(n, monkeypatch):
+    monkeypatch.setattr(weights, "_BATCH_ENTRIES", 50)
+    rng = np.random.default_rng(n)
+    A = rng.normal(size=(n, n))
+    K = A @ A.T
+    Z = np.where(rng.random((n, n)) < 0.1, rng.random((n, n)), 0.0)
+    Z[0] = 0.0
+    expected = np.trace(K - 2 * K @ Z.T + Z @ K @ Z.T)
+    found = weights.residuals(KernelBank.precomputed(K), sp.csr_array(Z))
+    np.testing.assert_allclose(found, [max(expected, 0.0)])
+
+
+def test_a_sample_without_neighbours_has_a_zero_row():
+    W = np.zeros((4, 4))
+    W[0, 1] = W[1, 0] = 4.0
+    W[1, 2] = W[2, 1] = 5.0
+    L = spectrum.laplacian(sp.csr_array(W), normalized=True).toarray()
+    assert L[3].tolist() == [0.0] * 4
+    np.testing.assert_allclose(np.diagonal(L), [1, 1, 1, 0])
+    np.testing.assert_allclose([L[0, 1], L[1, 2]], [-4 / 6, -5 / np.sqrt(45)])
+
+
+def test_polar_factors_of_matrices_that_lack_a_rank():
+    Y = np.outer(np.arange(1.0, 6.0), [1.0, 1.0])
+    for found in (spectrum._polar(Y), spectrum._orthonormal(Y)):
+        np.testing.assert_allclose(found.T @ found, np.eye(2), atol=1e-12)
+    Y = np.random.default_rng(0).normal(size=(6, 2)) @ np.diag([1.0, 1e-4])
+    U, _, Vt = np.linalg.svd(Y, full_matrices=False)
+    np.testing.assert_allclose(spectrum._polar(Y), U @ Vt, atol=1e-8)
+
+
+def problem(seed, n=14, c=3):
+    W, _ = graph(seed, n)
+    rng = np.random.default_rng(seed)
+    P = np.linalg.qr(rng.normal(size=(n, c)))[0]
+    return spectrum.laplacian(sp.csr_array(W)), 0.3 * rng.normal(size=(n, c)), P
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_p_step_ends_where_the_gradient_vanishes(seed):
+    L, target, P = problem(seed)
+    found = spectrum.stiefel_descent(L, target, P, max_steps=2000, tol=1e-6)
+    assert 0 < found.n_steps < 300
+    euclidean = 2 * (L @ found.P - target)
+    inner = found.P.T @ euclidean
+    gradient = euclidean - found.P @ (inner + inner.T) / 2
+    assert found.gradient_norm == pytest.approx(np.linalg.norm(gradient), abs=1e-9)
+    scale = abs(L).sum(axis=1).max() + np.linalg.norm(target)
+    assert found.gradient_norm <= 1e-6 * scale
+    value = np.trace(found.P.T @ (L @ found.P)) - 2 * np.vdot(found.P, target)
+    assert found.value == pytest.approx(value)
+
+
+def test_the_p_step_makes_no_more_steps_than_asked():
+    L, target, P = problem(0)
+    none = spectrum.stiefel_descent(L, target, P, max_steps=0)
+    assert none.n_steps == 0
+    assert none.P is P
+    paths = [spectrum.stiefel_descent(L, target, P, max_steps=k, tol=0) for k in (1, 2, 5)]
+    assert [found.n_steps for found in paths] == [1, 2, 5]
+    assert paths[0].value > paths[1].value > paths[2].value
+    still = spectrum.stiefel_descent(sp.csr_array((14, 14)), np.zeros((14, 3)), P)
+    assert still.n_steps == 0
+
+
+def test_products_with_a_large_laplacian(monkeypatch):
+    monkeypatch.setattr(spectrum, "_MANY", 14)
+    L, target, P = problem(1)
+    np.testing.assert_allclose(spectrum._times(L, P), L @ P, atol=1e-12)
+    found = spectrum.stiefel_descent(L, target, P)
+    monkeypatch.setattr(spectrum, "_MANY", 15)
+    assert found.value == pytest.approx(spectrum.stiefel_descent(L, target, P).value)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._threads import map_blocks
 from unispectral.kernels import KernelBank
 
 __all__ = ["initial_weights", "kernel_weights", "residuals"]
 
-#: Entries of one batch of neighbourhoods: small beside n × n numbers, and small for any n.
+#: Pairs of samples of one batch, those that meet several times counted as often.
 _BATCH_ENTRIES = 2**19
 
 
@@ -44,6 +47,9 @@ def kernel_weights(h: np.ndarray) -> np.ndarray:
 def residuals(bank: KernelBank, codes: sp.csr_array) -> np.ndarray:
     """hᵣ = Tr(Kᵣ − 2KᵣZ + ZᵀKᵣZ) for every kernel, from the supports of the codes alone.
 
+    As Kᵣ is symmetric, hᵣ = Tr Kᵣ + ⟨Kᵣ, ZZᵀ − Z − Zᵀ⟩: a kernel is evaluated once for each pair
+    of samples that meets in some code, however many codes it meets in.
+
     Parameters
     ----------
     bank : KernelBank
@@ -57,39 +63,35 @@ def residuals(bank: KernelBank, codes: sp.csr_array) -> np.ndarray:
     [3.0]
     """
     h = np.array([bank.diagonal(r).sum(dtype=np.float64) for r in range(len(bank))])
-    counts = np.diff(codes.indptr)
-    # Samples with codes of like length share a batch, so that little is padding.
-    order = np.argsort(counts, kind="stable")
-    order = order[counts[order] > 0]
-    start = 0
-    while start < len(order):
-        stop = _batch_end(counts[order], start)
-        rows = order[start:stop]
-        neighbours, values = padded(codes, rows)
-        for r, near, among in bank.neighbourhoods(rows, neighbours):
-            explained = np.matmul(among, values[:, :, None])[:, :, 0]
-            h[r] += np.vdot(values, explained) - 2.0 * np.vdot(values, near)
-        start = stop
+    uses = codes.T.tocsr()
+    meetings = uses.astype(bool).astype(np.int64) @ np.diff(codes.indptr)
+    parts = _batches(meetings + np.diff(uses.indptr) + np.diff(codes.indptr))
+
+    def work(which: slice) -> np.ndarray:
+        rows = parts[which.start]
+        left, right, factors = _pairs(codes, uses, rows)
+        return np.array([np.vdot(factors, values) for values in bank.pairs(left, right)])
+
+    for part in map_blocks(work, len(parts), 1):
+        h += part
     # A view that lacks samples is judged by those it has.
     coverage = np.array([bank.coverage(r) for r in range(len(bank))])
     return np.maximum(h, 0.0) / np.maximum(coverage, 1e-300)
 
 
-def padded(codes: sp.csr_array, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Codes of some samples as rectangles: neighbours (b, k) and values, zero where padded."""
-    begin, end = codes.indptr[rows], codes.indptr[rows + 1]
-    width = int((end - begin).max()) if len(rows) else 0
-    place = begin[:, None] + np.arange(width)[None, :]
-    inside = place < end[:, None]
-    place = np.where(inside, place, 0)
-    neighbours = np.where(inside, codes.indices[place], rows[:, None])
-    values = np.where(inside, codes.data[place], 0.0)
-    return neighbours, values
+def _pairs(
+    codes: sp.csr_array, uses: sp.csr_array, rows: slice
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Some rows of ZZᵀ − Z − Zᵀ on and above the diagonal, off-diagonal entries doubled."""
+    block = sp.csr_array(uses[rows] @ codes - codes[rows] - uses[rows])
+    left = np.repeat(np.arange(rows.start, rows.stop), np.diff(block.indptr))
+    upper = block.indices >= left
+    left, right = left[upper], block.indices[upper].astype(np.int64)
+    return left, right, np.where(left == right, 1.0, 2.0) * block.data[upper]
 
 
-def _batch_end(counts: np.ndarray, start: int) -> int:
-    """How far a batch reaches before its padded neighbourhoods hold too many entries."""
-    widths = counts[start:].astype(np.int64)
-    entries = np.arange(1, len(widths) + 1) * widths**2
-    most = min(_BATCH_ENTRIES, max(2**13, len(counts) ** 2 // 128))
-    return start + max(1, int(np.searchsorted(entries, most, side="right")))
+def _batches(costs: np.ndarray) -> list[slice]:
+    """Consecutive rows in groups of bounded cost: the same groups for any number of threads."""
+    number = np.cumsum(costs, dtype=np.int64) // _BATCH_ENTRIES
+    starts = np.flatnonzero(np.diff(number, prepend=-1))
+    return [slice(a, b) for a, b in itertools.pairwise([*starts, len(costs)])]

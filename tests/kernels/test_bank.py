@@ -164,3 +164,25 @@ def test_names_and_errors():
         Polynomial(0)
     with pytest.raises(ValueError, match="offset=-1"):
         Polynomial(2, -1)
+
+
+@pytest.mark.parametrize("kind", ["gram", "dense", "sparse", "views", "matrices"])
+def test_pairs_are_entries_of_the_matrices(kind):
+    X = np.abs(np.random.default_rng(5).normal(size=(20, 4)))
+    kernels = ["linear", "gaussian", "laplacian"]
+    if kind == "views":
+        missing = X.copy()
+        missing[3] = np.nan
+        bank = KernelBank([X, missing], kernels)
+    elif kind == "matrices":
+        bank = KernelBank.precomputed([X @ X.T, np.eye(20)], normalize="center")
+    else:
+        table = sp.csr_array(X) if kind == "sparse" else X
+        bank = KernelBank(table, kernels[: 2 if kind == "sparse" else 3], gram=kind == "gram")
+    left = np.array([0, 3, 3, 3, 7, 19])
+    right = np.array([0, 3, 4, 19, 2, 19])
+    for r, values in enumerate(bank.pairs(left, right)):
+        exact = bank.block(r, np.arange(20), np.arange(20))[left, right]
+        if kind == "views" and bank.views[r] == 1:
+            exact = np.where((left == 3) | (right == 3), 0.0, exact)
+        np.testing.assert_allclose(values, exact, atol=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -138,6 +139,24 @@ class BoundKernel:
         among = np.stack([self.raw(group, group, None) for group in neighbours])
         return near, among
 
+    def pairs(self, left: np.ndarray, right: np.ndarray, products: Products | None) -> np.ndarray:
+        """Values of pairs of samples."""
+        vectors = self.normalizer.vectors
+        return self.normalizer.apply(
+            self.raw_pairs(left, right, products),
+            [vector[left] for vector in vectors],
+            [vector[right] for vector in vectors],
+        )
+
+    def raw_pairs(
+        self, left: np.ndarray, right: np.ndarray, products: Products | None
+    ) -> np.ndarray:
+        bounds = np.flatnonzero(np.diff(left, prepend=-1, append=-1))
+        parts = [
+            self.raw(left[a : a + 1], right[a:b], None)[0] for a, b in itertools.pairwise(bounds)
+        ]
+        return np.concatenate(parts) if parts else np.empty(0, dtype=self.dtype)
+
 
 class ProductKernel(BoundKernel):
     """A kernel that is a function of dot products and distances."""
@@ -167,6 +186,11 @@ class ProductKernel(BoundKernel):
     ) -> tuple[np.ndarray, np.ndarray]:
         near, among = products or self.features.neighbourhoods(rows, neighbours)
         return self.evaluate(near), self.evaluate(among)
+
+    def raw_pairs(
+        self, left: np.ndarray, right: np.ndarray, products: Products | None
+    ) -> np.ndarray:
+        return self.evaluate(products or self.features.pairs(left, right))
 
 
 class MetricKernel(BoundKernel):
@@ -224,6 +248,11 @@ class MatrixKernel(BoundKernel):
     ) -> tuple[np.ndarray, np.ndarray]:
         near = self.matrix[rows[:, None], neighbours]
         return near, self.matrix[neighbours[:, :, None], neighbours[:, None, :]]
+
+    def raw_pairs(
+        self, left: np.ndarray, right: np.ndarray, products: Products | None
+    ) -> np.ndarray:
+        return self.matrix[left, right]
 
 
 class KernelBank:
@@ -429,6 +458,17 @@ class KernelBank:
                 between.add(r, values, mask)
                 own.add(r, alone, present)
         return between.result(), own.result()
+
+    def pairs(self, left: np.ndarray, right: np.ndarray) -> Iterator[np.ndarray]:
+        """For each kernel in turn its values of pairs of samples; what a view lacks is zero."""
+        for view, kernels in self._by_view(np.ones(len(self))):
+            features, present = self.features[view], self.present[view]
+            products = features.pairs(left, right) if features is not None else None
+            for _, kernel in kernels:
+                values = kernel.pairs(left, right, products)
+                if present is not None:
+                    values *= present[left] & present[right]
+                yield values
 
     def neighbourhoods(
         self, rows: np.ndarray, neighbours: np.ndarray, weights: Any = None

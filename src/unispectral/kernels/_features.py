@@ -142,6 +142,20 @@ class Features:
         )
         return to_neighbours, among_neighbours
 
+    def pairs(self, left: np.ndarray, right: np.ndarray) -> Products:
+        """Products of pairs of samples; quickest where equal numbers follow each other in left."""
+        if self._gram is not None:
+            dots = self._gram[left, right]
+        elif sp.issparse(self.X):
+            from unispectral.kernels import _loops
+
+            X = self.X
+            dots = _loops.sparse_pairs(X.indptr, X.indices, X.data, X.shape[1], left, right)
+        else:
+            dots = np.einsum("ij,ij->i", self.X[left], self.X[right])
+        norms = self.squared_norms
+        return Products(dots, norms[left], norms[right], lambda: left == right)
+
     def cross(self, X_new: Table) -> Products:
         """Products between new samples and all of these."""
         norms = _squared_norms(X_new)

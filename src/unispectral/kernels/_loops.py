@@ -8,7 +8,7 @@ from numba import njit
 
 from unispectral._threads import map_blocks
 
-__all__ = ["mirror", "sparse_dots", "sparse_neighbourhoods"]
+__all__ = ["mirror", "sparse_dots", "sparse_neighbourhoods", "sparse_pairs"]
 
 
 def sparse_dots(A: sp.csr_array, B: sp.csr_array) -> np.ndarray:
@@ -92,3 +92,24 @@ def sparse_neighbourhoods(indptr, indices, data, n_features, rows, neighbours):
             for p in range(indptr[point], indptr[point + 1]):
                 spread[indices[p]] = 0
     return dots, inner
+
+
+@njit(cache=True, nogil=True)
+def sparse_pairs(indptr, indices, data, n_features, left, right):
+    """Dot products of pairs of samples; a sample on the left is spread out once for its pairs."""
+    dots = np.zeros(len(left), dtype=data.dtype)
+    spread = np.zeros(n_features, dtype=data.dtype)
+    held = -1
+    for a in range(len(left)):
+        if left[a] != held:
+            if held >= 0:
+                for p in range(indptr[held], indptr[held + 1]):
+                    spread[indices[p]] = 0
+            held = left[a]
+            for p in range(indptr[held], indptr[held + 1]):
+                spread[indices[p]] = data[p]
+        total = data.dtype.type(0)
+        for p in range(indptr[right[a]], indptr[right[a] + 1]):
+            total += data[p] * spread[indices[p]]
+        dots[a] = total
+    return dots
