@@ -22,7 +22,7 @@ __all__ = ["Part", "Subspace", "filtered", "null_vector"]
 #: How much one pass of the filter strengthens what is wanted against what is not.
 _GAIN = 1e4
 _MAX_DEGREE = 1_500
-_ROWS = 65_536
+_ROWS = 16_384
 #: A component of more nodes is given only the gain that its residuals still ask for.
 _LARGE = 3_000
 
@@ -65,6 +65,7 @@ class Part:
         self.null = null_vector(degrees, normalized)
         if normalized:
             scale = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
+            scale = scale.astype(W.dtype, copy=False)
             data = W.data * np.repeat(scale, np.diff(W.indptr))
             data *= scale[W.indices]
             self.W = sp.csr_array((data, W.indices, W.indptr), shape=W.shape)
@@ -98,7 +99,10 @@ class Part:
     def off_null(self, X: np.ndarray) -> np.ndarray:
         """X without its share of the null vectors, in place."""
         if self.nulls is None:
-            X -= np.outer(self.null, _gram(self.null[:, None], X)[0]).astype(X.dtype)
+            share = _gram(self.null[:, None], X)
+            for start in range(0, len(X), _ROWS):
+                rows = slice(start, start + _ROWS)
+                X[rows] -= (self.null[rows, None] * share).astype(X.dtype)
         else:
             shares = self.nulls.T.astype(X.dtype) @ X
             X -= self.nulls.astype(X.dtype) @ shares
@@ -118,7 +122,8 @@ def filtered(
     large = part.n > _LARGE
     if large and guess is not None:
         width = max(width, guess.shape[1])
-    X = rng.standard_normal((part.n, width)).astype(np.float32)
+    drawn = np.float32 if large else np.float64
+    X = rng.standard_normal((part.n, width), dtype=drawn).astype(np.float32, copy=False)
     if guess is not None:
         used = min(width, guess.shape[1])
         X[:, :used] = guess[:, :used]

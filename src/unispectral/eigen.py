@@ -23,6 +23,8 @@ _DENSE_SHARE = 0.15
 _JOINT_NODES = 3_000
 #: Above this many nodes the block does not fit the cache: neighbours are put beside each other.
 _ORDERED_NODES = 20_000
+#: From this tolerance on single precision is enough for the graph as well.
+_SINGLE_TOL = 1e-3
 
 
 class Eigenpairs(NamedTuple):
@@ -205,20 +207,29 @@ def _jointly(
     ``nulls`` is the component of each node and its entry in the null vector of that component.
     """
     n = len(degrees)
-    order = None
+    order = np.arange(n)
     if n > _ORDERED_NODES:
         order = reverse_cuthill_mckee(W, symmetric_mode=True)
-        W, degrees = sp.csr_array(W[order][:, order]), degrees[order]
         start = None if start is None else start[order]
-        nulls = None if nulls is None else (nulls[0][order], nulls[1][order])
+        W, degrees = _reordered(W, order, single=tol >= _SINGLE_TOL), degrees[order]
     matrix = None
     if nulls is not None:
         matrix = sp.csr_array(
-            (nulls[1], nulls[0], np.arange(n + 1)), shape=(n, int(nulls[0].max()) + 1)
+            (nulls[1][order], nulls[0][order], np.arange(n + 1)),
+            shape=(n, int(nulls[0].max()) + 1),
         )
     found = filtered(Part(W, degrees, normalized, matrix), count, tol, max_iter, rng, start)
-    if order is None:
+    if n <= _ORDERED_NODES:
         return found
     vectors, block = np.empty_like(found.vectors), np.empty_like(found.block)
     vectors[order], block[order] = found.vectors, found.block
     return Subspace(found.values, vectors, found.residual, block)
+
+
+def _reordered(W: sp.csr_array, order: np.ndarray, single: bool) -> sp.csr_array:
+    """Rows and columns in another order; columns stay unsorted within their rows."""
+    place = np.empty(len(order), dtype=W.indices.dtype)
+    place[order] = np.arange(len(order), dtype=W.indices.dtype)
+    rows = W[order]
+    data = rows.data.astype(np.float32) if single else rows.data
+    return sp.csr_array((data, place[rows.indices], rows.indptr), shape=W.shape)

@@ -22,7 +22,9 @@ def affinity(codes: sp.csr_array) -> sp.csr_array:
     >>> affinity(sp.csr_array([[0.0, 1.0], [0.0, 0.0]])).toarray().tolist()
     [[0.0, 0.5], [0.5, 0.0]]
     """
-    return sp.csr_array((codes + codes.T) * 0.5)
+    W = sp.csr_array(codes + codes.T)
+    W.data *= 0.5  # in place: a second graph would be the largest array of a large fit
+    return W
 
 
 def laplacian(W: sp.csr_array, *, normalized: bool = False) -> sp.csr_array:

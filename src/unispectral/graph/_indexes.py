@@ -16,6 +16,8 @@ __all__ = ["CellIndex", "ExactIndex", "FaissIndex", "NeighbourIndex", "Neighbour
 _BLOCK_ENTRIES = 2**22
 #: Neighbours kept beyond those asked for, so that rounding in single precision loses none.
 _SPARE = 4
+#: Rows of a table that are moved to its mean at a time.
+_ROWS = 16_384
 
 
 class Neighbours(NamedTuple):
@@ -146,13 +148,12 @@ class CellIndex:
         self.n_samples = n
         self.points = points
         self.origin = points.mean(axis=0, dtype=np.float64)
-        centred = (points - self.origin).astype(np.float32)
-        self.centres = _coarse_kmeans(centred, max(1, int(3 * np.sqrt(n))), rng)
-        self._arrange(centred, _nearest_centre(centred, self.centres))
+        self.centres = _coarse_kmeans(points, self.origin, max(1, int(3 * np.sqrt(n))), rng)
+        self._arrange(_nearest_centre(points, self.origin, self.centres))
         self.order_of_cells, self.recall_ = self._calibrate(k, recall, rng)
         self.n_probes = self.order_of_cells.shape[1]
 
-    def _arrange(self, centred: np.ndarray, cell: np.ndarray) -> None:
+    def _arrange(self, cell: np.ndarray) -> None:
         """Sort the points by cell; a cell far above the mean is cut, which bounds the work."""
         n_cells = len(self.centres)
         order = np.argsort(cell, kind="stable").astype(np.int32)
@@ -169,7 +170,10 @@ class CellIndex:
         self.offsets = np.concatenate([[0], *cuts])
         self.centres = np.repeat(self.centres, pieces, axis=0)
         self.order = order
-        self.sorted = centred[order]
+        self.sorted = np.empty(self.points.shape, dtype=np.float32)
+        for start in range(0, len(order), _ROWS):
+            rows = slice(start, start + _ROWS)
+            self.sorted[rows] = self.points[order[rows]] - self.origin
         self.norms = np.einsum("ij,ij->i", self.sorted, self.sorted)
 
     def _calibrate(
@@ -193,29 +197,36 @@ class CellIndex:
 
     def _true_neighbours(self, sample: np.ndarray, k: int) -> np.ndarray:
         """The nearest of some points among all, by their places in the sorted table."""
-        found = np.empty((len(sample), k), dtype=np.int32)
-        places = np.arange(self.n_samples, dtype=np.int32)
+        from unispectral.graph import _select
 
-        def work(rows: slice) -> None:
-            from unispectral.graph import _select
+        chosen = self.sorted[sample]
+        skip = sample.astype(np.int32)
+        step = max(k, _ROWS // 4)
 
-            chosen = sample[rows]
-            keys = np.empty((len(chosen), k), dtype=np.float32)
-            products = self.sorted[chosen] @ self.sorted.T
-            skip = chosen.astype(np.int32)
-            _select.select_smallest(products, self.norms, places, skip, k, keys, found[rows])
+        def work(rows: slice) -> tuple[np.ndarray, np.ndarray]:
+            places = np.arange(rows.start, rows.stop, dtype=np.int32)
+            keys = np.empty((len(sample), k), dtype=np.float32)
+            found = np.empty((len(sample), k), dtype=np.int32)
+            products = chosen @ self.sorted[rows].T
+            _select.select_smallest(products, self.norms[rows], places, skip, k, keys, found)
+            return keys, found
 
-        map_blocks(work, len(sample), max(1, _BLOCK_ENTRIES // self.n_samples))
-        return found
+        parts = map_blocks(work, self.n_samples, step)
+        keys = np.concatenate([part[0] for part in parts], axis=1)
+        found = np.concatenate([part[1] for part in parts], axis=1)
+        best = np.argsort(keys, axis=1, kind="stable")[:, :k]
+        return np.take_along_axis(found, best, axis=1)
 
     def search(self, queries: Any, k: int, exclude: np.ndarray | None = None) -> Neighbours:
-        centred = (queries - self.origin).astype(np.float32)
-        return self._search(queries, _nearest_centre(centred, self.centres), k, exclude)
+        cell = _nearest_centre(queries, self.origin, self.centres)
+        return self._search(queries, cell, k, exclude)
 
     def search_own(self, rows: np.ndarray, k: int) -> Neighbours:
         cell = np.empty(self.n_samples, dtype=np.int32)
         cell[self.order] = np.repeat(np.arange(len(self.centres)), np.diff(self.offsets))
-        return self._search(self.points[rows], cell[rows], k, rows)
+        everyone = len(rows) == self.n_samples and bool((np.diff(rows) == 1).all())
+        queries = self.points if everyone else self.points[rows]
+        return self._search(queries, cell[rows], k, rows)
 
     def _search(
         self, queries: Any, cell: np.ndarray, k: int, exclude: np.ndarray | None
@@ -223,7 +234,7 @@ class CellIndex:
         m = queries.shape[0]
         skip = _skip(exclude, m)
         wide = min(k + _SPARE, self.n_samples)
-        out = _empty(m, wide)
+        out = _empty(m, k)
         by_cell = np.argsort(cell, kind="stable")
         bounds = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=len(self.centres)))])
 
@@ -234,7 +245,7 @@ class CellIndex:
                     self._search_cell(c, queries, rows[start : start + 1024], skip, wide, out)
 
         map_blocks(work, len(self.centres), 8)
-        return _first(out, k)
+        return out
 
     def _search_cell(
         self, c: int, queries: Any, rows: np.ndarray, skip: np.ndarray, wide: int, out: Neighbours
@@ -251,8 +262,9 @@ class CellIndex:
         distances = np.empty((len(rows), wide))
         _select.select_smallest(part @ points.T, norms, ids, skip[rows], wide, keys, found)
         _rank(queries, rows, self.points, found, distances)
-        out.indices[rows] = found
-        out.distances[rows] = distances
+        kept = min(wide, out.indices.shape[1])
+        out.indices[rows, :kept] = found[:, :kept]
+        out.distances[rows, :kept] = np.sqrt(distances[:, :kept])
 
 
 class FaissIndex:
@@ -353,23 +365,28 @@ def _centre_keys(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
     return keys
 
 
-def _nearest_centre(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
+def _nearest_centre(points: np.ndarray, origin: np.ndarray, centres: np.ndarray) -> np.ndarray:
     out = np.empty(len(points), dtype=np.int32)
 
     def work(rows: slice) -> None:
-        out[rows] = _centre_keys(points[rows], centres).argmin(axis=1)
+        centred = (points[rows] - origin).astype(np.float32)
+        out[rows] = _centre_keys(centred, centres).argmin(axis=1)
 
     map_blocks(work, len(points), 1024)
     return out
 
 
-def _coarse_kmeans(points: np.ndarray, n_cells: int, rng: np.random.Generator) -> np.ndarray:
+def _coarse_kmeans(
+    points: np.ndarray, origin: np.ndarray, n_cells: int, rng: np.random.Generator
+) -> np.ndarray:
     """Five rounds of Lloyd on a sample: cells need to be compact, not optimal."""
     n = len(points)
     sample = points[np.sort(rng.choice(n, min(n, 40 * n_cells), replace=False))]
+    sample = (sample - origin).astype(np.float32)
+    nowhere = np.zeros(points.shape[1], dtype=np.float32)
     centres = sample[rng.choice(len(sample), min(n_cells, len(sample)), replace=False)].copy()
     for _ in range(5):
-        cell = _nearest_centre(sample, centres)
+        cell = _nearest_centre(sample, nowhere, centres)
         sizes = np.bincount(cell, minlength=len(centres))
         used = np.flatnonzero(sizes)
         ones = np.ones(len(cell), dtype=np.float32)

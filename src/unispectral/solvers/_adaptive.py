@@ -138,19 +138,14 @@ def adapt(
         graph = _blend(geometries, codes, state.weights)
         if mend is not None:
             graph = mend(graph, state.weights)
-        before, state.W = state.W, affinity(graph)
-        pairs = eigenvectors(state.W, recipe, rng, state.guess)
-        state.guess = pairs.vectors if pairs.block is None else pairs.block
-        P = pairs.vectors
-        if recipe.gamma > 0:
-            P, state.labels = _pulled(P, state.W, recipe, state.labels, rng)
-        state.embedding = embed(P, recipe)
+        change = state.take(affinity(graph))
+        eigenvalues = _embed(state, recipe, rng)
         state.path.append(
             float(sum(state.weights[position] * codes[position][1] for position in active))
         )
         if on_iteration is not None:
             on_iteration(iteration, state.path[-1])
-        if before is not None and _change(state.W, before) < tol:
+        if change < tol:
             reason = f"the last pass changed the graph by less than {tol:g} of itself"
             break
         if max_time is not None and time.monotonic() - begun > max_time:
@@ -172,7 +167,7 @@ def adapt(
         converged=converged,
         reason=reason,
         kkt=max(codes[position][2] for position in active),
-        eigenvalues=pairs.values,
+        eigenvalues=eigenvalues,
         evidence=state.shown,
     )
 
@@ -189,6 +184,12 @@ class _State:
     W: sp.csr_array | None = None
     labels: np.ndarray | None = None
 
+    def take(self, W: sp.csr_array) -> float:
+        """Take a new graph over; returns its change. The old ones are let go: they are large."""
+        change = np.inf if self.W is None else _change(W, self.W)
+        self.W, self.embedding = W, None
+        return change
+
     @classmethod
     def resumed(cls, kept: checkpoint.Checkpoint | None, rng: np.random.Generator) -> Any:
         """The state after the last pass that was kept, or None."""
@@ -196,6 +197,18 @@ class _State:
         if found is None:
             return None
         return cls(**({"shown": None} | found | {"path": found["path"].tolist()}))
+
+
+def _embed(state: _State, recipe: Recipe, rng: np.random.Generator) -> np.ndarray:
+    """Give a state the embedding of its graph; returns the eigenvalues."""
+    assert state.W is not None
+    pairs = eigenvectors(state.W, recipe, rng, state.guess)
+    state.guess = pairs.vectors if pairs.block is None else pairs.block
+    P = pairs.vectors
+    if recipe.gamma > 0:
+        P, state.labels = _pulled(P, state.W, recipe, state.labels, rng)
+    state.embedding = embed(P, recipe)
+    return pairs.values
 
 
 def _blend(

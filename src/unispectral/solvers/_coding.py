@@ -103,7 +103,8 @@ def _block_codes(
     value += np.vdot(z, np.matmul(among, z[:, :, None])) + recipe.ridge * np.vdot(z, z)
     if recipe.scale_codes:
         _scale(z, block.valid)
-    return z, float(value), residual
+    # Solved in double precision, kept in that of the kernels.
+    return z.astype(near.dtype, copy=False), float(value), residual
 
 
 def _scale(z: np.ndarray, valid: np.ndarray) -> None:
