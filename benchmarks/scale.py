@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from benchmarks._measure import machine
 from benchmarks._report import markdown_table, number, write_text
 from benchmarks._store import Store
 
-__all__ = ["main", "render", "slope"]
+__all__ = ["bytes_per_sample", "main", "render", "slope"]
 
 SIZES = (10_000, 20_000, 70_000, 200_000, 1_000_000)
 PEER_SIZES = (10_000, 70_000)
@@ -77,7 +78,7 @@ def slope(sizes: list[int], costs: list[float]) -> float:
 
 def render(cells: dict[str, Any]) -> str:
     """The report as Markdown."""
-    sections = (_growth, _peers, _cluster, _extrapolation)
+    sections = (_targets, _growth, _peers, _cluster, _extrapolation)
     parts = ["# Large data", "", *(f"{section(cells)}\n" for section in sections)]
     failures = [f"- {key}: {cell['failure']}" for key, cell in cells.items() if "failure" in cell]
     if failures:
@@ -92,6 +93,52 @@ def _sizes(cells: dict[str, Any]) -> list[int]:
 
 def _outside(cell: dict[str, Any]) -> float:
     return cell["cpu"] - cell["stages"]["search"]
+
+
+def _targets(cells: dict[str, Any]) -> str:
+    """What was aimed at, what was reached."""
+    table = [
+        [work, aim, found, "yes" if met else "**no**"] for work, aim, found, met in _aims(cells)
+    ]
+    header = ["work", "target", "measured", "met"]
+    return "\n".join(["## Targets", "", markdown_table(header, table)])
+
+
+def _aims(cells: dict[str, Any]) -> Iterator[tuple[str, str, str, bool]]:
+    ours, peer = cells.get("ours 70000", {}), cells.get("peer 70000", {})
+    if "cpu" in ours and "cpu" in peer:
+        faster, work = peer["cpu"] / ours["cpu"], "70,000 × 64 manifolds"
+        yield work, "faster than amg + cluster_qr", f"{faster:.1f} times", faster > 1
+        memory = f"{ours['peak']:.0f} and {peer['peak']:.0f} MB"
+        yield work, "memory at most its", memory, ours["peak"] <= peer["peak"]
+    ours = cells.get("ours 1000000", {})
+    if "cpu" in ours:
+        ratio, work = ours["cpu"] / ours["stages"]["search"], "1,000,000 × 64 manifolds"
+        text = f"{ratio:.2f} of our own search"
+        reference = cells.get("faiss 1000000", {}).get("cpu")
+        text += f", {ours['cpu'] / reference:.2f} of FAISS's" if reference else ""
+        yield work, "at most 2 × the candidate search", text, ratio <= 2
+        yield work, "at most 3 GB", f"{ours['peak'] / 1024:.2f} GB", ours["peak"] <= 3 * 1024
+    sizes = _sizes(cells)
+    if len(sizes) > 2:
+        outside = slope(sizes, [_outside(cells[f"ours {n}"]) for n in sizes])
+        work = f"growth {sizes[0]:,} → {sizes[-1]:,}"
+        yield work, "exponent at most 1.15 outside the search", f"{outside:.2f}", outside <= 1.15
+    ours = cells.get("ours tdt2", {})
+    if "cpu" in ours:
+        text = f"{ours['accuracy']:.3f}, {ours['peak'] / 1024:.2f} GB"
+        met = ours["accuracy"] >= 0.85 and ours["peak"] <= 2 * 1024
+        yield _NAMES["tdt2"], "ACC at least 0.85, at most 2 GB", text, met
+    ours, peer = cells.get("ours digits", {}), cells.get("peer digits", {})
+    if "nmi" in ours and "nmi" in peer:
+        text, met = f"{ours['nmi']:.3f} and {peer['nmi']:.3f}", ours["nmi"] >= peer["nmi"]
+        yield _NAMES["digits"], "NMI at or above the peer's", text, met
+    for key in [key for key in cells if key.startswith("dask ") and "cpu" in cells[key]]:
+        cell, local = cells[key], cells[f"ours {key.split()[1]}"]
+        ratio, same = cell["cpu"] / local["cpu"], cell["labels"] == local["labels"]
+        text = f"{ratio:.2f}, {'identical' if same else 'other'} labels"
+        aim = "at most 1.3 × the CPU time, identical labels"
+        yield f"Dask {key.removeprefix('dask ')}", aim, text, same and ratio <= 1.3
 
 
 def _growth(cells: dict[str, Any]) -> str:
@@ -186,7 +233,8 @@ def _cluster(cells: dict[str, Any]) -> str:
             "",
             markdown_table(header, rows),
             "",
-            "A killed worker takes the seconds it had used with it; they are not in its row.",
+            "What the killed worker had used until then is counted, and so is the start of the "
+            "one in its place.",
         ]
     )
 
@@ -225,7 +273,33 @@ def _extrapolation(cells: dict[str, Any]) -> str:
             "",
             "Power laws over the measured sizes (memory: a straight line); the third column "
             "predicts the largest size from the smaller ones.",
+            "",
+            _bytes(cells, sizes),
         ]
+    )
+
+
+def bytes_per_sample(d: int, k: int, c: int) -> int:
+    """What the documentation says that one sample takes: table, kernels, graph, vectors.
+
+    Examples
+    --------
+    >>> bytes_per_sample(64, 8, 10)
+    1632
+    """
+    return 4 * d + 4 * k * k + 60 * k + 64 * c
+
+
+def _bytes(cells: dict[str, Any], sizes: list[int]) -> str:
+    """The formula against the slope of the measured peaks."""
+    large = [n for n in sizes if n > 50_000]  # below, kernels are in double precision
+    if len(large) < 3:
+        return "Too few sizes above 50,000 were measured to check the formula of memory."
+    line = np.polyfit(large, [cells[f"ours {n}"]["peak"] * 2**20 for n in large], 1)
+    return (
+        f"Bytes a sample at the peak: {line[0]:.0f} by the slope from {large[0]:,} to "
+        f"{large[-1]:,} over {len(large)} sizes, {bytes_per_sample(64, 8, 10)} by the formula "
+        "4 d + 4 k² + 60 k + 64 c of the documentation."
     )
 
 

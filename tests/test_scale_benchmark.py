@@ -47,6 +47,22 @@ def test_the_report_holds_what_was_measured(cells) -> None:
     assert [part.strip() for part in search.split("|")[2:4]] == ["1", "1"]
 
 
+def test_targets_are_judged_by_the_cells(cells) -> None:
+    cells["ours 1000000"] = cell(1_000_000)
+    lines = [line for line in scale.render(cells).splitlines() if line.startswith("| ")]
+    judged = {tuple(line.split(" | ")[:2]): line.rsplit("|", 2)[1].strip() for line in lines}
+    manifolds = "| 70,000 × 64 manifolds"
+    assert judged[manifolds, "faster than amg + cluster_qr"] == "yes"
+    assert judged[manifolds, "memory at most its"] == "yes"
+    million = "| 1,000,000 × 64 manifolds"
+    assert judged[million, "at most 2 × the candidate search"] == "yes"
+    assert judged[million, "at most 3 GB"] == "yes"
+    aim = "at most 1.3 × the CPU time, identical labels"
+    assert judged["| Dask 70000 worker killed", aim] == "**no**"
+    cells["ours 1000000"]["peak"] = 4_000.0
+    assert "| at most 3 GB | 3.91 GB | **no** |" in scale.render(cells)
+
+
 def test_a_picture_is_made_from_the_cells(cells, tmp_path) -> None:
     pytest.importorskip("matplotlib")
     scale.draw(cells, tmp_path / "scale.png")
