@@ -24,6 +24,7 @@ METHODS = [
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # AASC says so
 @parametrize_with_checks(METHODS)
 def test_conformance(estimator, check):
     check(estimator)

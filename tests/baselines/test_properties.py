@@ -13,6 +13,7 @@ from scipy.optimize import minimize, nnls
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from unispectral.baselines import AASC, KKM, MKKM, RKKM, RMKKM, SC, SSR, TSEP, ClustRF, _loops
@@ -385,3 +386,15 @@ def test_precomputed_is_the_same_as_computed():
             np.testing.assert_array_equal(ours.labels_, other.labels_)
             np.testing.assert_allclose(ours.kernel_weights_, other.kernel_weights_)
         assert ours.kernel_names_ == list(bank.names)
+
+
+@pytest.mark.parametrize("method", [KKM, RKKM, SC, SSR, ClustRF, TSEP, MKKM, AASC, RMKKM])
+def test_a_limit_that_is_hit_is_told_with_the_residual(method):
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    few = {"n_estimators": 5} if method is ClustRF else {}
+    model = method(4, n_init=1, max_iter=1, random_state=0, **few)
+    words = rf"{method.__name__} stopped because the limit of max_iter=1 .* residual.* Raise"
+    with pytest.warns(ConvergenceWarning, match=words):
+        model.fit(X)
+    assert not model.converged_
+    assert len(model.labels_) == 60

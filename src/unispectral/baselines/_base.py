@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
 
 from unispectral._compat import Interval
 from unispectral._validation import check_kernel_matrix, check_samples, is_views, well_placed
@@ -28,12 +30,15 @@ class Partition(NamedTuple):
         What the method minimises, at these labels.
     n_iter : int
     converged : bool
+    residual : float
+        How much the last iteration still changed: the share of the labels, or of the objective.
     """
 
     labels: np.ndarray
     objective: float
     n_iter: int
     converged: bool
+    residual: float = 0.0
 
 
 class ClusteringMethod(ClusterMixin, BaseEstimator):
@@ -47,6 +52,7 @@ class ClusteringMethod(ClusterMixin, BaseEstimator):
     }
 
     n_clusters: int
+    max_iter: int
 
     def _features(self, X: Any) -> Any:
         """The table, checked."""
@@ -67,6 +73,15 @@ class ClusteringMethod(ClusterMixin, BaseEstimator):
         self.objective_ = float(partition.objective)
         self.n_iter_ = int(partition.n_iter)
         self.converged_ = bool(partition.converged)
+        # With recorded=True a method does what the record did, its number of iterations included.
+        if not self.converged_ and not getattr(self, "recorded", False):
+            warnings.warn(
+                f"{type(self).__name__} stopped because the limit of max_iter={self.max_iter} "
+                f"iterations was reached; the residual, how much the last one still changed, is "
+                f"{partition.residual:.2g}. Raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

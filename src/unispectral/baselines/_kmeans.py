@@ -47,7 +47,17 @@ def kmeans(
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(embedding)
     labels = model.labels_.astype(np.int64)
-    return Partition(labels, model.inertia_, model.n_iter_, model.n_iter_ < max_iter)
+    residual = _shift(embedding, labels, model.cluster_centers_)
+    return Partition(labels, model.inertia_, model.n_iter_, model.n_iter_ < max_iter, residual)
+
+
+def _shift(embedding: np.ndarray, labels: np.ndarray, centres: np.ndarray) -> float:
+    """How far the centres would still move, relative to the spread of the rows."""
+    total = 0.0
+    for j in np.unique(labels):
+        total += float(((embedding[labels == j].mean(axis=0) - centres[j]) ** 2).sum())
+    spread = float(embedding.var(axis=0).sum())
+    return total / spread if spread > 0.0 else 0.0
 
 
 def _recorded_kmeans(
@@ -60,8 +70,8 @@ def _recorded_kmeans(
     for _ in range(n_init):
         centres = X[draws.distinct(X.shape[0], n_clusters)]
         labels = np.full(X.shape[0], -1, dtype=np.int64)
-        objective, n_iter, converged = _loops.recorded_kmeans(X, centres, labels, max_iter)
-        if best is None or objective < best.objective:
-            best = Partition(labels, objective, n_iter, converged)
+        found = Partition(labels, *_loops.recorded_kmeans(X, centres, labels, max_iter))
+        if best is None or found.objective < best.objective:
+            best = found
     assert best is not None
     return best

@@ -207,9 +207,10 @@ def _objective(squared, robust):
 def lloyd(K, diagonal, starts, labels, weights, n_clusters, robust, recorded, max_iter, tol):
     """Iterate from samples as centres, or (no ``starts``) from the given labels and weights.
 
-    Returns the objective, the number of iterations and whether they converged; ``labels`` and
-    ``weights`` hold the result. The objective is the sum of squared distances, or of distances
-    where ``robust`` or ``recorded``.
+    Returns the objective, the number of iterations, whether they converged and what the last one
+    still changed (a share of the labels, or else of the objective); ``labels`` and ``weights``
+    hold the result. The objective is the sum of squared distances, or of distances where
+    ``robust`` or ``recorded``.
     """
     n = K.shape[0]
     products = np.empty((n_clusters, n))
@@ -221,7 +222,7 @@ def lloyd(K, diagonal, starts, labels, weights, n_clusters, robust, recorded, ma
     else:
         centre_products(K, labels, weights, products, norms)
     floor = _ON_CENTRE * np.mean(diagonal)
-    objective, iteration, converged = np.inf, 0, False
+    objective, iteration, converged, residual = np.inf, 0, False, 0.0
     while iteration < max_iter and not converged:
         last[:] = labels
         assign(products, norms, labels, nearest)
@@ -243,13 +244,15 @@ def lloyd(K, diagonal, starts, labels, weights, n_clusters, robust, recorded, ma
             robust_weights(K, labels, own, floor, n_clusters, weights)
         centre_products(K, labels, weights, products, norms)
         iteration += 1
-        converged = bool(np.all(labels == last))
+        residual = np.sum(labels != last) / n
+        converged = residual == 0.0
         if robust and not recorded and converged:
             converged = before - objective <= tol * objective
+            residual = (before - objective) / objective if objective > 0.0 else 0.0
     if not recorded or iteration >= max_iter:
         own_distances(diagonal, products, norms, labels, own)
         objective = _objective(own, robust or recorded)
-    return objective, iteration, converged
+    return objective, iteration, converged, residual
 
 
 @njit(cache=True, nogil=True)
@@ -267,7 +270,7 @@ def within_products(K, members, weights):
 
 @njit(cache=True, nogil=True)
 def recorded_kmeans(X, centres, labels, max_iter):
-    """The record's k-means from given centres: sum of distances, iterations, convergence."""
+    """The record's k-means from given centres: what :func:`lloyd` returns."""
     n, dim = X.shape
     n_clusters = centres.shape[0]
     squares = np.empty(n)
@@ -275,7 +278,7 @@ def recorded_kmeans(X, centres, labels, max_iter):
         squares[i] = np.dot(X[i], X[i])
     products, norms = np.empty((n_clusters, n)), np.empty(n_clusters)
     nearest, own, last = np.empty(n), np.empty(n), np.empty_like(labels)
-    iteration, converged = 0, False
+    iteration, converged, residual = 0, False, 0.0
     while iteration < max_iter and not converged:
         last[:] = labels
         _euclidean_products(X, centres, products, norms)
@@ -291,11 +294,12 @@ def recorded_kmeans(X, centres, labels, max_iter):
             if sizes[j] > 0:
                 centres[j] /= sizes[j]
         iteration += 1
-        converged = bool(np.all(labels == last))
+        residual = np.sum(labels != last) / n
+        converged = residual == 0.0
     if iteration >= max_iter:
         _euclidean_products(X, centres, products, norms)
         own_distances(squares, products, norms, labels, own)
-    return _objective(own, True), iteration, converged
+    return _objective(own, True), iteration, converged, residual
 
 
 @njit(cache=True, nogil=True)

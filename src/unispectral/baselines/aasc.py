@@ -145,7 +145,11 @@ class AASC(KernelsMethod):
             max_iter=1000,
             recorded=self.recorded,
         )
-        self._keep(partition._replace(n_iter=found.n_iter, converged=found.converged))
+        self._keep(
+            partition._replace(
+                n_iter=found.n_iter, converged=found.converged, residual=found.residual
+            )
+        )
         return self
 
 
@@ -156,6 +160,7 @@ class Aggregation(NamedTuple):
     coefficients: np.ndarray
     n_iter: int
     converged: bool
+    residual: float
 
 
 def aggregate(
@@ -187,9 +192,10 @@ def aggregate(
         _, found = laplacian_eigenvectors(W, max(n_clusters, 2), complete=recorded)
         vectors = found[:, :n_clusters]
         n_iter += 1
-        converged = last is not None and _change(vectors, last, recorded) < tol
+        residual = np.inf if last is None else _change(vectors, last, recorded)
+        converged = residual < tol
         if converged or n_iter >= max_iter:
-            return Aggregation(vectors, v, n_iter, converged)
+            return Aggregation(vectors, v, n_iter, converged, residual)
         alpha, beta = affinities.volumes_and_cuts(found[:, 1])
         if isinstance(root, str):
             v = best_coefficients(alpha, beta)

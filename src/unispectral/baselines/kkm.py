@@ -148,10 +148,10 @@ def lloyd_from_samples(
         start = np.ascontiguousarray(starts[block.start], dtype=np.int64)
         labels = np.empty(K.shape[0], dtype=np.int64)
         weights = np.empty(K.shape[0])
-        objective, n_iter, converged = _loops.lloyd(
+        found = _loops.lloyd(
             K, diagonal, start, labels, weights, len(start), robust, recorded, max_iter, tol
         )
-        return Partition(labels, objective, n_iter, converged), weights
+        return Partition(labels, *found), weights
 
     if len(starts) == 1 or K.shape[0] < 500:  # threads cost more than such a run takes
         runs = [run(slice(s, s + 1)) for s in range(len(starts))]

@@ -195,9 +195,11 @@ def mkkm(
             diagonal = weights**2 @ kernels.diagonals
             _loops.repair(labels, nearest + diagonal, n_clusters)
             threshold = tol * objectives[-1]
-        converged = len(objectives) > 1 and abs(objectives[-2] - objectives[-1]) <= threshold
+        change = abs(objectives[-2] - objectives[-1]) if len(objectives) > 1 else np.inf
+        converged = change <= threshold
     if not recorded:
         _loops.mean_weights(labels, n_clusters, means)
         objectives.append(float(weights**2 @ kernels.within(labels, means).sum(axis=1)))
-    partition = Partition(labels, objectives[-1], len(objectives), converged)
+    residual = change / objectives[-1] if objectives[-1] > 0.0 else 0.0
+    partition = Partition(labels, objectives[-1], len(objectives), converged, residual)
     return WeightedPartition(partition, weights, np.array(objectives))

@@ -184,7 +184,7 @@ def rmkkm(
     if recorded:
         options["max_iter"] = _RECORDED_ITERATIONS
     objectives: list[float] = []
-    converged = False
+    converged, residual = False, np.inf
     partition, shares = rkkm(kernels.combine(weights), n_clusters, draws, **options)
     while True:
         squared = kernels.within(partition.labels, shares)
@@ -193,7 +193,8 @@ def rmkkm(
         weights = power_weights(squared @ halves, gamma)
         objectives.append(float(np.sqrt(weights @ squared).sum()))
         if len(objectives) > 1 and not recorded:
-            converged = objectives[-2] - objectives[-1] <= tol * objectives[-1]
+            residual = (objectives[-2] - objectives[-1]) / objectives[-1]
+            converged = residual <= tol
         if converged or len(objectives) >= max_iter:
             break
         K = kernels.combine(weights)
@@ -201,7 +202,7 @@ def rmkkm(
             partition, shares = rkkm(K, n_clusters, draws, **options)
         else:
             partition, shares = _continue(K, partition.labels, shares, n_clusters, tol)
-    result = Partition(partition.labels, objectives[-1], len(objectives), converged)
+    result = Partition(partition.labels, objectives[-1], len(objectives), converged, residual)
     return WeightedPartition(result, weights, np.array(objectives))
 
 
