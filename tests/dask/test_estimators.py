@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
@@ -128,6 +129,18 @@ def test_parameters_and_sentences(X) -> None:
         model.to_local()
     with pytest.raises(ValueError, match="landmarks=1"):
         SCSK(4, landmarks=1)._landmark_rows(10)
+
+
+@pytest.mark.parametrize("bad", [None, 3.5, [], {}, np.array(1.0), [None], [[1.0], [2.0, 3.0]]])
+def test_what_is_no_table_is_refused(client, bad) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"\bX\b"):
+        SCSK(2, client=client).fit(bad)
+
+
+@pytest.mark.parametrize("as_table", [np.ndarray.tolist, sp.bsr_array, sp.coo_array])
+def test_rows_as_lists_and_sparse_tables_that_cannot_be_cut(client, X, as_table) -> None:
+    model = SCSK(3, landmarks=40, client=client).fit(as_table(X[:60]))
+    assert model.labels_.compute().shape == (60,)
 
 
 def test_a_killed_worker_changes_nothing() -> None:

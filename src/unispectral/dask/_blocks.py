@@ -73,8 +73,8 @@ def is_dask(X: Any) -> bool:
 def as_blocks(X: Any, client: Any) -> Blocks:
     """Blocks of rows of a Dask array or frame, or of a table that is here."""
     if not is_dask(X):
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
-        return Blocks([client.scatter(X, broadcast=True)], [n])
+        X = _local_table(X)
+        return Blocks([client.scatter(X, broadcast=True)], [X.shape[0]])
     if hasattr(X, "to_dask_array") and not hasattr(X, "chunks"):
         delayed = X.to_delayed()
     else:
@@ -85,6 +85,25 @@ def as_blocks(X: Any, client: Any) -> Blocks:
         delayed = X.to_delayed().ravel()
     futures = client.compute(list(delayed))
     return Blocks(futures, client.gather([client.submit(_length, future) for future in futures]))
+
+
+def _local_table(X: Any) -> Any:
+    """A table that is here as rows that can be cut; what is none is refused."""
+    if sp.issparse(X):
+        return X.tocsr()
+    if len(getattr(X, "shape", ())) == 2:
+        return X
+    if isinstance(X, (list, tuple)):
+        try:
+            table = np.array(X)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"X is not a table with one row per sample: {error}") from error
+        if table.ndim == 2:
+            return table
+    raise TypeError(
+        f"X is a {type(X).__name__}, which is no table; give a Dask array or frame, an array or "
+        "frame with one row per sample, or a list of them."
+    )
 
 
 def joined(parts: list[Any]) -> Any:

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 
 from unispectral import cluster
 from unispectral._compat import as_generator, optional
+from unispectral._validation import is_views
 from unispectral.dask import _blocks
 
 __all__ = ["SCMK", "SCSK"]
@@ -162,7 +163,8 @@ class SCMK(_OnDask):
 
 
 def _several(X: Any) -> bool:
-    return isinstance(X, (list, tuple))
+    """Whether X is a list of views; a list of rows is one table."""
+    return isinstance(X, (list, tuple)) and is_views(X)
 
 
 def _drive(local: Any, tables: list[list[Any]], several: bool) -> tuple[Any, list[tuple]]:

@@ -232,8 +232,8 @@ def _codes(
         factor = linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError as error:
         raise ValueError(
-            f"kernels has an eigenvalue below −mu/2 = {-mu / 2:.3g}; "
-            "give positive semidefinite kernels."
+            f"kernels, or those made from X, have an eigenvalue below −mu/2 = {-mu / 2:.3g}; "
+            "give positive semidefinite kernels, or centre X."
         ) from error
     Z = linalg.cho_solve(factor, right, overwrite_b=True, check_finite=False)
     np.fill_diagonal(Z, 0.0)
