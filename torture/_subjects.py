@@ -171,8 +171,8 @@ class SavedModel(Subject):
 
 class Bench(Subject):
     title = "the benchmark"
-    kills = (2, 20)
-    others = (1, 4)
+    kills = (2, 12)
+    others = (1, 3)
     disk = (8, 120)
 
     def __init__(self, base: Path) -> None:

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import copy
 import hashlib
+import importlib
 import importlib.abc
 import importlib.machinery
+import io
 import json
 import os
 import signal
@@ -133,7 +136,8 @@ def survives(name: str, source: str, tests: Sequence[str]) -> bool:
             os.dup2(nothing, 1)
             os.dup2(nothing, 2)
             sys.meta_path.insert(0, _Finder(name, path, source))
-            options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--no-header"]
+            options = ["-x", "-q", "-p", "no:cacheprovider", "--no-header"]
+            options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # imported before
             code = int(pytest.main([*options, *tests]))
         except BaseException:
             import traceback
@@ -152,6 +156,20 @@ def survives(name: str, source: str, tests: Sequence[str]) -> bool:
     os.kill(child, signal.SIGKILL)  # a mutant that never ends is noticed
     os.waitpid(child, 0)
     return False
+
+
+def _load() -> None:
+    """Import once what the tests import, before the forks; nothing of the library itself."""
+    import pytest
+
+    for name in (
+        "hypothesis.extra.numpy", "networkx", "numba", "pandas", "scipy.optimize", "scipy.stats",
+        "scipy.sparse.csgraph", "sklearn.cluster", "sklearn.datasets", "sklearn.metrics",
+    ):  # fmt: skip
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    with contextlib.redirect_stdout(io.StringIO()):
+        pytest.main(["--version"])  # its plugins
 
 
 def _key(line: int, what: str) -> str:
@@ -249,10 +267,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     os.environ["NUMBA_DISABLE_JIT"] = "1"
     os.environ["OMP_NUM_THREADS"] = "1"
-    import pytest  # noqa: F401  imported once, before the forks
-    import scipy.sparse.csgraph  # noqa: F401
-    import sklearn.cluster  # noqa: F401
-
+    _load()
     from unispectral._files import write_text_atomic
 
     book = _Book(options.book)
