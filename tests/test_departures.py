@@ -46,10 +46,12 @@ def test_the_paper_has_no_place_for_them(blobs, make, name):
     assert getattr(resolve(make.paper(3, **{name: SWITCHES[name]})), name) == SWITCHES[name]
 
 
-@pytest.mark.parametrize("name", ["sharpness", "min_evidence"])
-def test_the_paper_weighs_kernels_its_own_way(blobs, name):
-    with pytest.raises(ValueError, match=f"{name}=0.7 is not part"):
-        SCMK.paper(3, **{name: 0.7}).fit(blobs)
+@pytest.mark.parametrize(
+    ("name", "value"), [("sharpness", 0.7), ("min_evidence", 0.7), ("fuse", True)]
+)
+def test_the_paper_weighs_kernels_its_own_way(blobs, name, value):
+    with pytest.raises(ValueError, match=f"{name}={value} is not part"):
+        SCMK.paper(3, **{name: value}).fit(blobs)
 
 
 @pytest.mark.parametrize(

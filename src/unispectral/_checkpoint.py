@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from unispectral._files import atomic_path
 from unispectral._version import __version__
 
-__all__ = ["Checkpoint", "checkpoint", "current"]
+__all__ = ["Checkpoint", "checkpoint", "current", "paused"]
 
 _current: ContextVar[Checkpoint | None] = ContextVar("unispectral_checkpoint", default=None)
 #: Parameters that change how a fit runs and not what it finds.
@@ -115,6 +115,16 @@ class Checkpoint:
 def current() -> Checkpoint | None:
     """The checkpoint of the fit that is going on here, if it has one."""
     return _current.get()
+
+
+@contextlib.contextmanager
+def paused() -> Iterator[None]:
+    """Keep nothing of what is computed inside: it is quickly found again."""
+    token = _current.set(None)
+    try:
+        yield
+    finally:
+        _current.reset(token)
 
 
 @contextlib.contextmanager

@@ -27,6 +27,7 @@ class Settings:
     laplacian: str
     unit_rows: bool
     mend: bool
+    fuse: bool
     assign_labels: str
     normalize: Any
     solver: str
@@ -42,12 +43,13 @@ ADAPTIVE = Settings(
     ridge=1.0,
     n_neighbors=8,
     whiten=((2.0, 0.3), (2.0, 3.0)),
-    sharpness=2.0,
+    sharpness=4.0,
     min_evidence=0.2,
     scale_codes=True,
     laplacian="normalized",
     unit_rows=True,
     mend=True,
+    fuse=True,
     assign_labels="best",
     normalize="none",
     solver="local",
@@ -63,12 +65,13 @@ PAPER = Settings(
     ridge=0.0,
     n_neighbors=30,
     whiten=(),
-    sharpness=2.0,
+    sharpness=4.0,
     min_evidence=0.0,
     scale_codes=False,
     laplacian="unnormalized",
     unit_rows=False,
     mend=False,
+    fuse=False,
     assign_labels="rotation",
     normalize="cosine",
     solver="exact",
@@ -90,6 +93,7 @@ _ADAPTIVE_ONLY = (
     "laplacian",
     "unit_rows",
     "mend",
+    "fuse",
     "assign_labels",
 )
 _ALM = {"max_iter": 200, "tol": 1e-3}

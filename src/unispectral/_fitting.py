@@ -151,6 +151,7 @@ def _fit_adaptive(
     rng: np.random.Generator,
     progress: Progress,
 ) -> Fitted:
+    from unispectral.fusion import Fusion
     from unispectral.solvers._adaptive import adapt, localize_all
     from unispectral.solvers._coding import first_graph
 
@@ -178,11 +179,16 @@ def _fit_adaptive(
         localized = [
             replace(one, neighbourhoods=one.neighbourhoods.nearest(k)) for one in localized
         ]
+    several = settings.fuse and len(names) > 1
+    fusion = (
+        Fusion(localized, k, settings.whiten, int(rng.integers(2**31 - 1))) if several else None
+    )
     solution = adapt(
         [one.neighbourhoods for one in localized],
         recipe,
         families=[one.kernel for one in localized],
         mend=_mender(localized, recipe, settings, k, rng),
+        fuse=fusion,
         max_iter=settings.max_iter,
         tol=settings.tol,
         n_init=estimator.n_init,
@@ -192,7 +198,8 @@ def _fit_adaptive(
             "passes", done, settings.max_iter, f"objective {value:.6g}"
         ),
     )
-    return _described(samples, localized, names, recipe, solution, k, evidence)
+    shares = np.zeros(len(names)) if fusion is None else fusion.shares
+    return _described(samples, localized, names, shares, recipe, solution, k, evidence)
 
 
 def _recipe(settings: Settings, n_clusters: int) -> Recipe:
@@ -239,8 +246,9 @@ def _mender(
 
 def _described(
     samples: Samples,
-    localized: Sequence[Localized],
+    localized: list[Localized],
     names: Sequence[str],
+    shares: np.ndarray,
     recipe: Recipe,
     solution: Solution,
     k: int,
@@ -252,7 +260,10 @@ def _described(
 
     kernel_weights = np.zeros(len(names))
     for one, weight in zip(localized, solution.weights, strict=True):
-        kernel_weights[one.kernel] += weight
+        if one.kernel < 0:  # of several kernels, each by its share
+            kernel_weights += weight * shares
+        else:
+            kernel_weights[one.kernel] += weight
     # Each kernel judges by its own geometry, the first of its kernel, and as much as it weighs.
     judging = np.zeros(len(localized))
     first = {one.kernel: position for position, one in reversed(list(enumerate(localized)))}

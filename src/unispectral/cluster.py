@@ -227,6 +227,9 @@ class SCMK(LearnedGraphClustering):
         are used at all, large values leave the best alone.
     min_evidence : float or "auto"
         Kernels with less evidence are not used, but for the best. 0 … 1.
+    fuse : bool or "auto"
+        Take the weighted sum of the distances of the kernels that are used as one kernel more,
+        which has its own graph and evidence.
     max_clusters, max_iter, tol, n_init, max_time, checkpoint : see :class:`SCSK`
     n_jobs, random_state, verbose : see :class:`SCSK`
 
@@ -261,6 +264,7 @@ class SCMK(LearnedGraphClustering):
         "views": [Mapping, None],
         "sharpness": [AT_LEAST_ZERO, AUTO],
         "min_evidence": [Interval(Real, 0, 1, closed="both"), AUTO],
+        "fuse": ["boolean", AUTO],
     }
 
     def __init__(
@@ -284,6 +288,7 @@ class SCMK(LearnedGraphClustering):
         assign_labels="auto",
         sharpness="auto",
         min_evidence="auto",
+        fuse="auto",
         solver="auto",
         max_clusters=20,
         max_iter="auto",
@@ -313,6 +318,7 @@ class SCMK(LearnedGraphClustering):
         self.assign_labels = assign_labels
         self.sharpness = sharpness
         self.min_evidence = min_evidence
+        self.fuse = fuse
         self.solver = solver
         self.max_clusters = max_clusters
         self.max_iter = max_iter

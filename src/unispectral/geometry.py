@@ -30,7 +30,9 @@ __all__ = [
     "Neighbourhoods",
     "TableGeometry",
     "Whitening",
+    "all_pairs_nearest",
     "localize",
+    "median_distance",
 ]
 
 #: Samples whose pairs give the median distance, and points of the Nyström approximation.
@@ -87,7 +89,7 @@ class KernelGeometry:
         if table is not None:
             # Indexes work in single precision, which holds no square of 1e20.
             return nearest(well_placed(table)[0], k, random_state=rng).indices
-        return _smallest(self, k)
+        return all_pairs_nearest(self, k)
 
     def around(self, rows: np.ndarray, neighbours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         only = np.zeros(len(self.bank))
@@ -374,7 +376,7 @@ def _squared(products: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.nd
     return np.maximum(squared, 0.0, out=squared)
 
 
-def _smallest(geometry: Geometry, k: int) -> np.ndarray:
+def all_pairs_nearest(geometry: Geometry, k: int) -> np.ndarray:
     """The k nearest by looking at all pairs, for kernels that no index knows."""
     n = geometry.n_samples
     out = np.empty((n, k), dtype=np.int64)

@@ -97,6 +97,8 @@ class KernelSource:
 class GeometrySource:
     """One geometry of the label-free model; ``samples`` are the training points it has.
 
+    ``view`` is the table that it is of; −1 if it takes all that is given.
+
     ``weight`` is its part in where new points are put, ``judging`` its part in how strange they
     are found.
     """
@@ -116,11 +118,7 @@ class GeometrySource:
         return _INDEXED if has_index(self.geometry) else self.geometry.n_samples
 
     def nearest(self, new: Any) -> Nearest:
-        table = new[self.view] if isinstance(new, list) else new
-        known = np.ones(table.shape[0], dtype=bool)
-        if isinstance(table, np.ndarray) and np.isnan(table[:, 0]).any():
-            known = ~np.isnan(table[:, 0])
-            table = np.where(known[:, None], table, 0.0)
+        table, known = _filled(new[self.view] if isinstance(new, list) and self.view >= 0 else new)
         own = np.ones(len(known))
         if not has_index(self.geometry):
             distance = self.geometry.cross(table)
@@ -142,6 +140,18 @@ class GeometrySource:
 
     def original(self, neighbours: np.ndarray) -> np.ndarray:
         return neighbours if self.samples is None else self.samples[neighbours]
+
+
+def _filled(table: Any) -> tuple[Any, np.ndarray]:
+    """A table without NaN, and which samples it knows; several tables must all know them."""
+    if isinstance(table, list):
+        found = [_filled(one) for one in table]
+        return [one for one, _ in found], np.logical_and.reduce([known for _, known in found])
+    known = np.ones(table.shape[0], dtype=bool)
+    if isinstance(table, np.ndarray) and np.isnan(table[:, 0]).any():
+        known = ~np.isnan(table[:, 0])
+        table = np.where(known[:, None], table, 0.0)
+    return table, known
 
 
 class Placement(NamedTuple):

@@ -9,7 +9,10 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import euclidean_distances
 
 from unispectral import SCMK
-from unispectral.geometry import TableGeometry, localize
+from unispectral.fusion import FusedGeometry
+from unispectral.geometry import KernelGeometry, TableGeometry, localize
+from unispectral.kernels import Gaussian, KernelBank, Linear
+from unispectral.persistence import load_model, save_model
 from unispectral.solvers import _evidence
 from unispectral.solvers._coding import Recipe
 from unispectral.solvers._evidence import Chance, evidence, local_dimension
@@ -90,20 +93,77 @@ def _views(seed=0, n=240):
 
 def test_weights_follow_the_evidence():
     views, y = _views()
-    model = SCMK(4, n_init=4).fit(views)
+    model = SCMK(4, n_init=4, fuse=False).fit(views)
     found = model.kernel_evidence_
-    assert found[0] > found[1] > found[2]
-    expected = np.where(found >= 0.2, found, 0.0) ** 2
+    assert found[0] > found[1] > 0.2 > found[2]
+    expected = np.where(found >= 0.2, found, 0.0) ** 4
     np.testing.assert_allclose(model.kernel_weights_, expected / expected.sum())
     assert model.view_weights_["noise"] == 0.0
-    assert adjusted_rand_score(y, model.labels_) > 0.95
+    assert "fused" not in model.geometry_weights_
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+
+
+def test_the_sum_of_the_kernels_is_one_kernel_more():
+    views, y = _views()
+    apart = SCMK(4, n_init=4, fuse=False).fit(views)
+    model = SCMK(4, n_init=4).fit(views)
+    fused = [name for name in model.geometry_weights_ if name.startswith("fused")]
+    assert fused[0] == "fused"
+    assert sum(model.geometry_weights_[name] for name in fused) > 0.25
+    # Its weight goes to the kernels in the proportion in which it holds them.
+    np.testing.assert_allclose(model.kernel_weights_, apart.kernel_weights_, atol=0.1)
+    assert adjusted_rand_score(y, model.labels_) >= adjusted_rand_score(y, apart.labels_)
+    assert (model.predict(views) == model.labels_).all()
+    part = {name: view[:40] + 1e-3 for name, view in views.items()}
+    assert (model.predict(part) == model.labels_[:40]).mean() > 0.95
+    part["blurred"][:5] = np.nan  # described by the others alone
+    assert (model.predict(part)[:5] == model.labels_[:5]).all()
+
+
+def test_a_fused_geometry_is_the_weighted_sum():
+    rng = np.random.default_rng(0)
+    tables = [rng.normal(size=(30, 3)), rng.normal(size=(30, 2))]
+    parts = [KernelGeometry(KernelBank(one, (Linear(),), normalize="none"), 0) for one in tables]
+    fused = FusedGeometry(parts, np.array([2.0, 0.5]), [0, 1])
+    stacked = np.hstack([np.sqrt(2.0) * tables[0], np.sqrt(0.5) * tables[1]])
+    expected = euclidean_distances(stacked, squared=True)
+    every = np.arange(30)
+    np.testing.assert_allclose(fused.distances(every, every), expected, atol=1e-9)
+    np.testing.assert_allclose(fused.cross(tables), expected, atol=1e-9)
+    nearest = np.argsort(expected + 1e9 * np.eye(30), axis=1)[:, :4]
+    assert (fused.nearest(4, rng) == nearest).all()
+    near, among = fused.around(every, nearest)
+    np.testing.assert_allclose(near, np.take_along_axis(expected, nearest, axis=1), atol=1e-9)
+    np.testing.assert_allclose(among[3], expected[np.ix_(nearest[3], nearest[3])], atol=1e-9)
+    # Without tables all pairs are looked at.
+    gaussian = KernelBank(tables[0], (Gaussian(),), normalize="none")
+    other = FusedGeometry([KernelGeometry(gaussian, 0), parts[1]], np.array([1.0, 1.0]), [0, 1])
+    found = other.distances(every, every) + 1e9 * np.eye(30)
+    assert (other.nearest(4, rng) == np.argsort(found, axis=1)[:, :4]).all()
+
+
+def test_fused_models_of_matrices_predict_and_are_saved(tmp_path):
+    views, _ = _views()
+    tables = [views["clear"], views["blurred"]]
+    kernels = [one @ one.T for one in tables]
+    model = SCMK(4, kernels="precomputed", n_init=3).fit(kernels)
+    assert "fused" in model.geometry_weights_
+    cross = [(one[:50] + 1e-3) @ one.T for one in tables]
+    found = model.predict(cross)
+    assert (found == model.labels_[:50]).mean() > 0.95
+    model = SCMK(4, n_init=3).fit(tables)
+    save_model(model, tmp_path / "m.npz")
+    again = load_model(tmp_path / "m.npz")
+    new = [one[:50] + 0.1 for one in tables]
+    assert (again.predict(new) == model.predict(new)).all()
+    np.testing.assert_allclose(again.kernel_evidence_, model.kernel_evidence_)
 
 
 def test_sharpness_and_least_evidence():
     views, _ = _views()
     even = SCMK(4, n_init=4, sharpness=0.0).fit(views)
     assert even.kernel_weights_.tolist() == [0.5, 0.5, 0.0]
-    sharp = SCMK(4, n_init=4, sharpness=200.0).fit(views)
+    sharp = SCMK(4, n_init=4, sharpness=200.0, fuse=False).fit(views)
     assert sharp.kernel_weights_[0] > 0.99
     # Nothing is as clear as that: the best stays alone.
     alone = SCMK(4, n_init=4, min_evidence=1.0).fit(views)

@@ -21,6 +21,7 @@ _HOMES = {
     "GeometrySource": "unispectral.predict",
     "KernelGeometry": "unispectral.geometry",
     "TableGeometry": "unispectral.geometry",
+    "FusedGeometry": "unispectral.fusion",
     "Whitening": "unispectral.geometry",
     "_WhitenedMap": "unispectral.geometry",
 }
@@ -87,7 +88,7 @@ def _kernel_source(value: Any) -> bool:
 def _geometry_source(value: Any) -> bool:
     n = value.geometry.n_samples
     fits = value.samples is None or _integers(value.samples, n)
-    return fits and value.n_candidates > 0 and value.view >= 0
+    return fits and value.n_candidates > 0 and value.view >= -1
 
 
 def _kernel_geometry(value: Any) -> bool:
@@ -98,6 +99,12 @@ def _kernel_geometry(value: Any) -> bool:
 def _table_geometry(value: Any) -> bool:
     n = value.n_samples
     return value.table.ndim == 2 and len(value.table) == n and _floats(value._norms, (n,))
+
+
+def _fused_geometry(value: Any) -> bool:
+    count = len(value.parts)
+    same = {part.n_samples for part in value.parts} == {value.n_samples}
+    return same and _floats(value.scales, (count,)) and len(value.views) == count
 
 
 def _whitening(value: Any) -> bool:
@@ -127,6 +134,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "GeometrySource": _geometry_source,
     "KernelGeometry": _kernel_geometry,
     "TableGeometry": _table_geometry,
+    "FusedGeometry": _fused_geometry,
     "Whitening": _whitening,
     "_WhitenedMap": _whitened_map,
 }

@@ -39,6 +39,8 @@ class Localized:
 
     def title(self, names: Sequence[str]) -> str:
         """The kernel's public name, and what was done to it."""
+        if self.kernel < 0:
+            return self.geometry.name
         return names[self.kernel] + self.geometry.name.removeprefix(self.neighbourhoods.name)
 
 
@@ -68,7 +70,7 @@ def localize_all(samples, settings, k, rng, progress) -> tuple[list[Localized], 
 def _banks(samples, settings):
     """One bank per view, on the samples that the view has."""
     if samples.bank is not None:
-        yield 0, samples.bank, None
+        yield -1, samples.bank, None
         return
     for view, table in enumerate(samples.tables):
         present = None
@@ -93,6 +95,7 @@ def adapt(
     rng: np.random.Generator | None = None,
     on_iteration: Callable[[int, float], None] | None = None,
     mend: Callable[[sp.csr_array, np.ndarray], sp.csr_array] | None = None,
+    fuse: Callable[[np.ndarray], list[Neighbourhoods]] | None = None,
 ) -> Solution:
     """Learn a graph in every geometry, weigh the graphs, and couple them with the embedding.
 
@@ -115,20 +118,27 @@ def adapt(
     on_iteration : callable(iteration, objective) or None
     mend : callable(graph, weights) or None
         Joins what fell off the graph to the rest of it; see :mod:`unispectral.graph.mending`.
+    fuse : callable(shares) or None
+        Gives the neighbourhoods of several kernels taken together; see
+        :mod:`unispectral.fusion`. They are weighed like those of one kernel more.
 
     Returns
     -------
     Solution
-        Its weights are those of the geometries.
+        Its weights are those of the geometries, the fused ones last.
     """
     rng = rng or np.random.default_rng(0)
     begun = time.monotonic()
     kept = checkpoint.current()
     state = _State.resumed(kept, rng)
-    codes: list[Codes] = [(np.empty(0), 0.0, 0.0)] * len(geometries)
+    geometries = list(geometries)
     if state is None:
         codes = [codes_of(geometry, recipe, None) for geometry in geometries]
-        state = _State(*weigh(geometries, codes, recipe, families, n_init, rng))
+        state = _State(*weigh(geometries, codes, recipe, families, n_init, rng, fuse))
+    else:
+        if state.shares is not None and fuse is not None:
+            geometries += fuse(state.shares)
+        codes = [(np.empty(0), 0.0, 0.0)] * len(geometries)
     active = np.flatnonzero(state.weights > 0).tolist()
     converged, reason = True, f"the {max_iter} passes asked for were made"
     for iteration in range(len(state.path) + 1, max_iter + 1):
@@ -178,6 +188,7 @@ class _State:
 
     weights: np.ndarray
     shown: np.ndarray | None
+    shares: np.ndarray | None = None
     path: list[float] = field(default_factory=list)
     guess: np.ndarray | None = None
     embedding: np.ndarray | None = None
@@ -196,7 +207,7 @@ class _State:
         found = None if kept is None else kept.load("pass", rng)
         if found is None:
             return None
-        return cls(**({"shown": None} | found | {"path": found["path"].tolist()}))
+        return cls(**({"shown": None, "shares": None} | found | {"path": found["path"].tolist()}))
 
 
 def _embed(state: _State, recipe: Recipe, rng: np.random.Generator) -> np.ndarray:

@@ -72,7 +72,7 @@ class Recipe:
     beta: float = 1.0
     gamma: float = 0.0
     ridge: float = 1.0
-    sharpness: float = 2.0
+    sharpness: float = 4.0
     min_evidence: float = 0.2
     scale_codes: bool = True
     laplacian: str = "normalized"

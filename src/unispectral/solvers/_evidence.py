@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from unispectral import _checkpoint as checkpoint
 from unispectral.geometry import Neighbourhoods, TableGeometry, localize, localizer
 from unispectral.graph.quality import modularity
 from unispectral.solvers._coding import Recipe, eigenvectors, embed, first_graph, read_out
@@ -94,7 +95,8 @@ class Chance:
         points = rng.normal(size=(min(self.n_samples, CLOUD_SAMPLES), rung))
         token = localizer.set(None)  # a distributed fit has larger things to hand out
         try:
-            return localize(TableGeometry("cloud", points, None), self.n_neighbors, rng)
+            with checkpoint.paused():
+                return localize(TableGeometry("cloud", points, None), self.n_neighbors, rng)
         finally:
             localizer.reset(token)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from unispectral.geometry import Neighbourhoods
 from unispectral.graph.quality import modularity
-from unispectral.solvers._coding import Codes, Recipe, eigenvectors, embed, read_out
+from unispectral.solvers._coding import Codes, Recipe, codes_of, eigenvectors, embed, read_out
 from unispectral.solvers._evidence import Chance, evidence, local_dimension
 from unispectral.spectrum import affinity
 
@@ -30,37 +30,40 @@ class _Shown:
 
 
 def weigh(
-    geometries: Sequence[Neighbourhoods],
-    codes: Sequence[Codes],
+    geometries: list[Neighbourhoods],
+    codes: list[Codes],
     recipe: Recipe,
     families: Sequence[int] | None,
     n_init: int,
     rng: np.random.Generator,
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """The weight of every geometry, and the evidence of every kernel if there are several.
+    fuse: Callable[[np.ndarray], list[Neighbourhoods]] | None = None,
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """The weight of every geometry, the evidence of every kernel, and their shares in a fusion.
 
     The geometries of one kernel are rivals, views of the same thing: the one of largest
     modularity stands for it. Kernels weigh a power of their evidence. One with too little, or
     whose clusters show in no other of the kernels that are left, gets nothing; where no kernel
     shows the clusters of another, they cannot all be right, and the clearest is believed.
+
+    Where several kernels are left and can be fused, the fused geometries are appended to
+    ``geometries`` and ``codes``, and weighed like those of one kernel more.
     """
     if len(geometries) == 1:
-        return np.ones(1), None
+        return np.ones(1), None, None
     n_init = max(1, n_init // 2)
     shown = [
         _show(geometry, values, recipe, n_init, rng)
         for geometry, (values, _, _) in zip(geometries, codes, strict=True)
     ]
     kernels = np.zeros(len(shown), dtype=int) if families is None else np.asarray(families)
-    champions = []
-    for kernel in np.unique(kernels):
-        own = np.flatnonzero(kernels == kernel)
-        champions.append(int(own[np.argmax([shown[position].modularity for position in own])]))
-    weights = np.zeros(len(shown))
+    champions = [
+        max(np.flatnonzero(kernels == kernel).tolist(), key=lambda at: shown[at].modularity)
+        for kernel in np.unique(kernels)
+    ]
     if len(champions) == 1:
-        weights[champions[0]] = 1.0
-        return weights, None
-    found = _evidence(geometries, shown, champions, recipe, n_init, rng)
+        return np.eye(len(shown))[champions[0]], None, None
+    judge = _Judge(recipe, n_init, int(rng.integers(2**31 - 1)))
+    found = np.array([judge.evidence(geometries[at], shown[at].modularity) for at in champions])
     kept = found >= min(recipe.min_evidence, float(found.max()))
     places = np.flatnonzero(kept)
     supported = _supported([shown[champions[place]] for place in places])
@@ -68,8 +71,22 @@ def weigh(
     earned = np.where(kept, np.maximum(found, 0.0) ** recipe.sharpness, 0.0)
     if not earned.any():
         earned = kept.astype(np.float64)
+    shares = earned / earned.sum()
+    fused = fuse(shares) if fuse is not None and np.count_nonzero(shares) > 1 else []
+    if fused:
+        start = len(geometries)
+        geometries += fused
+        codes += [codes_of(geometry, recipe, None) for geometry in fused]
+        shown += [
+            _show(geometry, values, recipe, n_init, rng)
+            for geometry, (values, _, _) in zip(fused, codes[start:], strict=True)
+        ]
+        champions.append(max(range(start, len(shown)), key=lambda at: shown[at].modularity))
+        together = judge.evidence(geometries[champions[-1]], shown[champions[-1]].modularity)
+        earned = np.append(earned, max(together, 0.0) ** recipe.sharpness)
+    weights = np.zeros(len(shown))
     weights[champions] = earned / earned.sum()
-    return weights, found
+    return weights, found, shares if fused else None
 
 
 def _show(
@@ -89,29 +106,24 @@ def _show(
     return _Shown(W, labels, modularity(W, labels))
 
 
-def _evidence(
-    geometries: Sequence[Neighbourhoods],
-    shown: Sequence[_Shown],
-    champions: Sequence[int],
-    recipe: Recipe,
-    n_init: int,
-    rng: np.random.Generator,
-) -> np.ndarray:
-    """Modularity adjusted for chance, of the geometry that stands for each kernel."""
-    seed = int(rng.integers(2**31 - 1))
-    if recipe.n_clusters == 1:
-        return np.ones(len(champions))
-    chances: dict[int, Chance] = {}
-    found = []
-    for position in champions:
-        geometry = geometries[position]
+class _Judge:
+    """Adjusts modularity for chance, with the same clouds for all geometries of one size."""
+
+    def __init__(self, recipe: Recipe, n_init: int, seed: int) -> None:
+        self.recipe = recipe
+        self.n_init = n_init
+        self.seed = seed
+        self.chances: dict[int, Chance] = {}
+
+    def evidence(self, geometry: Neighbourhoods, reached: float) -> float:
+        if self.recipe.n_clusters == 1:
+            return 1.0
         n, k = geometry.neighbours.shape
         n = n if geometry.present is None else int(geometry.present.sum())
-        if n not in chances:
-            chances[n] = Chance(n, k, recipe, n_init, seed)
-        expected = chances[n].expected(local_dimension(geometry))
-        found.append(evidence(shown[position].modularity, expected, recipe.n_clusters))
-    return np.array(found)
+        if n not in self.chances:
+            self.chances[n] = Chance(n, k, self.recipe, self.n_init, self.seed)
+        expected = self.chances[n].expected(local_dimension(geometry))
+        return evidence(reached, expected, self.recipe.n_clusters)
 
 
 def _supported(shown: Sequence[_Shown]) -> np.ndarray:
