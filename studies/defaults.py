@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from studies import counting, robustness, views
+from studies._fingerprint import behaviour
 from studies._store import Store
 from studies.data import DESIGN, SETS, VALIDATION, Absent, StudySet
 from studies.peers import METHODS, Method
@@ -61,14 +62,19 @@ class Study:
         self.quick = quick
         self._kept: tuple[str, Any] = ("", None)
         self.settings = {"SCSK": resolve(SCSK()), "SCMK": resolve(SCMK())}
-        self.conditions = {name: str(value) for name, value in self.settings.items()}
 
     def condition(self, method: Method, n_samples: int) -> str:
-        """What a figure depends on: the settings, which know a limit to whitening."""
+        """What a figure depends on: nothing of ours for a peer."""
         if not method.ours:
             return "peer"
         settings = self.settings[method.name]
-        return str(replace(settings, whiten=()) if n_samples > WHITEN_SAMPLES else settings)
+        if n_samples > WHITEN_SAMPLES:
+            settings = replace(settings, whiten=())
+        return f"{settings}; {behaviour(method.name)}"
+
+    def depends(self, model: str, part: str) -> str:
+        """What the figures beside the main table depend on."""
+        return f"{self.settings[model]}; {behaviour(part)}"
 
     def seeds(self, wanted: int) -> range:
         return range(1 if self.quick else wanted)
@@ -142,7 +148,7 @@ class Study:
             for good, noise, features in NOISE_CASES:
                 self.store.cell(
                     f"noise/{name}/{good}/{noise}/{features}",
-                    self.conditions["SCMK"],
+                    self.depends("SCMK", "kernels"),
                     partial(
                         robustness.noise_kernels,
                         X,
@@ -168,7 +174,7 @@ class Study:
     def _count(self, part: str, key: str, X: Any, y: np.ndarray, most: int) -> None:
         self.store.cell(
             f"{part}/{key}",
-            self.conditions["SCSK"],
+            self.depends("SCSK", "count"),
             partial(counting.count, X, y, max_clusters=most, seed=0),
         )
 
@@ -178,7 +184,7 @@ class Study:
             for seed in self.seeds(2):
                 self.store.cell(
                     f"outliers/{name}/{seed}",
-                    self.conditions["SCSK"],
+                    self.depends("SCSK", "outliers"),
                     partial(robustness.outliers, X, y, seed=seed),
                 )
 
@@ -188,11 +194,26 @@ class Study:
             for seed in self.seeds(3):
                 self.store.cell(
                     f"split/{name}/{seed}",
-                    self.conditions["SCSK"],
+                    self.depends("SCSK", "new points"),
                     partial(robustness.held_out, X, y, seed=seed),
                 )
 
     def run_views(self) -> None:
+        condition = self.depends("SCMK", "kernels")
+        for name, load in views.DESIGN.items():
+            if name in SETS and name not in self.names:
+                continue
+            try:
+                tables, y = load()
+            except Absent as error:
+                self.store.cell(f"absent/{name}", str(error), partial(dict, why=str(error)))
+                continue
+            for seed in self.seeds(2):
+                self.store.cell(
+                    f"views-design/{name}/{seed}",
+                    condition,
+                    partial(views.against_rivals, tables, y, seed),
+                )
         if "digits" not in self.names:
             return
         tables, y = views.digits()
@@ -200,7 +221,7 @@ class Study:
             for seed in self.seeds(3):
                 self.store.cell(
                     f"views/{case}/{seed}",
-                    self.conditions["SCMK"],
+                    condition,
                     partial(views.cluster_digits, tables, y, case, seed),
                 )
 

@@ -7,6 +7,7 @@ from sklearn.datasets import make_blobs, make_circles, make_moons
 
 __all__ = [
     "anisotropic",
+    "blurred_views",
     "circles",
     "illumination",
     "mixture",
@@ -174,6 +175,43 @@ def topics(
     used = np.maximum((counts > 0).sum(axis=0), 1)
     weights = np.where(counts > 0, 1.0 + np.log(np.maximum(counts, 1.0)), 0.0)
     return _unit(weights * np.log(n / used)), np.unique(y, return_inverse=True)[1]
+
+
+def blurred_views(
+    seed: int,
+    *,
+    n: int = 400,
+    n_clusters: int = 4,
+    separations: tuple[float, ...] = (2.0, 1.5, 1.5, 0.7, 0.5),
+    merged: int = 0,
+    n_features: int = 8,
+    other: bool = False,
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Views of the same clusters: bent, each as clear as its separation, 0 for pure noise.
+
+    In each view ``2 * merged`` of the clusters coincide in pairs. With ``other``, one view more
+    shows clear clusters of something else.
+    """
+    rng = np.random.default_rng(seed)
+    y = rng.integers(n_clusters, size=n)
+    views = {}
+    for number, separation in enumerate(separations):
+        seen = np.arange(n_clusters)
+        order = rng.permutation(n_clusters)
+        seen[order[:merged]] = seen[order[merged : 2 * merged]]
+        views[f"view {number}"] = _bent(rng, seen[y], n_clusters, separation, n_features)
+    if other:
+        strange = rng.integers(n_clusters, size=n)
+        views["other"] = _bent(rng, strange, n_clusters, 1.2 * max(separations), n_features)
+    return views, y
+
+
+def _bent(
+    rng: np.random.Generator, y: np.ndarray, n_clusters: int, separation: float, d: int
+) -> np.ndarray:
+    centres = rng.normal(size=(n_clusters, d)) * separation / np.sqrt(d)
+    points = centres[y] + rng.normal(size=(len(y), d)) / np.sqrt(d)
+    return np.tanh(points @ rng.normal(size=(d, 2 * d)))
 
 
 def _unit(X: np.ndarray) -> np.ndarray:

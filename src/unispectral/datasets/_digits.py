@@ -6,9 +6,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.utils import Bunch
 
-__all__ = ["load_multiview_digits"]
-
-_SIDE = 8
+__all__ = ["image_views", "load_multiview_digits"]
 
 
 def load_multiview_digits() -> Bunch:
@@ -34,14 +32,7 @@ def load_multiview_digits() -> Bunch:
     {'pixels': 64, 'zoning': 16, 'fourier': 40, 'profiles': 48, 'gradients': 64}
     """
     found = load_digits()
-    images = found.images / 16.0
-    views = {
-        "pixels": images.reshape(len(images), -1),
-        "zoning": _zones(images).reshape(len(images), -1),
-        "fourier": _fourier(images),
-        "profiles": _profiles(images),
-        "gradients": _gradients(images),
-    }
+    views = image_views(found.images / 16.0)
     return Bunch(
         views=views,
         target=found.target,
@@ -51,10 +42,22 @@ def load_multiview_digits() -> Bunch:
     )
 
 
+def image_views(images: np.ndarray) -> dict[str, np.ndarray]:
+    """The five views of any grey images (n, height, width) with values from 0 to 1."""
+    return {
+        "pixels": images.reshape(len(images), -1),
+        "zoning": _zones(images).reshape(len(images), -1),
+        "fourier": _fourier(images),
+        "profiles": _profiles(images),
+        "gradients": _gradients(images),
+    }
+
+
 def _zones(images: np.ndarray) -> np.ndarray:
     """Means over the zones of a 4 × 4 grid."""
-    size = _SIDE // 4
-    return images.reshape(-1, 4, size, 4, size).mean(axis=(2, 4))
+    n, height, width = images.shape
+    grid = images.reshape(n, 4, height // 4, 4, width // 4)
+    return grid.mean(axis=(2, 4))
 
 
 def _fourier(images: np.ndarray) -> np.ndarray:
@@ -75,7 +78,7 @@ def _profiles(images: np.ndarray) -> np.ndarray:
 
 def _depth(ink: np.ndarray) -> np.ndarray:
     """How far along the last axis the first ink is; 1 where there is none."""
-    first = ink.argmax(axis=2) / _SIDE
+    first = ink.argmax(axis=2) / ink.shape[2]
     return np.where(ink.any(axis=2), first, 1.0)
 
 
