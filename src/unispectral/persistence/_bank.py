@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from unispectral.kernels import KernelBank
-from unispectral.kernels._bank import MatrixKernel, bind
+from unispectral.kernels._bound import MatrixKernel, bind
 from unispectral.kernels._features import Features
 from unispectral.kernels._normalize import NORMALIZATIONS, Normalizer
 
