@@ -186,3 +186,12 @@ def test_prices_without_embedding_are_one_column():
     assert sp.issparse(codes(np.eye(3)).matrix)
     with pytest.raises(ValueError, match="broadcast"):
         codes(np.eye(3), np.ones(2))
+
+
+def test_a_value_that_rounds_to_zero_does_not_enter_twice():
+    """It once was appended beyond the end of the support, which corrupted memory."""
+    H, g, z = np.diag([1.0, 1e30]), np.array([1.0, 1e10]), np.ones(2)
+    assert _loops.solve_small(H, g, z, 1e-6) <= 1e-6
+    np.testing.assert_allclose(z, [1.0, 1e-20])
+    append = getattr(_loops._append, "py_func", _loops._append)
+    assert not append(np.eye(2), 1, np.array([0, 1]), 2, np.eye(2), np.empty(2))

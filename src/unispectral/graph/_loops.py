@@ -78,10 +78,13 @@ def _refresh(H, g, z, gradient):
 def _append(H, j, support, size, factor, column):
     """Let coordinate j into the support: one more column of R, where RᵀR = H on the support.
 
-    False where the block would not be positive semi-definite. A jitter far below any tolerance
-    makes blocks with repeated samples regular.
+    False where the block would not be positive semi-definite, or where j is there already: a
+    value on the support may round to zero. A jitter far below any tolerance makes blocks with
+    repeated samples regular.
     """
     for a in range(size):
+        if support[a] == j:
+            return False
         column[a] = H[j, support[a]]
     pivot = (1.0 + _JITTER) * H[j, j]
     for a in range(size):
