@@ -208,7 +208,7 @@ class Study:
             except Absent as error:
                 self.store.cell(f"absent/{name}", str(error), partial(dict, why=str(error)))
                 continue
-            for seed in self.seeds(2):
+            for seed in self.seeds(1):
                 self.store.cell(
                     f"views-design/{name}/{seed}",
                     condition,

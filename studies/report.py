@@ -33,15 +33,16 @@ standardised, the same for all methods; images and texts are as the paper uses t
 
 **What was chosen while looking at labels.** All constants of the label-free model (neighbours,
 ridge, price, the whitened geometries, the least evidence and the sharpness of weights, beta, the
-rules for counting clusters and for scoring outliers) were chosen by the accuracy on the *design* sets, so that its figures there are
-optimistic. The *validation* sets were not used for choosing, but a prototype was run on them once
-before, so that they had been seen. The *fresh* sets were picked by what they are, and first met
-the model in this study. Two columns are not comparable with the others: *HDBSCAN best* is the
-best of up to 20 readings (minimum cluster sizes 5 to 50, both selection methods, noise as a
-cluster of its own or given to the nearest cluster) **by the true classes**, an upper bound of
-what a user could get; *HDBSCAN by count* is the reading whose number of clusters is nearest to
-the true one. *paper SCMK* is the published figure, for which the paper's three parameters were
-tuned **with the true classes**; it is not run here, and takes no part in the ranks.
+rules for counting clusters and for scoring outliers) were chosen by the accuracy on the *design*
+sets, so that its figures there are optimistic. The *validation* sets were not used for choosing,
+but a prototype was run on them once before, so that they had been seen. The *fresh* sets were
+picked by what they are, and first met the model in this study. Two columns are not comparable with
+the others: *HDBSCAN best* is the best of up to 20 readings (minimum cluster sizes 5 to 50, both
+selection methods, noise as a cluster of its own or given to the nearest cluster) **by the true
+classes**, an upper bound of what a user could get; *HDBSCAN by count* is the reading whose number
+of clusters is nearest to the true one. *paper SCMK* is the published figure, for which the paper's
+three parameters were tuned **with the true classes**; it is not run here, and takes no part in the
+ranks.
 
 *SC rbf* is scikit-learn's SpectralClustering as it comes (gamma 1), *SC rbf median* with the
 Gaussian of the median distance, *SC knn* with 10 neighbours. *TSEP* is our implementation of the

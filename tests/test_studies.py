@@ -4,7 +4,17 @@ import time
 
 import numpy as np
 import pytest
-from studies import counting, data, defaults, peers, report, robustness, shapes, views
+from studies import (
+    _fingerprint,
+    counting,
+    data,
+    defaults,
+    peers,
+    report,
+    robustness,
+    shapes,
+    views,
+)
 from studies._store import Store
 from studies.data import Absent, StudySet
 
@@ -50,6 +60,29 @@ def test_store_measures_once_and_again_when_settings_change(tmp_path):
     store = Store(path)
     store.forget("part/a/0")
     assert Store(path).results("part") == {}
+
+
+def test_figures_of_ours_depend_on_behaviour_and_those_of_peers_do_not(monkeypatch):
+    study = defaults.Study(Store(None), ["iris"], [], quick=True)
+    known = {method.name: method for method in peers.METHODS}
+    before = study.condition(known["SCSK"], 100), study.depends("SCMK", "outliers")
+    assert study.condition(known["SCSK"], 100) == before[0]
+    assert study.condition(known["k-means"], 100) == "peer"
+    answers = {**_fingerprint._ANSWERS, "SCSK": lambda: [[1.0, 2.0]]}
+    monkeypatch.setattr(_fingerprint, "_ANSWERS", answers)
+    _fingerprint.behaviour.cache_clear()
+    assert study.condition(known["SCSK"], 100) != before[0]
+    assert study.depends("SCMK", "outliers") == before[1]
+    _fingerprint.behaviour.cache_clear()
+
+
+def test_views_as_drawn():
+    tables, y = shapes.blurred_views(0, n=60, separations=(2.0, 0.0), other=True)
+    assert list(tables) == ["view 0", "view 1", "other"]
+    assert {len(table) for table in tables.values()} == {60}
+    np.testing.assert_array_equal(np.unique(y), np.arange(4))
+    found = views.against_rivals({"a": tables["view 0"], "b": tables["view 0"] + 1.0}, y, 0)
+    assert found["best alone"] >= found["mean alone"]
 
 
 def _filled(ours: float, peer: float) -> Store:
