@@ -28,7 +28,10 @@ _LARGE = 3_000
 
 
 class Subspace(NamedTuple):
-    """Eigenvalues, vectors, the largest residual, and the whole block of the iteration."""
+    """Eigenvalues, vectors, the largest residual, and the whole block of the iteration.
+
+    The vectors are part of the block where that is in single precision.
+    """
 
     values: np.ndarray
     vectors: np.ndarray
@@ -166,7 +169,7 @@ def filtered(
         )
     return Subspace(
         np.maximum(values[:count], 0),
-        X[:, :count].astype(np.float64),
+        X[:, :count],
         worst,
         X.astype(np.float32, copy=False),
     )

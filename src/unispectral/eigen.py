@@ -188,7 +188,8 @@ def _within(
         worst = float(np.linalg.norm(rest, axis=0).max())
         return Eigenpairs(np.maximum(values, 0), vectors, worst, 1)
     found = filtered(part, count, tol, max_iter, rng, guess)
-    return Eigenpairs(found.values, found.vectors, found.residual, 1, found.block)
+    vectors = found.vectors.astype(np.float64)
+    return Eigenpairs(found.values, vectors, found.residual, 1, found.block)
 
 
 def _jointly(
