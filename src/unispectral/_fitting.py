@@ -32,6 +32,10 @@ WHITEN_SAMPLES = 3_000
 #: Above this many samples tol="auto" ends the passes at a change of the graph that moves no label.
 LARGE_SAMPLES = 10_000
 LARGE_TOL = 5e-3
+#: Above WHITEN_SAMPLES n_neighbors="auto" is doubled where so many samples have mostly
+#: near-duplicates of themselves among their candidates.
+CROWDED = 0.5
+_DOUBLINGS = 2
 
 
 @dataclass
@@ -167,6 +171,8 @@ def _fit_adaptive(
             settings, estimator.n_neighbors, samples.n_samples, estimator.n_clusters
         )
     localized, names = localize_all(samples, settings, k, rng, progress)
+    if not auto and isinstance(estimator.n_neighbors, str):
+        localized, k = _widened(samples, settings, localized, k, rng, progress)
     recipe = _recipe(settings, 0 if auto else int(estimator.n_clusters))
     evidence = None
     if auto:
@@ -200,6 +206,26 @@ def _fit_adaptive(
     )
     shares = np.zeros(len(names)) if fusion is None else fusion.shares
     return _described(samples, localized, names, shares, recipe, solution, k, evidence)
+
+
+def _widened(
+    samples: Samples,
+    settings: Settings,
+    localized: list[Localized],
+    k: int,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> tuple[list[Localized], int]:
+    """Twice the candidates where near-duplicates leave no room for others, and twice again."""
+    from unispectral.graph.crowding import crowding
+    from unispectral.solvers._adaptive import localize_all
+
+    for _ in range(_DOUBLINGS if samples.n_samples > WHITEN_SAMPLES else 0):
+        if max(crowding(one.neighbourhoods) for one in localized) <= CROWDED:
+            break
+        k *= 2
+        localized, _ = localize_all(samples, settings, k, rng, progress)
+    return localized, k
 
 
 def _recipe(settings: Settings, n_clusters: int) -> Recipe:

@@ -213,7 +213,9 @@ class _State:
 def _embed(state: _State, recipe: Recipe, rng: np.random.Generator) -> np.ndarray:
     """Give a state the embedding of its graph; returns the eigenvalues."""
     assert state.W is not None
-    pairs = eigenvectors(state.W, recipe, rng, state.guess)
+    guess, state.guess = state.guess, None
+    pairs = eigenvectors(state.W, recipe, rng, guess)
+    del guess
     state.guess = pairs.vectors if pairs.block is None else pairs.block
     P = pairs.vectors
     if recipe.gamma > 0:

@@ -1,0 +1,38 @@
+"""Masses of near-duplicates must not leave a graph that hangs by threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from unispectral import SCSK
+from unispectral.geometry import KernelGeometry, localize
+from unispectral.graph.crowding import crowding
+from unispectral.kernels import KernelBank
+from unispectral.metrics import clustering_accuracy
+
+
+def copies(times: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
+    X, y = load_digits(return_X_y=True)
+    X = np.repeat(X, times, axis=0)
+    X = X + noise * np.random.default_rng(0).normal(size=X.shape)
+    return X.astype(np.float32), np.repeat(y, times)
+
+
+@pytest.mark.parametrize(
+    ("times", "k", "crowded"), [(1, 8, False), (4, 8, False), (8, 8, True), (8, 16, False)]
+)
+def test_crowding_is_seen_where_it_is(times, k, crowded) -> None:
+    X, _ = copies(times, 0.5)
+    bank = KernelBank(X[:3_200], "linear", normalize="none", gram=False)
+    around = localize(KernelGeometry(bank, 0), k, np.random.default_rng(0))
+    assert (crowding(around) > 0.5) == crowded
+
+
+def test_eight_copies_of_each_digit_cluster_like_the_digits() -> None:
+    X, y = copies(8, 0.5)
+    model = SCSK(10).fit(X)
+    assert clustering_accuracy(y, model.labels_) > 0.85
+    assert model._sources_[0].n_candidates == 16
+    assert SCSK(10, n_neighbors=8).fit(X[:4_000])._sources_[0].n_candidates == 8
