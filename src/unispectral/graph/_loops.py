@@ -331,6 +331,66 @@ def _solve_working(K, ridge, working, size, g, candidates, z, tolerance):
 
 
 @njit(cache=True, nogil=True)
+def _resume(i, indptr, indices, data, candidates, count, position, working, z):
+    """The working set of a code to start from, as positions among the candidates; its size."""
+    size = 0
+    if indices.shape[0] > 0:
+        for c in range(count):
+            position[candidates[c]] = c
+        for p in range(indptr[i], indptr[i + 1]):
+            if position[indices[p]] >= 0:
+                working[size] = position[indices[p]]
+                z[size] = data[p]
+                size += 1
+        for c in range(count):
+            position[candidates[c]] = -1
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _grow(
+    K, i, ridge, allowed, first, candidates, g, count, size,
+    working, z, code, keys, spread, entering,
+):  # fmt: skip
+    """Solve, look at all candidates, let in those that would help, and again.
+
+    Returns the size of the code, what it leaves of the sample, the largest failure of the
+    optimality conditions and the number of looks.
+    """
+    kept, looks, worst, rest = 0, 0, 0.0, 0.0
+    for turn in range(_ROUNDS):
+        inner = 0.0
+        if size > 0:
+            inner = _solve_working(
+                K, ridge, working[:size], size, g, candidates, z[:size], 0.5 * allowed
+            )
+        kept = 0
+        for a in range(size):
+            if z[a] > 0.0:
+                working[kept] = working[a]
+                z[kept] = z[a]
+                code[kept] = candidates[working[kept]]
+                kept += 1
+        size = kept
+        _negative_gradient(K, code, z, size, candidates, g, count, spread, keys)
+        looks += 1
+        rest = float(K[i, i])
+        for a in range(size):
+            explained = g[working[a]] - keys[working[a]]
+            rest += z[a] * (explained - 2.0 * K[i, code[a]])
+            keys[working[a]] = 0.0
+        more = _largest(keys, count, allowed, max(first, size), entering)
+        worst = max(inner, keys[entering[0]] if more > 0 else 0.0)
+        if more == 0 or (inner > allowed and turn > 20):
+            break
+        for a in range(more):
+            working[size] = entering[a]
+            z[size] = 0.0
+            size += 1
+    return kept, rest, worst, looks  # what the last round let in has not been solved for
+
+
+@njit(cache=True, nogil=True)
 def solve_columns(
     K, start, stop, alpha, beta, P, ridge, nonnegative, indptr, indices, data, tolerance, first
 ):
@@ -380,54 +440,15 @@ def solve_columns(
     for i in range(start, stop):
         count = _linear_term(K, alpha, beta, P, i, nonnegative, candidates, g)
         scale = max(K[i, i], 1e-300)
-        allowed = tolerance * scale
-        size = 0
-        if indices.shape[0] > 0:
-            for c in range(count):
-                position[candidates[c]] = c
-            for p in range(indptr[i], indptr[i + 1]):
-                if position[indices[p]] >= 0:
-                    working[size] = position[indices[p]]
-                    z[size] = data[p]
-                    size += 1
-            for c in range(count):
-                position[candidates[c]] = -1
+        size = _resume(i, indptr, indices, data, candidates, count, position, working, z)
         if size == 0:
             size = _largest(g, count, 0.0, first, working)
             z[:size] = 0.0
-        worst = 0.0
-        rest = 0.0
-        kept = 0
-        for _ in range(_ROUNDS):
-            inner = 0.0
-            if size > 0:
-                inner = _solve_working(
-                    K, ridge, working[:size], size, g, candidates, z[:size], 0.5 * allowed
-                )
-            kept = 0
-            for a in range(size):
-                if z[a] > 0.0:
-                    working[kept] = working[a]
-                    z[kept] = z[a]
-                    code[kept] = candidates[working[kept]]
-                    kept += 1
-            size = kept
-            _negative_gradient(K, code, z, size, candidates, g, count, spread, keys)
-            passes += 1
-            rest = float(K[i, i])
-            for a in range(size):
-                explained = g[working[a]] - keys[working[a]]
-                rest += z[a] * (explained - 2.0 * K[i, code[a]])
-                keys[working[a]] = 0.0
-            more = _largest(keys, count, allowed, max(first, size), entering)
-            worst = max(inner, keys[entering[0]] if more > 0 else 0.0)
-            if more == 0 or (inner > allowed and _ > 20):
-                break
-            for a in range(more):
-                working[size] = entering[a]
-                z[size] = 0.0
-                size += 1
-        size = kept  # what the last round let in has not been solved for
+        size, rest, worst, looks = _grow(
+            K, i, ridge, tolerance * scale, first, candidates, g, count, size,
+            working, z, code, keys, spread, entering,
+        )  # fmt: skip
+        passes += looks
         residual = max(residual, worst / scale)
         counts[i - start] = size
         left[i - start] = max(rest, 0.0)
