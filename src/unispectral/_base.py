@@ -17,7 +17,7 @@ from unispectral import _fitting
 from unispectral._checkpoint import checkpoint
 from unispectral._compat import Interval, StrOptions, as_generator, fit_context
 from unispectral._defaults import resolve
-from unispectral._progress import Progress
+from unispectral._progress import Progress, showing
 from unispectral._repr import FittedSummaryMixin
 from unispectral._samples import Samples, read, read_new
 from unispectral._threads import threads
@@ -88,7 +88,7 @@ class LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin,
             samples = read(self, X, self._kernels, self._kernel_argument)
             if self.n_clusters != "auto":
                 check_cluster_count(self.n_clusters, samples.n_samples)
-            with checkpoint(self, samples):
+            with checkpoint(self, samples), showing(progress):
                 fitted = _fitting.fit(self, samples, settings, rng, progress)
         progress.close()
         self._store(samples, fitted)

@@ -7,13 +7,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Lock
 from typing import TextIO
 
-__all__ = ["Progress", "listening"]
+__all__ = ["Progress", "listening", "showing", "ticker"]
 
 _listener: ContextVar[Callable[[str, int, int | None, str], None] | None] = ContextVar(
     "unispectral_progress", default=None
 )
+
+
+_shown: ContextVar[Progress | None] = ContextVar("unispectral_shown", default=None)
 
 
 @contextmanager
@@ -31,6 +35,43 @@ def listening(callback: Callable[[str, int, int | None, str], None]) -> Iterator
         yield
     finally:
         _listener.reset(token)
+
+
+@contextmanager
+def showing(progress: Progress) -> Iterator[None]:
+    """Let what is called inside report to ``progress`` by :func:`ticker`."""
+    token = _shown.set(progress)
+    try:
+        yield
+    finally:
+        _shown.reset(token)
+
+
+def ticker(stage: str, total: int) -> Callable[[int], None]:
+    """A function that any thread may call to say how many more steps of a stage are done.
+
+    Examples
+    --------
+    >>> with listening(lambda stage, done, total, note: print(stage, done, total)):
+    ...     with showing(Progress(0)):
+    ...         tick = ticker("candidates", 5)
+    ...     tick(2)
+    ...     tick(3)
+    candidates 2 5
+    candidates 5 5
+    """
+    progress, listener, lock, done = _shown.get(), _listener.get(), Lock(), 0
+    if progress is None:
+        return lambda steps: None
+
+    def tick(steps: int) -> None:
+        nonlocal done
+        with lock:
+            done += steps
+            # Threads of a pool do not know the listener of the thread that made them.
+            (listener or progress.show)(stage, done, total, "")
+
+    return tick
 
 
 class Progress:
@@ -67,6 +108,10 @@ class Progress:
         if listener is not None:
             listener(stage, done, total, note)
             return
+        self.show(stage, done, total, note)
+
+    def show(self, stage: str, done: int, total: int | None, note: str) -> None:
+        """The same, to the stream whoever listens."""
         if not self.active:
             return
         now = time.monotonic()

@@ -258,3 +258,23 @@ def test_auto_is_exact_below_the_documented_size(monkeypatch) -> None:
     assert type(build_index(X, 3)).__name__ == "ExactIndex"
     monkeypatch.setattr(module, "EXACT_SAMPLES", 300)
     assert type(build_index(X, 3)).__name__ == "CellIndex"
+
+
+def test_the_search_of_a_large_fit_says_how_far_it_is(monkeypatch) -> None:
+    from unispectral import SCSK
+    from unispectral._progress import listening
+    from unispectral.graph import candidates
+
+    monkeypatch.setattr(candidates, "EXACT_SAMPLES", 500)
+    X = np.random.default_rng(0).normal(size=(3_000, 5))
+    seen: list[tuple[int, int | None]] = []
+
+    def note(stage: str, done: int, total: int | None, _: str) -> None:
+        if stage == "candidates":
+            seen.append((done, total))
+
+    with listening(note):
+        SCSK(3, whiten=None).fit(X)
+    assert seen[-1] == (3_000, 3_000)
+    assert len(seen) > 5
+    assert seen == sorted(seen)

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral._compat import optional
+from unispectral._progress import ticker
 from unispectral._threads import map_blocks, one_thread
 
 __all__ = ["CellIndex", "ExactIndex", "FaissIndex", "NeighbourIndex", "Neighbours"]
@@ -238,11 +239,14 @@ class CellIndex:
         by_cell = np.argsort(cell, kind="stable")
         bounds = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=len(self.centres)))])
 
+        tick = ticker("candidates", m)
+
         def work(group: slice) -> None:
             for c in range(group.start, group.stop):
                 rows = by_cell[bounds[c] : bounds[c + 1]]
                 for start in range(0, len(rows), 1024):
                     self._search_cell(c, queries, rows[start : start + 1024], skip, wide, out)
+            tick(int(bounds[group.stop] - bounds[group.start]))
 
         map_blocks(work, len(self.centres), 8)
         return out
