@@ -208,9 +208,9 @@ def _peers(cells: dict[str, Any]) -> str:
             "",
             markdown_table([*header, "smallest cluster"], rows),
             "",
-            "The ten neighbours of each of 39 copies are other copies: the peer's graph falls into "
-            "1,797 components, and whichever ten null vectors its solver returns say nothing of "
-            "the digits. The peak of ours holds the compiler of its inner loops, about 110 MB.",
+            "The ten neighbours of each of 39 copies are other copies: the peer's graph falls "
+            "into 1,797 components, and whichever ten null vectors its solver returns say nothing "
+            "of the digits. The peak of ours holds the compiler of its inner loops, about 110 MB.",
         ]
     )
 

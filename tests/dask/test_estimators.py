@@ -129,6 +129,8 @@ def test_parameters_and_sentences(X) -> None:
         model.to_local()
     with pytest.raises(ValueError, match="landmarks=1"):
         SCSK(4, landmarks=1)._landmark_rows(10)
+    with pytest.raises(ValueError, match="fits on one machine"):
+        SCSK(4, checkpoint="fit.npz").fit(X)
 
 
 @pytest.mark.parametrize("bad", [None, 3.5, [], {}, np.array(1.0), [None], [[1.0], [2.0, 3.0]]])
