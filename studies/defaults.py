@@ -218,7 +218,7 @@ class Study:
             return
         tables, y = views.digits()
         for case in views.CASES:
-            for seed in self.seeds(3):
+            for seed in self.seeds(1):
                 self.store.cell(
                     f"views/{case}/{seed}",
                     condition,

@@ -22,7 +22,7 @@ CASES = ("all views", "concatenation", "pixels", "zoning", "fourier", "profiles"
 Views: TypeAlias = dict[str, np.ndarray]
 
 
-def _images(name: str, height: int, width: int) -> Callable[[], tuple[Views, np.ndarray]]:
+def _images(name: str) -> Callable[[], tuple[Views, np.ndarray]]:
     """The five views of the digits, made of other images."""
 
     def load() -> tuple[Views, np.ndarray]:
@@ -30,18 +30,18 @@ def _images(name: str, height: int, width: int) -> Callable[[], tuple[Views, np.
             found = fetch(name)
         except Exception as error:  # no network, no cache, no permission: all mean "not here"
             raise Absent(f"{name}: {error}") from error
-        data = np.asarray(found.data, dtype=float).reshape(-1, height, width)
-        return image_views(data / data.max()), np.unique(found.target, return_inverse=True)[1]
+        images = np.asarray(found.images, dtype=float)
+        return image_views(images / images.max()), np.unique(found.target, return_inverse=True)[1]
 
     return load
 
 
 #: Each gives the views and the classes.
 DESIGN: dict[str, Callable[[], tuple[Views, np.ndarray]]] = {
-    "YALE": _images("yale", 32, 32),
-    "ORL": _images("orl", 32, 32),
-    "BA": _images("binary_alphadigits", 20, 16),
-    "COIL20": _images("coil20", 32, 32),
+    "YALE": _images("yale"),
+    "ORL": _images("orl"),
+    "BA": _images("binary_alphadigits"),
+    "COIL20": _images("coil20"),
     "clear and weak": lambda: shapes.blurred_views(3, n_clusters=8),
     "alike": lambda: shapes.blurred_views(3, n_clusters=8, separations=(1.4,) * 4),
     "two clusters in one": lambda: shapes.blurred_views(
