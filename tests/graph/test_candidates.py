@@ -278,3 +278,14 @@ def test_the_search_of_a_large_fit_says_how_far_it_is(monkeypatch) -> None:
     assert seen[-1] == (3_000, 3_000)
     assert len(seen) > 5
     assert seen == sorted(seen)
+
+
+@pytest.mark.parametrize("index", ["exact", "cells"])
+def test_groups_are_searched_as_the_whole(index) -> None:
+    X = np.random.default_rng(0).normal(size=(2_000, 6)).astype(np.float32)
+    built = build_index(X, 5, index=index)
+    whole = built.search_own(np.arange(len(X)), 5).indices
+    groups = built.groups(7)
+    assert sorted(np.concatenate(groups).tolist()) == list(range(len(X)))
+    for rows in groups:
+        np.testing.assert_array_equal(built.search_own(rows, 5).indices, whole[rows])

@@ -80,12 +80,21 @@ def distribute(client: Any) -> Callable[..., Any]:
                 localizer.reset(token)
         index = build_index(table, k, random_state=rng)
         shipped = client.scatter((index, geometry), broadcast=True, hash=False)
+        slices = _blocks(geometry.n_samples, client)
+        # Searched in groups that share cells, which is many times cheaper than any other split.
+        groups = index.groups(len(slices))
+        found = client.gather(
+            [client.submit(_search, shipped, group, k, pure=False) for group in groups]
+        )
+        neighbours = np.empty((geometry.n_samples, k), dtype=found[0].dtype)
+        for group, some in zip(groups, found, strict=True):
+            neighbours[group] = some
         blocks = []
-        for rows in _blocks(geometry.n_samples, client):
+        for rows in slices:
             key = f"neighbourhoods-{rows.start}-{uuid.uuid4().hex}"
-            blocks.append((rows, client.submit(_block, shipped, rows, k, rate, key=key)))
-        found = client.gather([client.submit(_neighbours, block) for _, block in blocks])
-        return RemoteNeighbourhoods(geometry.name, np.concatenate(found), rate, client, blocks, k)
+            future = client.submit(_block, shipped, rows, neighbours[rows], rate, key=key)
+            blocks.append((rows, future))
+        return RemoteNeighbourhoods(geometry.name, neighbours, rate, client, blocks, k)
 
     return find
 
@@ -105,24 +114,27 @@ def _blocks(n: int, client: Any) -> list[slice]:
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
-def _block(shipped: tuple[Any, Geometry], rows: slice, k: int, rate: float) -> Neighbourhoods:
-    index, geometry = shipped
-    numbers = np.arange(rows.start, rows.stop)
+def _search(shipped: tuple[Any, Geometry], rows: np.ndarray, k: int) -> np.ndarray:
     with threads(1):  # the worker's threads are the scheduler's to use
-        neighbours = index.search_own(numbers, k).indices
-        dtype = np.float32 if geometry.n_samples > SINGLE_SAMPLES else np.float64
-        near = np.empty((len(numbers), k), dtype=dtype)
-        among = np.empty((len(numbers), k, k), dtype=dtype)
+        return shipped[0].search_own(rows, k).indices
+
+
+def _block(
+    shipped: tuple[Any, Geometry], rows: slice, neighbours: np.ndarray, rate: float
+) -> Neighbourhoods:
+    _, geometry = shipped
+    numbers = np.arange(rows.start, rows.stop)
+    k = neighbours.shape[1]
+    dtype = np.float32 if geometry.n_samples > SINGLE_SAMPLES else np.float64
+    near = np.empty((len(numbers), k), dtype=dtype)
+    among = np.empty((len(numbers), k, k), dtype=dtype)
+    with threads(1):
         for start in range(0, len(numbers), 256):
             part = slice(start, start + 256)
             near[part], among[part] = block_kernels(
                 geometry, rate, numbers[part], neighbours[part]
             )
     return Neighbourhoods(geometry.name, neighbours, near, among, rate)
-
-
-def _neighbours(block: Neighbourhoods) -> np.ndarray:
-    return block.neighbours
 
 
 def _apply(

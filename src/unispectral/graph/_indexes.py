@@ -49,6 +49,10 @@ class NeighbourIndex(Protocol):
         """The ``k`` nearest other points of some of the points themselves."""
         ...
 
+    def groups(self, count: int) -> list[np.ndarray]:
+        """All points in groups that are cheapest to search together."""
+        ...
+
 
 class ExactIndex:
     """All pairs, as blocks of products; dense tables in single precision, then re-ranked.
@@ -102,6 +106,9 @@ class ExactIndex:
 
     def search_own(self, rows: np.ndarray, k: int) -> Neighbours:
         return self.search(self.points[rows], k, rows)
+
+    def groups(self, count: int) -> list[np.ndarray]:
+        return _even_groups(self.n_samples, count)
 
     def _products(self, queries: Any, rows: slice) -> np.ndarray:
         if not sp.issparse(self.points):
@@ -229,6 +236,12 @@ class CellIndex:
         queries = self.points if everyone else self.points[rows]
         return self._search(queries, cell[rows], k, rows)
 
+    def groups(self, count: int) -> list[np.ndarray]:
+        ends = np.linspace(0, len(self.centres), count + 1).astype(int)
+        spans = zip(self.offsets[ends[:-1]], self.offsets[ends[1:]], strict=True)
+        # Sorted, so that the queries of a cell stand as in a search of all.
+        return [np.sort(self.order[start:stop]) for start, stop in spans if stop > start]
+
     def _search(
         self, queries: Any, cell: np.ndarray, k: int, exclude: np.ndarray | None
     ) -> Neighbours:
@@ -318,6 +331,9 @@ class FaissIndex:
     def search_own(self, rows: np.ndarray, k: int) -> Neighbours:
         return self.search(self.points[rows], k, rows)
 
+    def groups(self, count: int) -> list[np.ndarray]:
+        return _even_groups(self.n_samples, count)
+
     def __getstate__(self) -> dict[str, Any]:
         faiss = optional("faiss", extra="large")
         return {**self.__dict__, "index": faiss.serialize_index(self.index)}
@@ -326,6 +342,10 @@ class FaissIndex:
         faiss = optional("faiss", extra="large")
         self.__dict__.update(state)
         self.index = faiss.deserialize_index(state["index"])
+
+
+def _even_groups(n: int, count: int) -> list[np.ndarray]:
+    return [rows for rows in np.array_split(np.arange(n), count) if len(rows)]
 
 
 def _skip(exclude: np.ndarray | None, m: int) -> np.ndarray:

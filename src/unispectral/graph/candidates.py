@@ -91,6 +91,9 @@ class _CosineIndex:
     def search_own(self, rows: np.ndarray, k: int) -> Neighbours:
         return self.inner.search_own(rows, k)
 
+    def groups(self, count: int) -> list[np.ndarray]:
+        return self.inner.groups(count)
+
 
 def nearest(
     table: np.ndarray | sp.csr_array,
