@@ -63,10 +63,10 @@ def _share(reader: str, number: int, few: int, many: int) -> Part:
 
 
 PARTS: dict[str, Part] = {
-    **{f"tables {number}": _share("tables", number, 40, 1000) for number in range(3)},
-    "rows": _share("rows", 0, 60, 1500),
-    "models": _share("models", 0, 60, 1500),
-    **{f"cli {number}": _share("cli", number, 20, 400) for number in range(2)},
+    **{f"tables {number}": _share("tables", number, 40, 500) for number in range(3)},
+    "rows": _share("rows", 0, 60, 500),
+    "models": _share("models", 0, 60, 800),
+    **{f"cli {number}": _share("cli", number, 20, 200) for number in range(2)},
 }
 
 

@@ -40,7 +40,7 @@ class Case(NamedTuple):
 
 #: Cases of one part in a short and in a full run.
 _COUNTS = (40, 1500)
-_N_PARTS = 10
+_N_PARTS = 13
 
 
 def _throw(kind: str, wanted: Iterator[Case], plan: Plan) -> Tally:
