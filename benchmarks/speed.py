@@ -18,6 +18,7 @@ from benchmarks._sections import first_use, graph_task, memory, quality_and_time
 from benchmarks._store import Store
 from benchmarks._targets import slopes, targets
 from benchmarks._tasks import METHODS, PEERS
+from unispectral._threads import thread_count
 
 __all__ = ["main", "render"]
 
@@ -111,7 +112,7 @@ def _protocol(store: Store) -> str:
     return (
         f"All methods run in one process on the same arrays, in turns, {conditions['repeats']} "
         "rounds after one that pays for compilation; a method that takes more than "
-        f"{conditions['patience']:g} s runs once. Times are medians [quartiles]; ratios are taken "
+        f"{conditions['patience']:g} s runs once; {conditions['threads']} numerical thread(s). Times are medians [quartiles]; ratios are taken "
         f"round by round against “{REFERENCE}”. ACC is the best one-to-one match with the true "
         "classes and NMI is normalised by the larger entropy, both in per cent, of one run with "
         "random_state 0; the number of clusters is given to every method that takes one, the true "
@@ -245,6 +246,7 @@ def main(arguments: list[str] | None = None) -> None:
         "quick": options.quick,
         "repeats": repeats,
         "patience": options.patience,
+        "threads": thread_count(),
     }
     flags = [
         *(["--quick"] if options.quick else []),
