@@ -112,7 +112,8 @@ def _protocol(store: Store) -> str:
     return (
         f"All methods run in one process on the same arrays, in turns, {conditions['repeats']} "
         "rounds after one that pays for compilation; a method that takes more than "
-        f"{conditions['patience']:g} s runs once; {conditions['threads']} numerical thread(s). Times are medians [quartiles]; ratios are taken "
+        f"{conditions['patience']:g} s runs once. Numerical threads: {conditions['threads']}. "
+        "Times are medians [quartiles]; ratios are taken "
         f"round by round against “{REFERENCE}”. ACC is the best one-to-one match with the true "
         "classes and NMI is normalised by the larger entropy, both in per cent, of one run with "
         "random_state 0; the number of clusters is given to every method that takes one, the true "
@@ -206,6 +207,8 @@ def draw(cells: dict[str, Any], path: Path) -> None:
     from unispectral._files import atomic_path
 
     sizes = [cells[key] for key in sorted(cells) if key.startswith("growth ")]
+    if not sizes:
+        return
     fitted = slopes(cells)
     figure, axes = plt.subplots(figsize=(8.5, 5.5), layout="constrained")
     for name in dict.fromkeys(name for cell in sizes for name in cell["methods"]):
