@@ -79,22 +79,7 @@ def _fit_paper(
             f"checkpoint={str(estimator.checkpoint)!r} is not for solver='alm'; leave it out, or "
             "use another solver."
         )
-    n = samples.n_samples
-    bank = samples.bank
-    if bank is None and settings.solver == "local":
-        bank = KernelBank(
-            samples.tables, samples.kernels, normalize=settings.normalize, gram=False
-        )
-    if bank is None:
-        size = np.result_type(*(table.dtype for table in samples.tables)).itemsize
-        matrices = 2.5 if settings.solver == "exact" else 9.0
-        require_memory(
-            matrices * n * n * size,
-            f"solver={settings.solver!r} on {n} samples",
-            "use solver='local', model='adaptive', or float32 input",
-        )
-        progress("kernels")
-        bank = KernelBank(samples.tables, samples.kernels, normalize=settings.normalize)
+    bank = _paper_bank(samples, settings, progress)
     evidence = None
     if estimator.n_clusters == "auto":
         evidence = _count_in_kernel(bank, settings, estimator.max_clusters, rng)
@@ -135,6 +120,24 @@ def _fit_paper(
         [KernelSource(bank, solution.weights, objective.alpha, objective.ridge)],
         evidence,
     )
+
+
+def _paper_bank(samples: Samples, settings: Settings, progress: Progress) -> KernelBank:
+    """The kernels on the samples, once there is room for what the solver will hold of them."""
+    if samples.bank is not None:
+        return samples.bank
+    n, normalize = samples.n_samples, settings.normalize
+    if settings.solver == "local":
+        return KernelBank(samples.tables, samples.kernels, normalize=normalize, gram=False)
+    size = np.result_type(*(table.dtype for table in samples.tables)).itemsize
+    matrices = 2.5 if settings.solver == "exact" else 9.0
+    require_memory(
+        matrices * n * n * size,
+        f"solver={settings.solver!r} on {n} samples",
+        "use solver='local', model='adaptive', or float32 input",
+    )
+    progress("kernels")
+    return KernelBank(samples.tables, samples.kernels, normalize=normalize)
 
 
 def _count_in_kernel(
