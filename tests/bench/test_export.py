@@ -39,6 +39,13 @@ def test_markdown_has_our_figure_the_papers_and_the_difference(results: Results)
     assert "protocol `record`" in text
 
 
+def test_markdown_begins_with_one_line_per_method(results: Results) -> None:
+    text = to_markdown(results).partition("## In short")[2].partition("## ")[0]
+    assert "(1 under `record`)" in text
+    assert "| KKM | **50.00** | 47.12 |" in text
+    assert "| =mine\\|x\\_% | 40.00 | – |" in text
+
+
 def test_latex_has_the_same_in_two_lines(results: Results) -> None:
     text = to_latex(results)
     assert r"Data & KKM & =mine|x\_\% \\" in text

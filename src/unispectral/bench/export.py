@@ -144,6 +144,7 @@ def to_markdown(results: Results) -> str:
         "Per cent. **Best of the row in bold**; in parentheses the paper's figure and the "
         "difference; † marks a figure whose cells are not all done, ‡ one with a note below.",
         "",
+        *_in_short(results),
     ]
     for table in _tables(results):
         lines += [f"## {METRICS[table.metric]}, protocol `{table.protocol}`", ""]
@@ -154,10 +155,43 @@ def to_markdown(results: Results) -> str:
             best = table.best(dataset.name)
             entries = [_markdown(f, f.column in best) for f in table.row(dataset.name)]
             lines += ["| " + " | ".join([_plain(dataset.title), *entries]) + " |"]
-        means = table.means()
-        entries = ["–" if means[c] is None else f"{means[c]:.2f}" for c in table.columns]
+        entries = [_number(mean) for mean in table.means().values()]
         lines += ["| " + " | ".join(["*Mean of full rows*", *entries]) + " |", ""]
     return "\n".join(lines + _markdown_notes(results)) + "\n"
+
+
+def _in_short(results: Results) -> list[str]:
+    """One line per column: means over the data sets that a protocol has in full."""
+    metric = results.study.metrics[0]
+    tables = [results.table(protocol, metric) for protocol in results.protocols()]
+    means = [table.means() for table in tables]
+    papers: dict[str, float | None] = {}
+    for table in tables:
+        for column, mean in table.paper_means().items():
+            papers.setdefault(column, mean)
+    header = ["Method", *(f"`{table.protocol}`" for table in tables), "the paper"]
+    lines = [
+        "## In short",
+        "",
+        f"{METRICS[metric]}, mean of the data sets on which all methods of ",
+    ]
+    counts = ", ".join(f"{len(table.full())} under `{table.protocol}`" for table in tables)
+    lines[-1] += (
+        f"a protocol have a figure ({counts}); the paper's figure is that of the same sets."
+    )
+    lines += ["", "| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    best = [max((m for m in found.values() if m is not None), default=None) for found in means]
+    for column in dict.fromkeys(column for table in tables for column in table.columns):
+        row = [
+            f"**{_number(mean)}**" if mean is not None and mean == top else _number(mean)
+            for mean, top in ((m.get(column), b) for m, b in zip(means, best, strict=True))
+        ]
+        lines += ["| " + " | ".join([_plain(column), *row, _number(papers[column])]) + " |"]
+    return [*lines, ""]
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
 
 
 def _markdown_notes(results: Results) -> list[str]:

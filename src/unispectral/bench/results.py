@@ -97,14 +97,18 @@ class Table:
         top = max(values.values(), default=None)
         return {column for column, value in values.items() if value == top}
 
+    def full(self) -> list[Dataset]:
+        """The data sets on which all columns have a figure."""
+        return [d for d in self.datasets if all(f.value is not None for f in self.row(d.name))]
+
     def means(self) -> dict[str, float | None]:
-        """The mean of each column over the data sets on which all columns have a figure."""
-        rows = [self.row(d.name) for d in self.datasets]
-        full = [row for row in rows if all(f.value is not None for f in row)]
-        if not full:
-            return dict.fromkeys(self.columns)
-        values = np.array([[f.value for f in row] for row in full], dtype=float)
-        return dict(zip(self.columns, values.mean(axis=0).tolist(), strict=True))
+        """The mean of each column over the full rows."""
+        return {c: _mean(self.figures[d.name, c].value for d in self.full()) for c in self.columns}
+
+    def paper_means(self) -> dict[str, float | None]:
+        """The paper's mean of each column over the full rows, where it has all of them."""
+        papers = {c: [self.figures[d.name, c].paper for d in self.full()] for c in self.columns}
+        return {c: None if None in found else _mean(found) for c, found in papers.items()}
 
 
 class Results:
