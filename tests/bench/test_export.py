@@ -46,6 +46,13 @@ def test_markdown_begins_with_one_line_per_method(results: Results) -> None:
     assert "| =mine\\|x\\_% | 40.00 | – |" in text
 
 
+def test_markdown_says_where_the_paper_contradicts_itself(results: Results) -> None:
+    assert "## What does not fit together" in to_markdown(results)
+    other = replace(results.study, datasets=(Dataset("iris"),))
+    results.study = other
+    assert "## What does not fit together" not in to_markdown(results)
+
+
 def test_latex_has_the_same_in_two_lines(results: Results) -> None:
     text = to_latex(results)
     assert r"Data & KKM & =mine|x\_\% \\" in text

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unispectral._files import atomic_path
+from unispectral.bench.paper import paper_notes
 from unispectral.bench.results import Figure, Results, Table
 from unispectral.bench.study import METRICS
 
@@ -196,6 +197,9 @@ def _number(value: float | None) -> str:
 
 def _markdown_notes(results: Results) -> list[str]:
     lines = []
+    if results.compares():
+        lines += ["## What does not fit together", ""]
+        lines += [*(f"- {_plain(note)}" for note in paper_notes()), ""]
     if reductions := results.reductions():
         lines += ["## Where less was run (‡)", ""]
         lines += [

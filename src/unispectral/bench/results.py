@@ -168,6 +168,16 @@ class Results:
         names = tuple(column.name for _, column in columns)
         return Table(protocol, metric, self.study.datasets, names, figures)
 
+    def compares(self) -> bool:
+        """Whether the paper has a figure for anything shown."""
+        return any(
+            paper_figure(metric, dataset.title, column.paper or column.name) is not None
+            for metric in self.study.metrics
+            for dataset in self.study.datasets
+            for protocol in self.protocols()
+            for _, column in self.columns(protocol)
+        )
+
     def figure(self, dataset: Dataset, method: Method, column: Column, metric: str) -> Figure:
         """One figure."""
         paper = paper_figure(metric, dataset.title, column.paper or column.name)

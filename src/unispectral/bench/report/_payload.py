@@ -53,18 +53,9 @@ def payload(results: Results, command: str) -> dict[str, Any]:
         "surfaces": _surfaces(results),
         "reductions": results.reductions(),
         "failures": _failures(results),
-        "notes": paper_notes() if _compares(results) else [],
+        "notes": paper_notes() if results.compares() else [],
         "made": _made(results, command),
     }
-
-
-def _compares(results: Results) -> bool:
-    figures = (
-        figure.paper
-        for protocol in results.protocols()
-        for figure in results.table(protocol, results.study.metrics[0]).figures.values()
-    )
-    return any(paper is not None for paper in figures)
 
 
 def _numbers(results: Results) -> list[tuple[str, str]]:
