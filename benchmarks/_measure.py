@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Sample", "interleaved", "machine", "ratio", "spread", "timed"]
+__all__ = ["Sample", "interleaved", "machine", "measured_on", "ratio", "spread", "timed"]
 
 Task = Callable[[], Any]
 
@@ -114,6 +114,15 @@ def machine() -> dict[str, str]:
         "python": platform.python_version(),
         **packages,
     }
+
+
+def measured_on(conditions: dict[str, str]) -> str:
+    """The sentence under a table that says where it was measured."""
+    return (
+        f"Measured on {conditions['processor']}, {conditions['cores']} cores, Python "
+        f"{conditions['python']}, NumPy {conditions['numpy']}, scikit-learn "
+        f"{conditions['scikit-learn']}."
+    )
 
 
 def _processor() -> str:

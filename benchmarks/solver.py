@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._data import load
-from benchmarks._measure import machine, ratio, spread, timed
+from benchmarks._measure import machine, measured_on, ratio, spread, timed
 from benchmarks._model import Prices, codes_residual, objective
 from benchmarks._report import markdown_table, number, write_text
 from benchmarks._store import Store
@@ -227,8 +227,7 @@ def render(store: Store) -> str:
         "embedding, relative to K_ii. ACC: best one-to-one match with the true classes, which no "
         "solver sees.\n\n"
         f"{table}\n\n{_targets(store)}\n"
-        f"Measured on {conditions['processor']}, {conditions['cores']} cores, Python "
-        f"{conditions['python']}, NumPy {conditions['numpy']}. Made by `make bench-solver`.\n"
+        f"{measured_on(conditions)} Made by `make bench-solver`.\n"
     )
 
 

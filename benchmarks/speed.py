@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import solver
-from benchmarks._measure import machine, ratio, spread
+from benchmarks._measure import machine, measured_on, ratio, spread
 from benchmarks._report import markdown_table, number, write_text
 from benchmarks._sections import first_use, graph_task, memory, quality_and_time
 from benchmarks._store import Store
@@ -98,12 +98,8 @@ def render(store: Store, solver_cells: dict[str, Any]) -> str:
         if key.startswith("peers "):
             parts.append(_peers_table(key.removeprefix("peers "), cell, store.cells))
     parts += [_graph_table(store.cells), _growth_table(store.cells)]
-    conditions = store.conditions
-    parts.append(
-        f"Measured on {conditions['processor']}, {conditions['cores']} cores, Python "
-        f"{conditions['python']}, NumPy {conditions['numpy']}, scikit-learn "
-        f"{conditions['scikit-learn']}. Made by `make bench`; the cells are in `speed.json`."
-    )
+    made = "Made by `make bench`; the cells are in `speed.json`."
+    parts.append(f"{measured_on(store.conditions)} {made}")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -539,7 +539,7 @@ def test_a_study_with_an_unknown_parameter_is_refused_as_a_whole(
 
 
 def test_a_cell_costs_little_more_than_its_fit(tmp_path: Path) -> None:
-    """The quick tenth, for the sake of busy machines; benchmarks.bench_overhead measures it."""
+    """The quick tenth, for the sake of busy machines; benchmarks.overhead measures it."""
     times: list[float] = []
 
     class Watch(Lines):

@@ -1,8 +1,9 @@
-"""What the runner of studies costs against a plain loop: ``python -m benchmarks.bench_overhead``.
+"""What the runner of studies costs against a plain loop: ``python -m benchmarks.overhead``.
 
 200 small cells (spectral clustering of 1000 points, about a tenth of a second each) are fitted and
 scored once in a plain loop and once as a study with one worker process, each in an interpreter of
-its own, so that both pay for their imports. Rounds alternate and the best of each counts.
+its own, so that both pay for their imports. Rounds alternate, and so does who goes first; the best
+of each counts, because a machine that others use is at times half as fast. Writes ``overhead.md``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
+
+from benchmarks._measure import machine, measured_on
+from benchmarks._report import markdown_table, write_text
 
 CELLS = 200
 _DATA = """
@@ -79,25 +84,40 @@ def _children() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--cells", type=int, default=CELLS)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--out", type=Path, default=Path("docs/results"))
     options = parser.parse_args()
-    loops, studies = [], []
-    for _ in range(options.rounds):
-        seconds, expected = measure(_LOOP, options.cells)
-        loops.append(seconds)
-        seconds, found = measure(_STUDY, options.cells)
-        studies.append(seconds)
-        if found != expected:
+    scripts = {"plain loop": _LOOP, "study": _STUDY}
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in scripts}
+    for turn in range(options.rounds):
+        figures = []
+        for name in list(scripts)[:: 1 if turn % 2 == 0 else -1]:
+            seconds, found = measure(scripts[name], options.cells)
+            taken[name].append(seconds)
+            figures.append(found)
+        if figures[0] != figures[1]:
             raise SystemExit("the study and the loop disagree")
-    print(f"{options.cells} cells, the same figures from both; best of {options.rounds} rounds")
-    print("              seconds   processor")
-    best = []
-    for name, measured in (("plain loop", loops), ("study", studies)):
-        best.append([min(values) for values in zip(*measured, strict=True)])
-        print(f"{name:12s} {best[-1][0]:8.2f}    {best[-1][1]:8.2f}")
-    overhead = [100 * (study / loop - 1) for loop, study in zip(*best, strict=True)]
-    print(
-        f"{'overhead':12s} {overhead[0]:7.2f} %  {overhead[1]:7.2f} %   (limit 5 % of the seconds)"
+        print(f"round {turn + 1}: " + ", ".join(f"{n} {t[-1][0]:.2f} s" for n, t in taken.items()))
+    best = {
+        name: [min(values) for values in zip(*rounds, strict=True)]
+        for name, rounds in taken.items()
+    }
+    rows = [[name, *(f"{value:.2f}" for value in values)] for name, values in best.items()]
+    over = [100 * (study / loop - 1) for loop, study in zip(*best.values(), strict=True)]
+    rows.append(["overhead", *(f"{value:+.1f} %" for value in over)])
+    table = markdown_table(["", "seconds", "processor seconds"], rows)
+    write_text(options.out / "overhead.md", page(table, options.cells, options.rounds))
+    print(table)
+
+
+def page(table: str, cells: int, rounds: int) -> str:
+    """The result file."""
+    return (
+        "# What scheduling costs\n\n"
+        f"{cells} small cells as a study with one worker process, and the same fits and scores in "
+        f"a plain loop, each in an interpreter of its own; best of {rounds} rounds that took turns. "
+        "Target: less than 5 % more.\n\n"
+        f"{table}\n\n{measured_on(machine())} Made by `python -m benchmarks.overhead`.\n"
     )
 
 
