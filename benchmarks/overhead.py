@@ -115,7 +115,7 @@ def page(table: str, cells: int, rounds: int) -> str:
     return (
         "# What scheduling costs\n\n"
         f"{cells} small cells as a study with one worker process, and the same fits and scores in "
-        f"a plain loop, each in an interpreter of its own; best of {rounds} rounds that took turns. "
+        f"a plain loop, each in its own interpreter; best of {rounds} rounds that took turns. "
         "Target: less than 5 % more.\n\n"
         f"{table}\n\n{measured_on(machine())} Made by `python -m benchmarks.overhead`.\n"
     )
