@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import zipfile
@@ -214,6 +215,19 @@ def test_foreign_files(content, tmp_path):
 
 def test_another_zip_file(tmp_path):
     assert "no model.json" in refused(tmp_path, packed({"labels.npy": npy(np.arange(3))}))
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.EINVAL, "Invalid argument"), zipfile.BadZipFile("x " + "y" * 5000)]
+)
+def test_what_the_reader_of_archives_raises_becomes_a_sentence(error, tmp_path, monkeypatch):
+    def refuse(*args):
+        raise error
+
+    monkeypatch.setattr("unispectral.persistence._archive._read", refuse)
+    said = refused(tmp_path, b"PK")
+    assert "damaged or cut short" in said
+    assert len(said) < 400
 
 
 def test_every_truncation_is_noticed(members, tmp_path):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
 import re
 import struct
+import textwrap
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -63,9 +65,12 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
     try:
         with open(path, "rb") as file:
             return _read(file, shown)
-    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, OSError) as error:
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:
+            raise  # no such file, no right to it; a place before its start is damage
+        why = textwrap.shorten(str(error), 120, placeholder=" …")
         raise ModelFileError(
-            f"{shown} is damaged or cut short ({error}); fetch or save the model again."
+            f"{shown} is damaged or cut short ({why}); fetch or save the model again."
         ) from error
     except NotImplementedError as error:  # zipfile: encrypted, or a compression of its future
         raise ModelFileError(f"{shown} is no saved model of this library ({error}).") from error
