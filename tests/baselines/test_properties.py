@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, nnls
+from scipy.sparse.linalg import ArpackNoConvergence
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.ensemble import RandomForestClassifier
@@ -20,7 +21,11 @@ from unispectral.baselines import AASC, KKM, MKKM, RKKM, RMKKM, SC, SSR, TSEP, C
 from unispectral.baselines._base import Kernels
 from unispectral.baselines._draws import FreshDraws
 from unispectral.baselines._root import dogleg_root
-from unispectral.baselines._spectral import laplacian_eigenvectors, leading_eigenvectors
+from unispectral.baselines._spectral import (
+    _by_products,
+    laplacian_eigenvectors,
+    leading_eigenvectors,
+)
 from unispectral.baselines.aasc import best_coefficients, coefficients_at
 from unispectral.baselines.clustrf import forest_similarity, synthetic_rows
 from unispectral.baselines.kkm import lloyd_from_samples
@@ -323,6 +328,20 @@ def test_large_dense_laplacians_have_the_same_eigenvectors(monkeypatch):
     np.testing.assert_allclose(small[0][0], large[0][0], atol=1e-6)
     np.testing.assert_allclose(abs((small[0][1] * large[0][1]).sum(axis=0)), 1, atol=1e-6)
     np.testing.assert_allclose(abs((small[1] * large[1]).sum(axis=0)), 1, atol=1e-6)
+
+
+def test_crowded_eigenvalues_are_left_to_lapack(monkeypatch):
+    """Those of a kernel that is nearly constant: a Lanczos method is stopped in time."""
+    points = np.random.default_rng(0).normal(size=(300, 50))
+    K = np.exp(-np.square(points[:, None] - points).sum(2) * 1e-5)
+    expected = laplacian_eigenvectors(K, 3)
+    monkeypatch.setattr("unispectral.baselines._spectral.DENSE_SAMPLES", 10)
+    monkeypatch.setattr("unispectral.baselines._spectral.RESTARTS", 1)
+    with pytest.raises(ArpackNoConvergence):
+        _by_products(K, K.sum(axis=1), 3)
+    found = laplacian_eigenvectors(K, 3)
+    np.testing.assert_allclose(found[0], expected[0], atol=1e-12)
+    np.testing.assert_allclose(found[1], expected[1], atol=1e-12)
 
 
 # All of them

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from unispectral.eigen import smallest_eigenvectors
 
@@ -13,6 +15,8 @@ __all__ = ["graph_embedding", "laplacian_eigenvectors", "leading_eigenvectors", 
 
 #: Above this many samples a Lanczos method needs less time than the reduction of LAPACK.
 DENSE_SAMPLES = 4_000
+#: Restarts of that method before LAPACK is asked after all.
+RESTARTS = 15
 
 
 def laplacian_eigenvectors(
@@ -39,26 +43,40 @@ def laplacian_eigenvectors(
     """
     degrees = W.sum(axis=1, dtype=np.float64)
     n = W.shape[0]
-    if complete or n <= DENSE_SAMPLES or n_vectors > n // 20:
-        L = -np.asarray(W, dtype=np.float64)
-        L[np.diag_indices(n)] += degrees
-        values, vectors = scipy.linalg.eigh(
-            L,
-            subset_by_index=None if complete else (0, n_vectors - 1),
-            driver="evr",
-            overwrite_a=True,
-            check_finite=False,
-        )
-        return values[:n_vectors], vectors[:, :n_vectors]
-    # The largest eigenvalues of bound·I − L are sought, which needs products only.
+    if not complete and n > DENSE_SAMPLES and n_vectors <= n // 20:
+        with contextlib.suppress(ArpackNoConvergence):
+            return _by_products(W, degrees, n_vectors)
+    L = -np.asarray(W, dtype=np.float64)
+    L[np.diag_indices(n)] += degrees
+    values, vectors = scipy.linalg.eigh(
+        L,
+        subset_by_index=None if complete else (0, n_vectors - 1),
+        driver="evr",
+        overwrite_a=True,
+        check_finite=False,
+    )
+    return values[:n_vectors], vectors[:, :n_vectors]
+
+
+def _by_products(
+    W: np.ndarray, degrees: np.ndarray, n_vectors: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same from products with ``W`` alone; gives up where the eigenvalues lie too close.
+
+    The largest eigenvalues of bound·I − L are sought. Of a wide Gaussian all but one are nearly
+    equal, and a Lanczos method would go on for hours.
+    """
     bound = float((degrees + np.abs(W).sum(axis=1, dtype=np.float64)).max())
 
     def shifted(v: np.ndarray) -> np.ndarray:
         v = v.ravel()
         return (bound - degrees) * v + W @ v.astype(W.dtype, copy=False)
 
+    n = len(degrees)
     operator = LinearOperator((n, n), matvec=shifted, dtype=np.float64)
-    values, vectors = eigsh(operator, k=n_vectors, which="LA", v0=np.ones(n), tol=1e-10)
+    values, vectors = eigsh(
+        operator, k=n_vectors, which="LA", v0=np.ones(n), tol=1e-10, maxiter=RESTARTS
+    )
     order = np.argsort(-values)
     return bound - values[order], vectors[:, order]
 
