@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from unispectral.bench.export import write_tables
+    from unispectral.bench.method import Column, Method, Reduction
     from unispectral.bench.report import write_report
     from unispectral.bench.results import Results
     from unispectral.bench.runner import Summary, run
     from unispectral.bench.store import Record, Store, StoreError
-    from unispectral.bench.study import Column, Dataset, Method, Reduction, Study, Surface
+    from unispectral.bench.study import Dataset, Study, Surface
 
 _HOMES = {
-    "Column": "study",
+    "Column": "method",
     "Dataset": "study",
-    "Method": "study",
+    "Method": "method",
     "Record": "store",
-    "Reduction": "study",
+    "Reduction": "method",
     "Results": "results",
     "Store": "store",
     "StoreError": "store",

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from unispectral.bench.study import Dataset, Method, Study
+from unispectral.bench.method import Method
+from unispectral.bench.study import Dataset, Study
 
 __all__ = ["Cell", "canonical", "expand", "fingerprint", "kernel_names"]
 

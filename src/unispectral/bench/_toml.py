@@ -10,7 +10,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from unispectral.bench.study import Column, Dataset, Method, Reduction, Study, Surface
+from unispectral.bench.method import Column, Method, Reduction
+from unispectral.bench.study import Dataset, Study, Surface
 
 __all__ = ["parse_size", "read_study", "study_from_json", "study_to_json"]
 

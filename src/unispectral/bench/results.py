@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from unispectral.bench._cells import Cell, canonical, expand, kernel_names
+from unispectral.bench.method import PROTOCOLS, Column, Method
 from unispectral.bench.paper import paper_figure
 from unispectral.bench.store import Record, Store
-from unispectral.bench.study import PROTOCOLS, Column, Dataset, Method, Study
+from unispectral.bench.study import Dataset, Study
 
 __all__ = ["Figure", "Results", "Setting", "Table"]
 

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from unispectral.bench._progress import duration
+from unispectral.bench.method import PROTOCOLS, Column, Method
 from unispectral.bench.paper import paper_notes
 from unispectral.bench.ranks import rank_columns
 from unispectral.bench.results import Figure, Results, Setting, Table
-from unispectral.bench.study import METRICS, PROTOCOLS, Column, Dataset, Method, Surface
+from unispectral.bench.study import METRICS, Dataset, Surface
 
 __all__ = ["payload"]
 

@@ -1,0 +1,257 @@
+"""Methods of a study: an estimator, its grid, the columns made of its cells, and exceptions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+__all__ = [
+    "PROTOCOLS",
+    "Column",
+    "Method",
+    "Reduction",
+    "check_choice",
+    "check_json",
+    "check_name",
+]
+
+#: What each protocol means; the report prints these sentences beside the figures.
+PROTOCOLS = {
+    "paper": "Tuned with the true labels over a declared grid, the best kernel, and of the "
+    "repeats the one with the best objective, as the paper's text says.",
+    "record": "The mean of the repeats, as the public record of the paper's figures shows; the "
+    "best kernel and any parameters are chosen with the true labels, '-m' is the mean over "
+    "the kernels.",
+    "label-free": "Defaults only, no label seen before the score: what a user gets. "
+    "The mean of the repeats.",
+}
+INPUTS = ("features", "kernel", "kernels")
+REPEAT_RULES = ("mean", "objective", "first")
+KERNEL_RULES = ("best", "mean")
+GRID_RULES = ("best", "mean")
+_NAME = re.compile(r"[^\x00-\x1f\x7f]{1,80}")
+
+
+def check_name(name: Any, argument: str) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ValueError(
+            f"{argument}={name!r} must be a text of 1 to 80 characters without control characters."
+        )
+
+
+def check_choice(value: Any, choices: Iterable[str], argument: str) -> None:
+    if value not in (choices := tuple(choices)):
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{argument}={value!r} is unknown; use one of {listed}.")
+
+
+def check_json(value: Any, argument: str) -> None:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{argument}={value!r} must be made of texts, finite numbers, booleans, lists and "
+            "tables, so that a cell can be stored and done again."
+        ) from None
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the result table: how cells become a figure.
+
+    Parameters
+    ----------
+    name : str
+        The heading.
+    protocols : sequence of str
+        Under which protocols the column is shown, see :data:`PROTOCOLS`.
+    repeats : {"mean", "objective", "first"}
+        The mean over the repeats, the repeat of the best objective, or the first repeat.
+    kernels : {"best", "mean"}
+        The best kernel, for each metric by itself, or the mean over the kernels.
+    grid : {"best", "mean"}
+        The best point of the grid within each kernel, for each metric by itself, or the mean.
+    fix : mapping
+        Use only the cells with these parameters.
+    fix_for : mapping
+        Data set → parameters that replace `fix` there.
+    paper : str
+        The column of the paper's table to compare with; the name by default.
+    """
+
+    name: str
+    protocols: tuple[str, ...] = ("record",)
+    repeats: str = "mean"
+    kernels: str = "best"
+    grid: str = "best"
+    fix: Mapping[str, Any] = field(default_factory=dict)
+    fix_for: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    paper: str | None = None
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "column.name")
+        protocols = (self.protocols,) if isinstance(self.protocols, str) else self.protocols
+        object.__setattr__(self, "protocols", tuple(protocols))
+        for protocol in self.protocols:
+            check_choice(protocol, PROTOCOLS, f"protocol of the column {self.name!r}")
+        check_choice(self.repeats, REPEAT_RULES, f"repeats of the column {self.name!r}")
+        check_choice(self.kernels, KERNEL_RULES, f"kernels of the column {self.name!r}")
+        check_choice(self.grid, GRID_RULES, f"grid of the column {self.name!r}")
+
+    def fixed(self, dataset: str) -> Mapping[str, Any]:
+        """The parameters to which the column is restricted on a data set."""
+        return self.fix_for.get(dataset, self.fix)
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """Less work for a method on some data sets, with the reason, which the report prints.
+
+    Parameters
+    ----------
+    datasets : sequence of str
+        Where it applies.
+    reason : str
+        Why; never empty.
+    repeats, kernels, grid, parameters, time_limit, memory_limit
+        What replaces the method's own setting there.
+    skip : bool
+        Do not run the method there at all.
+    """
+
+    datasets: tuple[str, ...]
+    reason: str
+    repeats: int | None = None
+    kernels: tuple[str, ...] | None = None
+    grid: Mapping[str, Sequence[Any]] | None = None
+    parameters: Mapping[str, Any] | None = None
+    time_limit: float | None = None
+    memory_limit: float | None = None
+    skip: bool = False
+
+    def __post_init__(self) -> None:
+        datasets = (self.datasets,) if isinstance(self.datasets, str) else self.datasets
+        object.__setattr__(self, "datasets", tuple(datasets))
+        if self.kernels is not None:
+            object.__setattr__(self, "kernels", tuple(self.kernels))
+        if not self.reason.strip():
+            raise ValueError("reason of a reduction is empty; say why less is run there.")
+
+
+@dataclass(frozen=True)
+class Method:
+    """A clustering method of a study.
+
+    Parameters
+    ----------
+    name : str
+        How the study calls it.
+    estimator : str, class or instance
+        A dotted name such as ``"sklearn.cluster.KMeans"``, an importable class, or an instance,
+        whose parameters are then taken over.
+    input : {"features", "kernel", "kernels"}
+        The samples; one precomputed kernel after the other; all kernels of the bank at once.
+    constructor : str
+        A class method that builds the estimator, such as ``"paper"``.
+    kernel_parameter : str
+        The parameter that is set to ``"precomputed"``.
+    parameters, grid : mapping
+        Fixed parameters, and lists of values of which all combinations are run.
+    kernels : sequence of str
+        Restrict the bank to these names.
+    repeats : int
+        Fits with different seeds.
+    stream : mapping
+        Instead of seeds, the places of the repeats in the one stream of random numbers of the
+        published record: ``draws`` ("distinct" or "labels"), how many ``each`` repeat takes, and
+        how many of them come ``before`` those of the estimator.
+    columns : sequence of Column
+        What is made of the cells; by default one column for the protocol ``label-free``.
+    reduced : sequence of Reduction
+        Exceptions for some data sets.
+    datasets : sequence of str
+        Run only on these.
+    time_limit, memory_limit : float
+        Seconds, and bytes of resident memory, of one fit.
+    """
+
+    name: str
+    estimator: Any
+    input: str = "features"
+    title: str = ""
+    constructor: str | None = None
+    kernel_parameter: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    kernels: tuple[str, ...] | None = None
+    repeats: int = 1
+    stream: Mapping[str, Any] | None = None
+    columns: tuple[Column, ...] = ()
+    reduced: tuple[Reduction, ...] = ()
+    datasets: tuple[str, ...] | None = None
+    time_limit: float | None = None
+    memory_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "method.name")
+        self._take_over_estimator()
+        check_choice(self.input, INPUTS, f"input of the method {self.name!r}")
+        if not isinstance(self.repeats, int) or self.repeats < 1:
+            raise ValueError(
+                f"repeats={self.repeats!r} of the method {self.name!r} must be at least 1."
+            )
+        check_json(dict(self.parameters), f"parameters of the method {self.name!r}")
+        for key, values in self.grid.items():
+            if not isinstance(values, (list, tuple)) or not values:
+                raise ValueError(
+                    f"grid[{key!r}]={values!r} of the method {self.name!r} must be a list of at "
+                    "least one value."
+                )
+            check_json(list(values), f"grid[{key!r}] of the method {self.name!r}")
+        if self.stream is not None and (
+            self.stream.get("draws") not in ("distinct", "labels")
+            or set(self.stream) - {"draws", "each", "before"}
+        ):
+            raise ValueError(
+                f"stream={self.stream!r} of the method {self.name!r} must have draws = 'distinct' "
+                "or 'labels', and may have the numbers each and before."
+            )
+        object.__setattr__(self, "title", self.title or self.name)
+        for key in ("kernels", "datasets"):
+            if getattr(self, key) is not None:
+                object.__setattr__(self, key, tuple(getattr(self, key)))
+        object.__setattr__(self, "reduced", tuple(self.reduced))
+        columns = tuple(self.columns) or (Column(self.name, ("label-free",)),)
+        object.__setattr__(self, "columns", columns)
+
+    def _take_over_estimator(self) -> None:
+        estimator = self.estimator
+        if isinstance(estimator, str):
+            return
+        if not isinstance(estimator, type):
+            own = {
+                key: value
+                for key, value in estimator.get_params(deep=False).items()
+                if key not in ("n_clusters", "random_state")
+            }
+            object.__setattr__(self, "parameters", {**own, **self.parameters})
+            estimator = type(estimator)
+        dotted = f"{estimator.__module__}.{estimator.__qualname__}"
+        object.__setattr__(self, "estimator", dotted)
+
+    def on(self, dataset: str) -> tuple[Method, Reduction | None]:
+        """The method as it is run on a data set, and the reduction that made it so."""
+        for reduction in self.reduced:
+            if dataset in reduction.datasets:
+                changes: dict[str, Any] = {
+                    key: getattr(reduction, key)
+                    for key in ("repeats", "kernels", "grid", "time_limit", "memory_limit")
+                    if getattr(reduction, key) is not None
+                }
+                if reduction.parameters is not None:
+                    changes["parameters"] = {**self.parameters, **reduction.parameters}
+                return replace(self, **changes), reduction
+        return self, None
