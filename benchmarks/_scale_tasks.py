@@ -7,11 +7,15 @@ on who else uses the machine.
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import resource
+import signal
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -142,54 +146,77 @@ def _search(data: str, index: str, k: int) -> dict[str, Any]:
 
 
 def _dask(data: str, kill: bool, **params: Any) -> dict[str, Any]:
-    """A fit on two workers, one of them killed in the middle where asked for."""
-    import os
-    import signal
+    """A fit on two workers; the one that leads it is killed in the middle where asked for."""
+    import tempfile
     import threading
 
-    import dask.array as da
-    import psutil
     from distributed import Client, LocalCluster
 
     from unispectral.dask import SCSK
 
     X, y = _data(data)
-    begun = time.perf_counter()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
     with (
+        tempfile.TemporaryDirectory() as folder,
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
+        blocks = _in_file(X, Path(folder) / "points.npy")
+        started = max(client.run(_cpu).values())
         client.run(_warm)
         warm = client.run(_cpu)
-        nanny = next(iter(cluster.workers.values()))
+        own, begun = time.process_time(), time.perf_counter()
         lost: dict[str, float] = {}
-
-        def strike() -> None:
-            while not client.run_on_scheduler(_block_done):
-                time.sleep(0.05)
-            # What the victim has used is counted, though it is lost.
-            times = psutil.Process(nanny.pid).cpu_times()
-            lost[nanny.worker_address] = times.user + times.system
-            os.kill(nanny.pid, signal.SIGKILL)
-
-        thread = threading.Thread(target=strike)
+        thread = threading.Thread(target=_strike, args=(client, cluster, lost))
         if kill:
             thread.start()
         model = SCSK(len(np.unique(y)), client=client, **params)
-        model.fit(da.from_array(X, chunks=(-(-len(X) // 8), X.shape[1])))
-        labels = model.labels_.compute()
+        labels = model.fit(blocks).labels_.compute()
         if kill:
             thread.join()
+        seconds, own = time.perf_counter() - begun, time.process_time() - own
         # A worker that was started in place of the lost one is counted with its start.
         spent = client.run(_cpu) | lost
         used = sum(seconds - warm.get(address, 0.0) for address, seconds in spent.items())
-    own = resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
     return _quality(y, labels) | {
-        "seconds": time.perf_counter() - begun,
+        "seconds": seconds,
         "cpu": used + own,
+        "lost": sum(spent - warm[address] for address, spent in lost.items()),
+        "start": started,
+        "start and imports": max(warm.values()),
         "labels": _digest(labels),
     }
+
+
+def _in_file(X: np.ndarray, path: Path) -> Any:
+    """A table as a Dask array in eight blocks of rows that the workers read from a file."""
+    import dask.array as da
+    from dask.delayed import delayed
+
+    np.save(path, X)
+    edges = np.linspace(0, len(X), 9).astype(int).tolist()
+    read = delayed(_rows_of_file)
+    blocks = [
+        da.from_delayed(read(str(path), start, stop), (stop - start, X.shape[1]), X.dtype)
+        for start, stop in itertools.pairwise(edges)
+    ]
+    return da.concatenate(blocks)
+
+
+def _rows_of_file(path: str, start: int, stop: int) -> np.ndarray:
+    return np.array(np.load(path, mmap_mode="r")[start:stop])
+
+
+def _strike(client: Any, cluster: Any, lost: dict[str, float]) -> None:
+    """Kill the worker that leads the fit once kernels are there; note what it had used."""
+    import psutil
+
+    while not (address := client.run_on_scheduler(_leader)):
+        time.sleep(0.05)
+    pid = next(one.pid for one in cluster.workers.values() if one.worker_address == address)
+    # What the victim has used is counted, though it is lost.
+    times = psutil.Process(pid).cpu_times()
+    lost[address] = times.user + times.system
+    os.kill(pid, signal.SIGKILL)
 
 
 def _warm() -> None:
@@ -209,11 +236,13 @@ def _cpu() -> float:
     return time.process_time()
 
 
-def _block_done(dask_scheduler: Any) -> bool:
-    return any(
-        str(key).startswith("neighbourhoods-") and task.state == "memory"
-        for key, task in dask_scheduler.tasks.items()
-    )
+def _leader(dask_scheduler: Any) -> str | None:
+    """The worker that leads the fit, as soon as a block of kernels is done."""
+    tasks = {str(key): task for key, task in dask_scheduler.tasks.items()}
+    if not any(k.startswith("neighbourhoods-") and t.state == "memory" for k, t in tasks.items()):
+        return None
+    leading = [task for key, task in tasks.items() if key.startswith("unispectral-")]
+    return next((task.processing_on.address for task in leading if task.processing_on), None)
 
 
 def _digest(labels: np.ndarray) -> str:

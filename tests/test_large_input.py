@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
 from unispectral import SCSK
+from unispectral._memory import _glibc
 from unispectral.tables import open_rows
 
 
@@ -115,3 +120,40 @@ def test_prediction_reads_files_in_blocks(kind, X, model, tmp_path, monkeypatch)
             assert model.predict_outlier_score(rows).shape == (400,)
     assert seen[:3] == [150, 150, 100]
     np.testing.assert_array_equal(labels, model.labels_)
+
+
+_FAULTS = """
+import resource
+import numpy as np
+from unispectral._memory import keep_freed
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(50):
+        np.ones(2**17)  # 256 pages
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+without = faults()
+with keep_freed(), keep_freed():
+    np.ones(2**17)
+    print(without, faults(), end=" ")
+print(faults())
+"""
+
+
+def test_freed_memory_is_used_again() -> None:
+    """Under the settings of a Dask worker every array is new to the system, page by page."""
+    pytest.importorskip("resource")
+    if _glibc() is None:
+        pytest.skip("the C library is not glibc")
+    env = {**os.environ, "MALLOC_TRIM_THRESHOLD_": "65536"}
+    done = subprocess.run(
+        [sys.executable, "-c", _FAULTS],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    without, within, after = map(int, done.stdout.split())
+    assert within < 2 * 256
+    assert min(without, after) > 40 * 256

@@ -63,7 +63,7 @@ def test_a_table_that_is_here_will_do(client, X) -> None:
 
 
 def test_an_approximate_index_gives_the_same_candidates(client, X, monkeypatch) -> None:
-    from unispectral.dask._stages import distribute
+    from unispectral.dask._stages import Kept, distribute
     from unispectral.geometry import KernelGeometry
     from unispectral.graph import candidates
     from unispectral.kernels import KernelBank
@@ -71,10 +71,39 @@ def test_an_approximate_index_gives_the_same_candidates(client, X, monkeypatch) 
     monkeypatch.setattr(candidates, "EXACT_SAMPLES", 100)
     geometry = KernelGeometry(KernelBank(X, "linear", normalize="none", gram=False), 0)
     here = localize(geometry, 8, np.random.default_rng(0))
-    there = distribute(client)(geometry, 8, here.rate, np.random.default_rng(0))
+    kept = Kept(client, "other")
+    there = distribute(kept)(geometry, 8, here.rate, np.random.default_rng(0))
+    kept.forget()
     np.testing.assert_array_equal(here.neighbours, there.neighbours)
     blocks = there.map_rows(_near)
     np.testing.assert_allclose(np.concatenate(blocks), here.near)
+
+
+def test_what_was_kept_of_a_search_is_found_again(client) -> None:
+    """A fit that is begun again takes its candidates and its random numbers up where they were."""
+    from unispectral.dask._stages import Kept
+
+    def search(rng):
+        return rng.integers(9, size=(6, 2))
+
+    first = np.random.default_rng(0)
+    found, _ = Kept(client, "a-fit").search(first, lambda: search(first))
+    again = np.random.default_rng(1)
+    kept = Kept(client, "a-fit")
+    taken, future = kept.search(again, lambda: pytest.fail("searched twice"))
+    np.testing.assert_array_equal(taken, found)
+    np.testing.assert_array_equal(future.result(), found)
+    assert again.bit_generator.state == first.bit_generator.state
+    kept.forget()
+    assert not client.list_datasets()
+    other, _ = Kept(client, "a-fit").search(again, lambda: search(again))
+    assert (other != found).any()
+    kept.forget()
+
+
+def test_a_fit_leaves_nothing_on_the_scheduler(client, X) -> None:
+    SCSK(3, whiten=None, client=client).fit(X[:200])
+    assert not client.list_datasets()
 
 
 def _near(rows, block):
@@ -156,24 +185,25 @@ def test_a_killed_worker_changes_nothing() -> None:
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        victim = next(iter(cluster.workers.values())).pid
-        assert victim
 
         def kill() -> None:
-            while not client.run_on_scheduler(_some_block_is_done):
+            while not (address := client.run_on_scheduler(_leader)):
                 time.sleep(0.02)
-            os.kill(victim, signal.SIGKILL)
+            workers = cluster.workers.values()
+            os.kill(next(w.pid for w in workers if w.worker_address == address), signal.SIGKILL)
 
         thread = threading.Thread(target=kill)
         thread.start()
         model = SCSK(5, whiten=None, client=client).fit(da.from_array(X, chunks=(3_000, 20)))
         thread.join()
         np.testing.assert_array_equal(model.labels_.compute(), local.labels_)
+        assert not client.list_datasets()
 
 
-def _some_block_is_done(dask_scheduler) -> bool:
-    return any(
-        key.startswith("neighbourhoods-") and task.state == "memory"
-        for key, task in dask_scheduler.tasks.items()
-        if isinstance(key, str)
-    )
+def _leader(dask_scheduler) -> str | None:
+    """The worker that leads the fit, once a block of kernels is done: the worst one to lose."""
+    tasks = {str(key): task for key, task in dask_scheduler.tasks.items()}
+    if not any(k.startswith("neighbourhoods-") and t.state == "memory" for k, t in tasks.items()):
+        return None
+    leading = [task for key, task in tasks.items() if key.startswith("unispectral-")]
+    return next((task.processing_on.address for task in leading if task.processing_on), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 import warnings
 from typing import Any
 
@@ -10,8 +11,10 @@ from sklearn.base import BaseEstimator, ClusterMixin
 
 from unispectral import cluster
 from unispectral._compat import as_generator, optional
+from unispectral._memory import keep_freed
 from unispectral._validation import is_views
 from unispectral.dask import _blocks
+from unispectral.dask._stages import Kept, distribute
 
 __all__ = ["SCMK", "SCSK"]
 
@@ -69,10 +72,14 @@ class _OnDask(ClusterMixin, BaseEstimator):
             views = [_blocks.as_blocks(view, client) for view in (X if _several(X) else [X])]
             rows = self._landmark_rows(views[0].n_rows)
             tables = [view.take(client, rows) for view in views]
+            name = f"unispectral-{uuid.uuid4().hex}"
             future = client.submit(
-                _drive, self.local, tables, _several(X), pure=False, retries=_RETRIES
+                _drive, self.local, tables, _several(X), name, key=name, retries=_RETRIES
             )
-            self.local_, caught = future.result()
+            try:
+                self.local_, caught = future.result()
+            finally:
+                Kept(client, name).forget()
             if rows is None:
                 self.labels_ = _blocks.as_dask(self.local_.labels_, views[0].sizes)
             else:
@@ -167,21 +174,28 @@ def _several(X: Any) -> bool:
     return isinstance(X, (list, tuple)) and is_views(X)
 
 
-def _drive(local: Any, tables: list[list[Any]], several: bool) -> tuple[Any, list[tuple]]:
+def _drive(
+    local: Any, tables: list[list[Any]], several: bool, name: str
+) -> tuple[Any, list[tuple]]:
     """The fit, on one worker, which hands blocks to all of them."""
     from sklearn.base import clone
 
-    from unispectral.dask._stages import distribute
     from unispectral.geometry import localizer
 
     worker_client = optional("distributed", extra="dask").worker_client
     views = [_blocks.joined(parts) for parts in tables]
     model = clone(local)
-    with worker_client() as client, warnings.catch_warnings(record=True) as caught:
+    with (
+        keep_freed(),
+        worker_client() as client,
+        warnings.catch_warnings(record=True) as caught,
+    ):
         warnings.simplefilter("always")
-        token = localizer.set(distribute(client))
+        kept = Kept(client, name)
+        token = localizer.set(distribute(kept))
         try:
             model.fit(views if several else views[0])
         finally:
             localizer.reset(token)
+        kept.forget()  # after a failure it is needed once more
     return model, [(str(one.message), one.category) for one in caught]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,11 +11,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._memory import keep_freed
 from unispectral._threads import threads
+from unispectral._validation import well_placed
 from unispectral.geometry import SINGLE_SAMPLES, Geometry, Neighbourhoods, block_kernels, localize
 from unispectral.graph.candidates import build_index
 
-__all__ = ["RemoteNeighbourhoods", "distribute"]
+__all__ = ["Kept", "RemoteNeighbourhoods", "distribute"]
 
 #: Blocks of samples per worker: small enough that losing a worker costs little.
 _BLOCKS_PER_WORKER = 4
@@ -65,12 +68,53 @@ class RemoteNeighbourhoods:
         return [one for part in parts for one in part]
 
 
-def distribute(client: Any) -> Callable[..., Any]:
+class Kept:
+    """Candidates that outlive the worker on which a fit runs, until the fit is done.
+
+    They take longest to find and little room. Every worker has a copy, and the scheduler knows
+    them by the name of the fit, so that a fit that is begun again on another worker finds them.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    name : str
+        Of the fit; no other may have it.
+    """
+
+    def __init__(self, client: Any, name: str) -> None:
+        self.client = client
+        self.name = name
+        self.searches = 0
+
+    def search(
+        self, rng: np.random.Generator, find: Callable[[], np.ndarray]
+    ) -> tuple[np.ndarray, Any]:
+        """The candidates of the next geometry, found now or kept from before, and their future."""
+        name = f"{self.name}-{self.searches}"
+        self.searches += 1
+        kept = self.client.get_dataset(name, default=None)
+        if kept is not None and any(self.client.who_has([kept["future"]]).values()):
+            rng.bit_generator.state = kept["state"]
+            return kept["future"].result(), kept["future"]
+        neighbours = find()
+        future = self.client.scatter(neighbours, broadcast=True, hash=False)
+        found = {"future": future, "state": rng.bit_generator.state}
+        self.client.publish_dataset(found, name=name, override=True)
+        return neighbours, future
+
+    def forget(self) -> None:
+        """Let go of all that was kept."""
+        for name in self.client.list_datasets():
+            if str(name).startswith(f"{self.name}-"):
+                self.client.unpublish_dataset(name)
+
+
+def distribute(kept: Kept) -> Callable[..., Any]:
     """A replacement for the local search of neighbourhoods, on the workers of a client."""
+    client = kept.client
 
     def find(geometry: Geometry, k: int, rate: float, rng: np.random.Generator) -> Any:
-        table = _table(geometry)
-        if table is None:  # kernels that no index knows look at all pairs: done here
+        if _table(geometry) is None:  # kernels that no index knows look at all pairs: done here
             from unispectral.geometry import localizer
 
             token = localizer.set(None)
@@ -78,25 +122,39 @@ def distribute(client: Any) -> Callable[..., Any]:
                 return localize(geometry, k, rng)
             finally:
                 localizer.reset(token)
-        index = build_index(table, k, random_state=rng)
-        shipped = client.scatter((index, geometry), broadcast=True, hash=False)
+        shipped = client.scatter(geometry, broadcast=True, hash=False)
         slices = _blocks(geometry.n_samples, client)
-        # Searched in groups that share cells, which is many times cheaper than any other split.
-        groups = index.groups(len(slices))
-        found = client.gather(
-            [client.submit(_search, shipped, group, k, pure=False) for group in groups]
+        neighbours, future = kept.search(
+            rng, lambda: _searched(client, geometry, shipped, k, len(slices), rng)
         )
-        neighbours = np.empty((geometry.n_samples, k), dtype=found[0].dtype)
-        for group, some in zip(groups, found, strict=True):
-            neighbours[group] = some
         blocks = []
         for rows in slices:
             key = f"neighbourhoods-{rows.start}-{uuid.uuid4().hex}"
-            future = client.submit(_block, shipped, rows, neighbours[rows], rate, key=key)
-            blocks.append((rows, future))
+            block = client.submit(_block, shipped, rows, future, rate, key=key)
+            blocks.append((rows, block))
         return RemoteNeighbourhoods(geometry.name, neighbours, rate, client, blocks, k)
 
     return find
+
+
+def _searched(
+    client: Any, geometry: Geometry, shipped: Any, k: int, count: int, rng: np.random.Generator
+) -> np.ndarray:
+    """The candidates of all samples, found by an index that is built here and used everywhere."""
+    index: Any = build_index(well_placed(_table(geometry))[0], k, random_state=rng)
+    slim = copy.copy(index)
+    if index.points is _table(geometry):
+        slim.points = None  # the workers have them with the geometry
+    searcher = client.scatter(slim, broadcast=True, hash=False)
+    # Searched in groups that share cells, which is many times cheaper than any other split.
+    groups = index.groups(count)
+    found = client.gather(
+        [client.submit(_search, searcher, shipped, group, k, pure=False) for group in groups]
+    )
+    neighbours = np.empty((geometry.n_samples, k), dtype=found[0].dtype)
+    for group, some in zip(groups, found, strict=True):
+        neighbours[group] = some
+    return neighbours
 
 
 def _table(geometry: Geometry) -> Any:
@@ -114,21 +172,22 @@ def _blocks(n: int, client: Any) -> list[slice]:
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
-def _search(shipped: tuple[Any, Geometry], rows: np.ndarray, k: int) -> np.ndarray:
-    with threads(1):  # the worker's threads are the scheduler's to use
-        return shipped[0].search_own(rows, k).indices
+def _search(index: Any, geometry: Geometry, rows: np.ndarray, k: int) -> np.ndarray:
+    if index.points is None:
+        index = copy.copy(index)
+        index.points = _table(geometry)
+    with threads(1), keep_freed():  # the worker's threads are the scheduler's to use
+        return index.search_own(rows, k).indices
 
 
-def _block(
-    shipped: tuple[Any, Geometry], rows: slice, neighbours: np.ndarray, rate: float
-) -> Neighbourhoods:
-    _, geometry = shipped
+def _block(geometry: Geometry, rows: slice, candidates: np.ndarray, rate: float) -> Neighbourhoods:
     numbers = np.arange(rows.start, rows.stop)
+    neighbours = candidates[rows]
     k = neighbours.shape[1]
     dtype = np.float32 if geometry.n_samples > SINGLE_SAMPLES else np.float64
     near = np.empty((len(numbers), k), dtype=dtype)
     among = np.empty((len(numbers), k, k), dtype=dtype)
-    with threads(1):
+    with threads(1), keep_freed():
         for start in range(0, len(numbers), 256):
             part = slice(start, start + 256)
             near[part], among[part] = block_kernels(
@@ -143,7 +202,7 @@ def _apply(
     if width < block.neighbours.shape[1]:
         block = block.nearest(width)
     found = []
-    with threads(1):
+    with threads(1), keep_freed():
         for start in range(0, len(block.neighbours), 512):
             stop = min(start + 512, len(block.neighbours))
             here = slice(rows.start + start, rows.start + stop)
