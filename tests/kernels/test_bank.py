@@ -20,6 +20,7 @@ from unispectral.kernels import (
     as_kernels,
     paper_kernels,
 )
+from unispectral.kernels._sums import recipe
 
 
 @pytest.fixture
@@ -186,3 +187,40 @@ def test_pairs_are_entries_of_the_matrices(kind):
         if kind == "views" and bank.views[r] == 1:
             exact = np.where((left == 3) | (right == 3), 0.0, exact)
         np.testing.assert_allclose(values, exact, atol=1e-12)
+
+
+@pytest.mark.parametrize("normalize", ["none", "cosine", "trace", ("cosine", "trace")])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_sum_at_once_is_the_sum_of_the_kernels(X, normalize, dtype, sparse):
+    X = X.astype(dtype)
+    X[3] = X[4]  # a distance of zero off the diagonal
+    kernels = [
+        *paper_kernels(),
+        *paper_kernels("text")[:3],
+        Gaussian(0.3, scale="median"),
+        Gaussian(1e4, scale=1.0),
+        Polynomial(3, offset=2.0, scale="mean"),
+    ]
+    bank = KernelBank(sp.csr_array(X) if sparse else X, kernels, normalize=normalize)
+    weights = np.random.default_rng(1).dirichlet(np.ones(len(bank)))
+    weights[2] = 0.0
+    assert recipe(bank._bound, weights) is not None
+    whole = sum(
+        weight * bank.matrix(r).astype(np.float64) for r, weight in enumerate(weights) if weight
+    )
+    found = bank.combine(weights)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, found.T)
+    tolerance = 1e-12 if dtype == np.float64 else 2e-6
+    np.testing.assert_allclose(found, whole, atol=tolerance, rtol=tolerance)
+
+
+def test_a_sum_takes_each_kernel_by_itself_where_it_must(X):
+    weights = np.full(12, 1 / 12)
+    assert recipe(KernelBank(X, "paper", normalize="center")._bound, weights) is None
+    assert recipe(KernelBank(X, [Metric("laplacian")] * 12)._bound, weights) is None
+    X[0] = 0.0  # no cosine: its row stays zero
+    bank = KernelBank(X, "paper")
+    assert recipe(bank._bound, weights) is None
+    np.testing.assert_allclose(bank.combine(weights), sum(bank.matrix(r) for r in range(12)) / 12)

@@ -21,6 +21,7 @@ from unispectral.kernels._bound import (
 from unispectral.kernels._features import Features, require_all_pairs
 from unispectral.kernels._normalize import as_normalizations
 from unispectral.kernels._specs import Kernel, as_kernels
+from unispectral.kernels._sums import recipe
 
 __all__ = ["KernelBank"]
 
@@ -178,12 +179,38 @@ class KernelBank:
         n = self.n_samples
         require_all_pairs(n, self.dtype)
         out = np.empty((n, n), dtype=self.dtype)
+        if self._combine_at_once(weights, out):
+            return out
 
         def work(rows: slice) -> None:
             out[rows] = self.combine_block(weights, rows, EVERYTHING)
 
         map_blocks(work, n, rows_per_block(n))
         return out
+
+    def _combine_at_once(self, weights: np.ndarray, out: np.ndarray) -> bool:
+        """Assemble the sum in one pass over the dot products, where its kernels allow that."""
+        views = list(self._by_view(weights))
+        if len(views) != 1 or len(views[0][1]) == 1:
+            return False
+        view, kernels = views[0]
+        features = self.features[view]
+        if features is None or not features.has_gram or self.present[view] is not None:
+            return False
+        chosen = [r for r, _ in kernels]
+        found = recipe([kernel for _, kernel in kernels], weights[chosen])
+        if found is None:
+            return False
+        from unispectral.kernels import _loops
+
+        gram, norms = features.gram, features.squared_norms
+        map_blocks(
+            lambda rows: _loops.weighted_sum(gram, norms, rows.start, rows.stop, out, *found),
+            len(out),
+            rows_per_block(len(out)),
+        )
+        _loops.mirror(out)
+        return True
 
     def combine_block(self, weights: Any, rows: Index, cols: Index) -> np.ndarray:
         """A block of the weighted sum."""

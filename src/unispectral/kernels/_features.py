@@ -75,6 +75,11 @@ class Features:
             self._gram = _dots(self.X, self.X)
         return self._gram
 
+    @property
+    def has_gram(self) -> bool:
+        """Whether all dot products are held."""
+        return self._gram is not None
+
     def keep_gram(self) -> None:
         """Compute all dot products now; every later block is then a look-up."""
         self.gram  # noqa: B018

@@ -1,4 +1,4 @@
-"""Compiled dot products of sparse tables, written straight into dense results."""
+"""Compiled dot products of sparse tables and sums of kernels, written into dense results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numba import njit
 
 from unispectral._threads import map_blocks
 
-__all__ = ["mirror", "sparse_dots", "sparse_neighbourhoods", "sparse_pairs"]
+__all__ = ["mirror", "sparse_dots", "sparse_neighbourhoods", "sparse_pairs", "weighted_sum"]
 
 
 def sparse_dots(A: sp.csr_array, B: sp.csr_array) -> np.ndarray:
@@ -113,3 +113,70 @@ def sparse_pairs(indptr, indices, data, n_features, left, right):
             total += data[p] * spread[indices[p]]
         dots[a] = total
     return dots
+
+
+@njit(cache=True, nogil=True)
+def weighted_sum(
+    dots, norms, start, stop, out,
+    centre, wide, rates, powers, shares, offsets, slopes, roots, coefficients,
+):  # fmt: skip
+    """Rows ``start … stop − 1`` of Σ wᵣKᵣ up to the diagonal, by a recipe of ``_sums.py``.
+
+    Reckoned in double precision, in tiles that stay in the cache.
+    """
+    tile = 512
+    distance = np.empty(tile)
+    value = np.empty(tile)
+    square = np.empty(tile)
+    total = np.empty(tile)
+    for i in range(start, stop):
+        for first in range(0, i + 1, tile):
+            m = min(tile, i + 1 - first)
+            row, other = dots[i, first : first + m], norms[first : first + m]
+            total[:m] = 0.0
+            if wide.shape[0] + rates.shape[0] > 0:
+                own = float(norms[i])
+                for t in range(m):
+                    distance[t] = max(own + float(other[t]) - 2.0 * float(row[t]), 0.0)
+                if first + m == i + 1:
+                    distance[m - 1] = 0.0
+            if wide.shape[0] > 0:
+                for t in range(m):
+                    total[t] = wide[0]
+                for p in range(1, wide.shape[0]):
+                    factor = wide[p]
+                    for t in range(m):
+                        total[t] = total[t] * (distance[t] - centre) + factor
+            for r in range(rates.shape[0]):
+                power, share = powers[r], shares[r]
+                if power == 0:
+                    for t in range(m):
+                        value[t] = np.exp(rates[r] * distance[t])
+                else:
+                    square[:m] = value[:m]
+                    if power % 2 == 0:
+                        value[:m] = 1.0
+                    power //= 2
+                    while power > 0:
+                        for t in range(m):
+                            square[t] *= square[t]
+                        if power % 2 == 1:
+                            for t in range(m):
+                                value[t] *= square[t]
+                        power //= 2
+                for t in range(m):
+                    total[t] += share * value[t]
+            for b in range(offsets.shape[0]):
+                offset, slope, root = offsets[b], slopes[b], roots[b, i]
+                column = roots[b, first : first + m]
+                for t in range(m):
+                    square[t] = (offset + slope * float(row[t])) * root * column[t]
+                    value[t] = coefficients[b, 0]
+                for p in range(1, coefficients.shape[1]):
+                    factor = coefficients[b, p]
+                    for t in range(m):
+                        value[t] = value[t] * square[t] + factor
+                for t in range(m):
+                    total[t] += value[t]
+            for t in range(m):
+                out[i, first + t] = total[t]
