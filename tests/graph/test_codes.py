@@ -194,4 +194,21 @@ def test_a_value_that_rounds_to_zero_does_not_enter_twice():
     assert _loops.solve_small(H, g, z, 1e-6) <= 1e-6
     np.testing.assert_allclose(z, [1.0, 1e-20])
     append = getattr(_loops._append, "py_func", _loops._append)
-    assert not append(np.eye(2), 1, np.array([0, 1]), 2, np.eye(2), np.empty(2))
+    assert not append(np.eye(2), 1, np.array([0, 1]), 2, np.eye(2))
+
+
+def test_the_factor_follows_coordinates_in_and_out():
+    """Cholesky's factor of what is left, after any one coordinate has gone."""
+    rng = np.random.default_rng(3)
+    root = rng.normal(size=(6, 9))
+    H = root @ root.T
+    append = getattr(_loops._append, "py_func", _loops._append)
+    remove = getattr(_loops._remove, "py_func", _loops._remove)
+    for place in range(6):
+        support, factor = np.empty(6, dtype=np.int64), np.zeros((6, 6))
+        for size, j in enumerate(rng.permutation(6)):
+            assert append(H, j, support, size, factor)
+        remove(place, support, 6, factor, np.empty(6), np.empty(6))
+        left = support[:5]
+        lower = np.tril(factor[:5, :5])
+        np.testing.assert_allclose(lower @ lower.T, H[np.ix_(left, left)], rtol=1e-9)

@@ -74,9 +74,9 @@ def _refresh(H, g, z, gradient):
                 gradient[k] += z[j] * row[k]
 
 
-@njit(cache=True, nogil=True)
-def _append(H, j, support, size, factor, column):
-    """Let coordinate j into the support: one more column of R, where RᵀR = H on the support.
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _append(H, j, support, size, factor):
+    """Let coordinate j into the support: one more row of R, where RRᵀ = H on the support.
 
     False where the block would not be positive semi-definite, or where j is there already: a
     value on the support may round to zero. A jitter far below any tolerance makes blocks with
@@ -85,61 +85,60 @@ def _append(H, j, support, size, factor, column):
     for a in range(size):
         if support[a] == j:
             return False
-        column[a] = H[j, support[a]]
-    pivot = (1.0 + _JITTER) * H[j, j]
+    row, mine = H[j], factor[size]
+    pivot = (1.0 + _JITTER) * row[j]
     for a in range(size):
-        row = factor[a]
-        value = column[a] / row[a]
-        row[size] = value
+        other = factor[a]
+        value = row[support[a]]
+        for b in range(a):
+            value -= other[b] * mine[b]
+        value /= other[a]
+        mine[a] = value
         pivot -= value * value
-        for b in range(a + 1, size):
-            column[b] -= value * row[b]
     if pivot <= 0.0:
         return False
-    factor[size, size] = np.sqrt(pivot)
+    mine[size] = np.sqrt(pivot)
     support[size] = j
     return True
 
 
 @njit(cache=True, nogil=True)
-def _remove(place, support, size, factor):
+def _remove(place, support, size, factor, cosines, sines):
     """Take the coordinate at ``place`` out of the support; rotations restore the triangle."""
-    for b in range(place, size - 1):
-        support[b] = support[b + 1]
-        for a in range(b + 2):
-            factor[a, b] = factor[a, b + 1]
-    for a in range(place, size - 1):
-        above, below = factor[a], factor[a + 1]
-        length = np.hypot(above[a], below[a])
-        cosine, sine = above[a] / length, below[a] / length
-        above[a], below[a] = length, 0.0
-        for b in range(a + 1, size - 1):
-            turned = cosine * above[b] + sine * below[b]
-            below[b] = cosine * below[b] - sine * above[b]
-            above[b] = turned
+    for r in range(place, size - 1):
+        support[r] = support[r + 1]
+        row, below = factor[r], factor[r + 1]
+        for a in range(place):
+            row[a] = below[a]
+        last = below[place]
+        for a in range(place, r):
+            value = below[a + 1]
+            row[a] = cosines[a] * last + sines[a] * value
+            last = cosines[a] * value - sines[a] * last
+        length = np.hypot(last, below[r + 1])
+        cosines[r], sines[r] = last / length, below[r + 1] / length
+        row[r] = length
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _solve_on_support(g, support, size, factor, solution):
-    """Solve RᵀR y = g on the support."""
+    """Solve RRᵀ y = g on the support."""
     for a in range(size):
-        solution[a] = g[support[a]]
-    for a in range(size):
+        row = factor[a]
+        value = g[support[a]]
+        for b in range(a):
+            value -= row[b] * solution[b]
+        solution[a] = value / row[a]
+    for a in range(size - 1, -1, -1):
         row = factor[a]
         solution[a] /= row[a]
         value = solution[a]
-        for b in range(a + 1, size):
+        for b in range(a):
             solution[b] -= value * row[b]
-    for a in range(size - 1, -1, -1):
-        row = factor[a]
-        total = 0.0
-        for b in range(a + 1, size):
-            total += row[b] * solution[b]
-        solution[a] = (solution[a] - total) / row[a]
 
 
 @njit(cache=True, nogil=True)
-def _polish(g, z, support, size, factor, solution):
+def _polish(g, z, support, size, factor, solution, cosines, sines):
     """Exact minimum over the support; coordinates that would turn negative leave it.
 
     Returns the new size of the support; z stays feasible and no worse.
@@ -159,7 +158,7 @@ def _polish(g, z, support, size, factor, solution):
         if blocking < 0:
             break
         z[support[blocking]] = 0.0
-        _remove(blocking, support, size, factor)
+        _remove(blocking, support, size, factor, cosines, sines)
         size -= 1
     return size
 
@@ -186,16 +185,16 @@ def _enter(H, g, z, gradient, tolerance):
     m = g.shape[0]
     support = np.empty(m, dtype=np.int64)
     factor = np.empty((m, m))
-    solution = np.empty(m)
+    solution, cosines, sines = np.empty(m), np.empty(m), np.empty(m)
     refused = np.zeros(m, dtype=np.bool_)
     size = 0
     for j in range(m):
         if z[j] > 0.0:
-            if not _append(H, j, support, size, factor, solution):
+            if not _append(H, j, support, size, factor):
                 return
             size += 1
     for _ in range(_ENTRIES * m):
-        size = _polish(g, z, support, size, factor, solution)
+        size = _polish(g, z, support, size, factor, solution, cosines, sines)
         _refresh(H, g, z, gradient)
         first = _neediest(z, gradient, refused, tolerance)
         if first < 0:
@@ -206,7 +205,7 @@ def _enter(H, g, z, gradient, tolerance):
             if z[j] == 0.0 and not refused[j] and gradient[j] <= enough:
                 # One attempt each: rounding could let a coordinate in and out for ever.
                 refused[j] = True
-                if _append(H, j, support, size, factor, solution):
+                if _append(H, j, support, size, factor):
                     size += 1
 
 
