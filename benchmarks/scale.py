@@ -239,10 +239,10 @@ def _cluster(cells: dict[str, Any]) -> str:
             "",
             markdown_table(header, rows),
             "",
-            "User and system seconds of the workers, the scheduler and the client; the workers read "
-            "the data from a file. The killed worker is the one that leads the fit. What it had used "
-            "until then (lost) is counted, and so is the start of the one in its place: start is "
-            "what a new worker takes until its libraries are imported and its loops are loaded.",
+            "User and system seconds of workers, scheduler and client; the workers read the data "
+            "from a file. The killed worker is the one that leads the fit. What it had used until "
+            "then (lost) is counted, and so is the start of the one in its place: start is what a "
+            "new worker takes until its libraries are imported and its loops are loaded.",
         ]
     )
 
