@@ -54,7 +54,12 @@ def _kernels() -> list[Any]:
 
 
 def _count() -> list[Any]:
-    return [SCSK("auto", n_jobs=1).fit(X).cluster_evidence_.ratios for X, _ in _small()]
+    found = [SCSK("auto", n_jobs=1).fit(X).cluster_evidence_ for X, _ in _small()]
+    return [
+        value
+        for one in found
+        for value in (one.ratios, one.n_clusters, [] if one.excess is None else one.excess)
+    ]
 
 
 def _outliers() -> list[Any]:

@@ -169,7 +169,7 @@ class Study:
         for name in self.present([*real, "iris", "breast cancer"]):
             if name not in COSTLY:
                 X, y = self.data(name)
-                self._count("count-real", f"{name}/0", X, y, 50)
+                self._count("count-real", f"{name}/0", X, y, 150)
 
     def _count(self, part: str, key: str, X: Any, y: np.ndarray, most: int) -> None:
         self.store.cell(

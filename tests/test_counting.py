@@ -7,6 +7,11 @@ import pytest
 from sklearn.datasets import make_blobs, make_circles, make_moons
 
 from unispectral import SCMK, SCSK
+from unispectral.counting import LEAST_EXCESS, count_in_geometries, excess
+from unispectral.geometry import TableGeometry, localize
+from unispectral.persistence import load_model, save_model
+from unispectral.solvers._coding import Recipe
+from unispectral.solvers._evidence import Chance, local_dimension, modularities
 
 
 def separated(count, dimension, sizes, seed):
@@ -71,3 +76,81 @@ def test_every_model_can_count(model):
 def test_too_few_samples():
     with pytest.raises(ValueError, match="needs at least 3 samples"):
         SCSK("auto").fit(np.eye(2))
+
+
+def _around(points, k=10):
+    return localize(TableGeometry("points", points, None), k, np.random.default_rng(0))
+
+
+def touching(count=8, each=30, dimension=20, seed=0):
+    """Clusters of which none is separate: the graph is connected, and no gap is clear."""
+    rng = np.random.default_rng(seed)
+    centres = 0.9 * rng.normal(size=(count, dimension))
+    return np.vstack([centre + rng.normal(size=(each, dimension)) for centre in centres])
+
+
+def test_touching_clusters_are_counted_by_their_modularity():
+    model = SCSK("auto", max_clusters=16, whiten=None, n_init=1, max_iter=1).fit(touching())
+    found = model.cluster_evidence_
+    assert found.ratios.max() < 1.0  # no gap to go by
+    assert found.decided_by == "excess"
+    assert abs(model.n_clusters_ - 8) <= 1
+    assert np.nanargmax(found.excess) + 2 == model.n_clusters_
+    assert len(found.excess) == len(found.ratios) == 15
+    assert np.isnan(found.excess[13 - 2])  # between the steps
+
+
+def test_the_gap_decides_where_modularity_says_little():
+    X, _ = PROBLEMS["moons"]
+    found = SCSK("auto", n_init=1, max_iter=1).fit(X).cluster_evidence_
+    assert np.nanmax(found.excess) < LEAST_EXCESS
+    assert (found.n_clusters, found.decided_by) == (2, "ratios")
+    clear = SCSK("auto", n_init=1, max_iter=1).fit(PROBLEMS["five blobs"][0]).cluster_evidence_
+    assert clear.excess is None
+    assert clear.decided_by == "ratios"
+
+
+def test_a_cloud_has_no_excess_and_separate_clusters_have_all_of_it():
+    counts = np.array([2, 5, 9])
+    cloud = np.random.default_rng(5).normal(size=(300, 6))
+    recipe = Recipe(2, assign_labels="kmeans")
+    chance = Chance(300, 5, recipe, 1, seed=0, counts=counts.tolist(), draws=2)
+    rng = np.random.default_rng(0)
+    reached = modularities(_around(cloud, 5), recipe, counts.tolist(), 1, rng)
+    expected = chance.curve(local_dimension(_around(cloud, 5)))
+    assert np.abs(excess(reached, expected, counts)).max() < 0.15
+    # The most that so many clusters can reach, by hand.
+    perfect = excess(1.0 - 1.0 / counts, expected, counts)
+    np.testing.assert_allclose(perfect, np.sqrt(1.0 - 1.0 / counts - expected))
+
+
+@pytest.mark.parametrize("count", [2, 4, 6])
+def test_modularity_of_separate_clusters_of_equal_size(count):
+    X = separated(count, 3, [30] * count, 1)
+    recipe = Recipe(2, assign_labels="kmeans")
+    found = modularities(_around(X, 5), recipe, [count], 3, np.random.default_rng(0))
+    np.testing.assert_allclose(found, [1.0 - 1.0 / count], atol=0.01)
+
+
+def test_chance_of_several_numbers_is_that_of_each():
+    both = Chance(150, 5, Recipe(2), 3, seed=1, counts=[3, 6], draws=2).curve(6.0)
+    each = [Chance(150, 5, Recipe(c), 3, seed=1, draws=2).expected(6.0) for c in (3, 6)]
+    np.testing.assert_allclose(both, each, atol=0.02)
+
+
+def test_of_many_geometries_the_promising_are_followed():
+    X = touching()
+    noise = [np.random.default_rng(s).normal(size=(len(X), 20)) for s in range(5)]
+    around = [_around(one) for one in [*noise, X]]
+    found = count_in_geometries(around, Recipe(0), 16, np.random.default_rng(0))
+    assert found.decided_by == "excess"
+    assert abs(found.n_clusters - 8) <= 1
+
+
+def test_the_excess_is_saved(tmp_path):
+    model = SCSK("auto", max_clusters=16, whiten=None, n_init=1, max_iter=1).fit(touching())
+    path = tmp_path / "model.zip"
+    save_model(model, path)
+    again = load_model(path).cluster_evidence_
+    np.testing.assert_array_equal(again.excess, model.cluster_evidence_.excess)
+    assert again.decided_by == "excess"

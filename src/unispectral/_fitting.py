@@ -14,7 +14,7 @@ from unispectral._memory import require_memory
 from unispectral._progress import Progress
 from unispectral._samples import Samples
 from unispectral._threads import limit_blas, thread_count
-from unispectral.counting import NEIGHBOURS, Evidence, count_clusters
+from unispectral.counting import NEIGHBOURS, Evidence, count_clusters, count_in_geometries
 from unispectral.kernels import KernelBank
 from unispectral.solvers._result import Solution
 from unispectral.spectrum import affinity
@@ -160,7 +160,6 @@ def _fit_adaptive(
 ) -> Fitted:
     from unispectral.fusion import Fusion
     from unispectral.solvers._adaptive import adapt, localize_all
-    from unispectral.solvers._coding import first_graph
 
     progress("geometries")
     if isinstance(estimator.whiten, str) and samples.n_samples > WHITEN_SAMPLES:
@@ -181,8 +180,7 @@ def _fit_adaptive(
     if auto:
         around = [one.neighbourhoods for one in localized]
         whole = [one for one in around if one.present is None] or around
-        graphs = [first_graph(one, recipe) for one in whole]
-        evidence = count_clusters(graphs, estimator.max_clusters, rng)
+        evidence = count_in_geometries(whole, recipe, estimator.max_clusters, rng)
         recipe = replace(recipe, n_clusters=evidence.n_clusters)
         k = neighbours_for(settings, estimator.n_neighbors, samples.n_samples, evidence.n_clusters)
         localized = [

@@ -332,6 +332,18 @@ def test_evidence_for_the_number_of_clusters(blobs):
     assert display.counts[int(np.argmax(heights))] == 4
 
 
+def test_evidence_by_modularity_beyond_chance():
+    rng = np.random.default_rng(0)
+    X = np.vstack([0.9 * rng.normal(size=20) + rng.normal(size=(30, 20)) for _ in range(8)])
+    found = SCSK("auto", max_clusters=16, whiten=None, n_init=1, max_iter=1).fit(X)
+    display = ClusterCountDisplay.from_estimator(found)
+    assert display.ax_.get_ylabel() == "modularity beyond chance"
+    heights = np.array([bar.get_height() for bar in display.ax_.patches])
+    np.testing.assert_array_equal(heights, found.cluster_evidence_.excess)
+    assert np.nanargmax(heights) + 2 == display.n_clusters == found.n_clusters_
+    assert display.runner_up not in (13, 15, display.n_clusters)  # 13 and 15 were not looked at
+
+
 def test_evidence_of_a_graph_and_of_none(model):
     W = sp.csr_array(np.kron(np.eye(4), np.ones((6, 6))))
     assert ClusterCountDisplay.from_graph(W, max_clusters=8).n_clusters == 4

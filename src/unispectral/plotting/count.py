@@ -15,16 +15,19 @@ __all__ = ["ClusterCountDisplay"]
 class ClusterCountDisplay:
     """The evidence for each number of clusters, and the number chosen.
 
-    A bar says by how much the next eigenvalue of the graph exceeds the last one that this many
-    clusters need, as the logarithm of their ratio: high where splitting further would cut through
-    a connected part.
+    Where the gap between eigenvalues decided, a bar says by how much the next eigenvalue of the
+    graph exceeds the last one that this many clusters need, as the logarithm of their ratio: high
+    where splitting further would cut through a connected part. Where modularity decided, it says
+    by how much that of so many clusters exceeds what samples without clusters would show.
 
     Parameters
     ----------
     ratios : array of shape (m,)
-        ``ratios[i]`` belongs to i + 2 clusters.
+        ``ratios[i]`` belongs to i + 2 clusters; NaN where a number was not looked at.
     n_clusters : int
         The number chosen.
+    label : str
+        What the bars are.
 
     Attributes
     ----------
@@ -42,11 +45,14 @@ class ClusterCountDisplay:
     ([2, 3, 4], 4)
     """
 
-    def __init__(self, ratios: Any, n_clusters: int) -> None:
+    def __init__(
+        self, ratios: Any, n_clusters: int, label: str = "log ratio of eigenvalues"
+    ) -> None:
         self.ratios = np.asarray(ratios, dtype=np.float64)
         self.n_clusters = int(n_clusters)
+        self.label = label
         self.counts = np.arange(2, len(self.ratios) + 2)
-        others = self.counts[self.counts != self.n_clusters]
+        others = self.counts[(self.counts != self.n_clusters) & ~np.isnan(self.ratios)]
         self.runner_up = int(others[np.argmax(self.ratios[others - 2])]) if len(others) else None
 
     @classmethod
@@ -66,13 +72,17 @@ class ClusterCountDisplay:
                 "estimator was told the number of clusters and has no evidence for it; fit it "
                 "with n_clusters='auto', or use from_graph(estimator.affinity_matrix_)."
             )
-        return cls(evidence.ratios, evidence.n_clusters).plot(ax, **kwargs)
+        if evidence.decided_by == "excess":
+            display = cls(evidence.excess, evidence.n_clusters, "modularity beyond chance")
+        else:
+            display = cls(evidence.ratios, evidence.n_clusters)
+        return display.plot(ax, **kwargs)
 
     @classmethod
     def from_graph(
         cls, graph: Any, *, max_clusters: int = 20, ax: Any = None, **kwargs: Any
     ) -> Self:
-        """Draw the evidence in any symmetric graph, dense or sparse."""
+        """Draw the gaps in the spectrum of any symmetric graph, dense or sparse."""
         import scipy.sparse as sp
 
         from unispectral.counting import count_clusters
@@ -96,7 +106,7 @@ class ClusterCountDisplay:
             )  # fmt: skip
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.margins(y=0.12)
-        ax.set(xlabel="number of clusters", ylabel="log ratio of eigenvalues")
+        ax.set(xlabel="number of clusters", ylabel=self.label)
         second = f" (next best: {self.runner_up})" if self.runner_up else ""
         ax.set_title(f"Evidence for {self.n_clusters} clusters{second}", fontsize=11)
         tidy(ax, grid="y")

@@ -9,6 +9,7 @@ small set is not taken for clustered by luck.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,7 @@ from unispectral.geometry import Neighbourhoods, TableGeometry, localize, locali
 from unispectral.graph.quality import modularity
 from unispectral.solvers._coding import Recipe, eigenvectors, embed, first_graph, read_out
 
-__all__ = ["Chance", "evidence", "local_dimension"]
+__all__ = ["Chance", "evidence", "local_dimension", "modularities"]
 
 #: Dimensions of the clouds; between them their modularity is interpolated.
 DIMENSIONS = (1, 2, 3, 4, 6, 8, 12, 20, 40, 80)
@@ -59,21 +60,41 @@ class Chance:
     recipe : Recipe
     n_init : int
     seed : int
+    counts : sequence of int or None
+        The numbers of clusters; None for the recipe's own.
+    draws, most : int or None
+        Clouds per dimension, and the most points of one; None for the defaults.
     """
 
     def __init__(
-        self, n_samples: int, n_neighbors: int, recipe: Recipe, n_init: int, seed: int
+        self,
+        n_samples: int,
+        n_neighbors: int,
+        recipe: Recipe,
+        n_init: int,
+        seed: int,
+        *,
+        counts: Sequence[int] | None = None,
+        draws: int | None = None,
+        most: int | None = None,
     ) -> None:
         self.n_samples = n_samples
         self.n_neighbors = n_neighbors
         self.recipe = replace(recipe, gamma=0.0)
         self.n_init = n_init
         self.seed = seed
+        self.counts = [recipe.n_clusters] if counts is None else list(counts)
+        self.draws = draws or DRAWS
+        self.most = most or CLOUD_SAMPLES
         self._clouds: dict[int, tuple[float, list[Neighbourhoods]]] = {}
-        self._levels: dict[int, float] = {}
+        self._levels: dict[int, np.ndarray] = {}
 
     def expected(self, dimension: float) -> float:
         """The modularity that the best of some clouds of this local dimension reaches."""
+        return float(self.curve(dimension)[0])
+
+    def curve(self, dimension: float) -> np.ndarray:
+        """The same for each of the numbers of clusters."""
         rungs = []
         for rung in DIMENSIONS:
             rungs.append(rung)
@@ -81,18 +102,18 @@ class Chance:
                 break
         rungs = rungs[-2:]
         places = np.log([self._measured(rung)[0] for rung in rungs])
-        levels = [self._level(rung) for rung in rungs]
-        return float(np.interp(np.log(dimension), places, levels))
+        levels = np.array([self._level(rung) for rung in rungs])
+        return np.array([np.interp(np.log(dimension), places, column) for column in levels.T])
 
     def _measured(self, rung: int) -> tuple[float, list[Neighbourhoods]]:
         if rung not in self._clouds:
-            clouds = [self._cloud(rung, draw) for draw in range(DRAWS)]
+            clouds = [self._cloud(rung, draw) for draw in range(self.draws)]
             self._clouds[rung] = float(np.mean([local_dimension(one) for one in clouds])), clouds
         return self._clouds[rung]
 
     def _cloud(self, rung: int, draw: int) -> Neighbourhoods:
         rng = np.random.default_rng([self.seed, rung, draw])
-        points = rng.normal(size=(min(self.n_samples, CLOUD_SAMPLES), rung))
+        points = rng.normal(size=(min(self.n_samples, self.most), rung))
         token = localizer.set(None)  # a distributed fit has larger things to hand out
         try:
             with checkpoint.paused():
@@ -100,21 +121,37 @@ class Chance:
         finally:
             localizer.reset(token)
 
-    def _level(self, rung: int) -> float:
+    def _level(self, rung: int) -> np.ndarray:
         if rung not in self._levels:
             clouds = self._measured(rung)[1]
-            reached = max(self._modularity(one) for one in clouds)
-            most = 1.0 - 1.0 / self.recipe.n_clusters
+            reached = np.max([self._modularities(one) for one in clouds], axis=0)
+            most = 1.0 - 1.0 / np.asarray(self.counts, dtype=np.float64)
             # Borders between clusters are met by a share of the samples that falls like this.
             share = (len(clouds[0].neighbours) / self.n_samples) ** (1.0 / rung)
             self._levels[rung] = most - (most - reached) * share
         return self._levels[rung]
 
-    def _modularity(self, cloud: Neighbourhoods) -> float:
+    def _modularities(self, cloud: Neighbourhoods) -> np.ndarray:
         rng = np.random.default_rng(self.seed)
-        W = first_graph(cloud, self.recipe)
-        E = embed(eigenvectors(W, self.recipe, rng).vectors, self.recipe)
-        return modularity(W, read_out(W, E, self.recipe, n_init=self.n_init, rng=rng))
+        return modularities(cloud, self.recipe, self.counts, self.n_init, rng)
+
+
+def modularities(
+    geometry: Neighbourhoods,
+    recipe: Recipe,
+    counts: Sequence[int],
+    n_init: int,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """The modularity of the first graph of a geometry, cut into each of these numbers of parts."""
+    W = first_graph(geometry, recipe)
+    P = eigenvectors(W, replace(recipe, n_clusters=max(counts)), rng).vectors
+    found = []
+    for count in counts:
+        here = replace(recipe, n_clusters=count)
+        E = embed(P[:, :count], here)
+        found.append(modularity(W, read_out(W, E, here, n_init=n_init, rng=rng)))
+    return np.array(found)
 
 
 def evidence(reached: float, expected: float, n_clusters: int) -> float:
