@@ -7,6 +7,7 @@ one does more work for the same answer and should say why.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tracemalloc
@@ -135,3 +136,29 @@ def test_search_over_orthonormal_matrices_evaluates_little():
     result = minimise_on_stiefel(lambda X: (float(np.vdot(X, A @ X)), 2 * A @ X), start)
     assert result.converged
     assert result.n_evaluations <= 1.5 * result.n_iter
+
+
+def test_a_first_fit_compiles_every_loop_once(tmp_path):
+    """A counter that starts as a literal, or arrays of two layouts, would compile loops twice."""
+    code = (
+        "import collections, json\n"
+        "from numba.core import event\n"
+        "from sklearn.datasets import load_digits\n"
+        "from unispectral import SCSK\n"
+        "with event.install_recorder('numba:compile') as found:\n"
+        "    SCSK.paper(10, kernel='linear').fit(load_digits().data[:100])\n"
+        "names = [one.data['dispatcher'].py_func for _, one in found.buffer if one.is_start]\n"
+        "own = [f.__qualname__ for f in names if f.__module__.startswith('unispectral')]\n"
+        "print(json.dumps([len(names), collections.Counter(own).most_common()]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+    )
+    everything, own = json.loads(done.stdout.splitlines()[-1])
+    assert own
+    assert all(count == 1 for _, count in own)
+    assert everything <= 45  # with the parts of NumPy that the loops call

@@ -140,5 +140,6 @@ def codes(
         ),
         shape=(n, n),
     )
+    matrix.sort_indices()  # so that equal codes are stored equally
     left = np.concatenate([part[3] for part in parts])
     return Codes(matrix, max(part[4] for part in parts), sum(part[5] for part in parts), left)

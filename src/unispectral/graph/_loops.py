@@ -7,6 +7,11 @@ Sample i asks for the code z that minimises
 with B_ij the price of using sample j. Halved, the gradient is H z − g with H = K + ridge diag(K)
 and g = K_i − B_i / 2; that is what the loops below carry. K may be float32: the small problems
 are always solved in float64.
+
+Written to be compiled quickly as well, since the first fit waits for that: a counter starts as
+``np.int64(0)``, as for a plain 0 that is handed on numba compiles everything behind it twice, and
+arrays are copied by loops, as a copy of slices brings along all that its error message needs.
+What is called from one place is inlined: numba optimises a function anew within every caller.
 """
 
 from __future__ import annotations
@@ -102,7 +107,7 @@ def _append(H, j, support, size, factor):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _remove(place, support, size, factor, cosines, sines):
     """Take the coordinate at ``place`` out of the support; rotations restore the triangle."""
     for r in range(place, size - 1):
@@ -137,7 +142,7 @@ def _solve_on_support(g, support, size, factor, solution):
             solution[b] -= value * row[b]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _polish(g, z, support, size, factor, solution, cosines, sines):
     """Exact minimum over the support; coordinates that would turn negative leave it.
 
@@ -145,7 +150,7 @@ def _polish(g, z, support, size, factor, solution, cosines, sines):
     """
     while size > 0:
         _solve_on_support(g, support, size, factor, solution)
-        reach, blocking = 1.0, -1
+        reach, blocking = 1.0, np.int64(-1)
         for a in range(size):
             if solution[a] <= 0.0:
                 now = z[support[a]]
@@ -187,7 +192,7 @@ def _enter(H, g, z, gradient, tolerance):
     factor = np.empty((m, m))
     solution, cosines, sines = np.empty(m), np.empty(m), np.empty(m)
     refused = np.zeros(m, dtype=np.bool_)
-    size = 0
+    size = np.int64(0)
     for j in range(m):
         if z[j] > 0.0:
             if not _append(H, j, support, size, factor):
@@ -220,8 +225,11 @@ def solve_small(H, g, z, tolerance):
     gradient = np.empty(g.shape[0])
     _refresh(H, g, z, gradient)
     failure = _violation(z, gradient)
-    sweeps = _SWEEPS
-    if failure > tolerance and np.any(z > 0.0):  # a support to start from: descent may be spared
+    sweeps = np.int64(_SWEEPS)
+    started = False
+    for j in range(z.shape[0]):
+        started |= z[j] > 0.0
+    if failure > tolerance and started:  # a support to start from: descent may be spared
         _enter(H, g, z, gradient, tolerance)
         failure = _violation(z, gradient)
     for _ in range(_ROUNDS):
@@ -267,7 +275,7 @@ def _squared_distance(P, i, j):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _linear_term(K, alpha, beta, P, i, nonnegative, candidates, g):
     """g_j = K_ij − B_ij / 2 of the samples that can be in the code; returns their number.
 
@@ -276,7 +284,7 @@ def _linear_term(K, alpha, beta, P, i, nonnegative, candidates, g):
     """
     half = 0.5 * alpha[i]
     quarter = 0.25 * beta
-    count = 0
+    count = np.int64(0)
     for j in range(K.shape[0]):
         value = K[i, j] - half
         if j == i or (nonnegative and value <= 0.0):
@@ -291,7 +299,7 @@ def _linear_term(K, alpha, beta, P, i, nonnegative, candidates, g):
     return count
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _negative_gradient(K, code, values, size, candidates, g, count, spread, keys):
     """keys_j = g_j − (K z)_j over the candidates: positive where sample j would help."""
     n = K.shape[0]
@@ -315,7 +323,7 @@ def _negative_gradient(K, code, values, size, candidates, g, count, spread, keys
             keys[c] = g[c] - spread[candidates[c]]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _solve_working(K, ridge, working, size, g, candidates, z, tolerance):
     """Solve the problem of the working set, given by positions among the candidates."""
     H = np.empty((size, size))
@@ -329,10 +337,10 @@ def _solve_working(K, ridge, working, size, g, candidates, z, tolerance):
     return solve_small(H, linear, z, tolerance)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _resume(i, indptr, indices, data, candidates, count, position, working, z):
     """The working set of a code to start from, as positions among the candidates; its size."""
-    size = 0
+    size = np.int64(0)
     if indices.shape[0] > 0:
         for c in range(count):
             position[candidates[c]] = c
@@ -346,7 +354,7 @@ def _resume(i, indptr, indices, data, candidates, count, position, working, z):
     return size
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _grow(
     K, i, ridge, allowed, first, candidates, g, count, size,
     working, z, code, keys, spread, entering,
@@ -356,14 +364,14 @@ def _grow(
     Returns the size of the code, what it leaves of the sample, the largest failure of the
     optimality conditions and the number of looks.
     """
-    kept, looks, worst, rest = 0, 0, 0.0, 0.0
+    kept, looks, worst, rest = np.int64(0), 0, 0.0, 0.0
     for turn in range(_ROUNDS):
         inner = 0.0
         if size > 0:
             inner = _solve_working(
                 K, ridge, working[:size], size, g, candidates, z[:size], 0.5 * allowed
             )
-        kept = 0
+        kept = np.int64(0)
         for a in range(size):
             if z[a] > 0.0:
                 working[kept] = working[a]
@@ -413,14 +421,15 @@ def solve_columns(
 
     Returns
     -------
-    counts, indices, data : the codes in CSR form
+    counts, indices, data : the codes in CSR form, in no promised order
     left : what the codes leave of each sample, K_ii − 2 K_iᵀz + zᵀKz
     residual : the largest failure of the optimality conditions over *all* samples, relative
     passes : number of checks over all samples
     """
     n = K.shape[0]
     candidates = np.empty(n, dtype=np.int64)
-    position = np.full(n, -1, dtype=np.int64)
+    position = np.empty(n, dtype=np.int64)
+    position[:] = -1
     g = np.empty(n)
     keys = np.empty(n)
     spread = np.empty(n)
@@ -453,17 +462,12 @@ def solve_columns(
         left[i - start] = max(rest, 0.0)
         while filled + size > capacity:
             capacity *= 2
-            grown_indices = np.empty(capacity, dtype=np.int32)
-            grown_indices[:filled] = out_indices[:filled]
-            out_indices = grown_indices
-            grown_data = np.empty(capacity)
-            grown_data[:filled] = out_data[:filled]
-            out_data = grown_data
-        # Sorted by sample, so that equal codes are stored equally.
-        order = np.argsort(code[:size])
+            grown_indices, grown_data = np.empty(capacity, dtype=np.int32), np.empty(capacity)
+            for a in range(filled):
+                grown_indices[a], grown_data[a] = out_indices[a], out_data[a]
+            out_indices, out_data = grown_indices, grown_data
         for a in range(size):
-            out_indices[filled + a] = code[order[a]]
-            out_data[filled + a] = z[order[a]]
+            out_indices[filled + a], out_data[filled + a] = code[a], z[a]
         filled += size
     return counts, out_indices[:filled], out_data[:filled], left, residual, passes
 
@@ -487,8 +491,6 @@ def solve_blocks(among, near, own, prices, valid, ridge, z, tolerance):
     residual : the largest failure of the optimality conditions over the candidates, relative
     """
     b, k = near.shape
-    H = np.empty((k, k))
-    g = np.empty(k)
     picked = np.empty(k, dtype=np.int64)
     residual = 0.0
     for i in range(b):
@@ -499,7 +501,7 @@ def solve_blocks(among, near, own, prices, valid, ridge, z, tolerance):
                 size += 1
             else:
                 z[i, a] = 0.0
-        start = np.empty(size)
+        H, g, start = np.empty((size, size)), np.empty(size), np.empty(size)
         for a in range(size):
             start[a] = z[i, picked[a]]
             g[a] = near[i, picked[a]] - 0.5 * prices[i, picked[a]]
@@ -507,9 +509,7 @@ def solve_blocks(among, near, own, prices, valid, ridge, z, tolerance):
                 H[a, c] = among[i, picked[a], picked[c]]
             H[a, a] *= 1.0 + ridge
         scale = max(own[i], 1e-300)
-        failure = solve_small(
-            np.ascontiguousarray(H[:size, :size]), g[:size], start, tolerance * scale
-        )
+        failure = solve_small(H, g, start, tolerance * scale)
         for a in range(size):
             z[i, picked[a]] = start[a]
         residual = max(residual, failure / scale)

@@ -153,9 +153,11 @@ def weighted_sum(
                     for t in range(m):
                         value[t] = np.exp(rates[r] * distance[t])
                 else:
-                    square[:m] = value[:m]
-                    if power % 2 == 0:
-                        value[:m] = 1.0
+                    odd = power % 2 == 1
+                    for t in range(m):
+                        square[t] = value[t]
+                        if not odd:
+                            value[t] = 1.0
                     power //= 2
                     while power > 0:
                         for t in range(m):
