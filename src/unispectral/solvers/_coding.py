@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
+from unispectral._kmeans import SMALL, kmeans
 from unispectral._threads import one_thread
 from unispectral.eigen import Eigenpairs, smallest_eigenvectors
 from unispectral.geometry import Neighbourhoods
@@ -195,13 +196,20 @@ def read_out(
     found = []
     if recipe.assign_labels != "rotation":
         with one_thread():  # threads would cost more than they bring, and change the order of sums
-            found += [
-                KMeans(recipe.n_clusters, n_init=1, random_state=int(seed))
-                .fit(some)
-                .predict(embedding)
-                for seed in seeds
-            ]
+            found += _by_kmeans(some, embedding, recipe.n_clusters, seeds)
     if recipe.assign_labels != "kmeans":
         turn = rotate(some, n_init=max(1, n_init // 2), rng=rng).Q
         found.append(assign(embedding, turn))
     return max(found, key=lambda labels: modularity(W, labels))
+
+
+def _by_kmeans(
+    some: np.ndarray, embedding: np.ndarray, n_clusters: int, seeds: np.ndarray
+) -> list[np.ndarray]:
+    """Labels of all rows from k-means on some of them, one start for each seed."""
+    if len(embedding) <= SMALL:
+        return list(kmeans(embedding, n_clusters, seeds.tolist()))
+    return [
+        KMeans(n_clusters, n_init=1, random_state=seed).fit(some).predict(embedding)
+        for seed in seeds.tolist()
+    ]
