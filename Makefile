@@ -41,6 +41,7 @@ bench-solver: install  ## the exact solver against the authors' algorithm (docs/
 	$(BIN)/python -m benchmarks.solver $(ARGS)
 
 bench: install  ## speed, memory and quality against peers (docs/results/speed.md)
+	$(BIN)/python -m benchmarks.solver
 	$(BIN)/python -m benchmarks.speed $(ARGS)
 
 bench-scale: install  ## large data and Dask, from 10,000 to a million points (docs/results/scale.md)

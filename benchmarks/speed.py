@@ -1,7 +1,8 @@
 """Speed, memory and quality against peers, in one process on the same inputs.
 
 ``python -m benchmarks.speed`` (``make bench``) writes ``speed.json`` cell by cell, so that an
-interrupted run goes on where it was, and makes ``speed.md`` and ``speed.png`` from that file.
+interrupted run goes on where it was, and makes ``speed.md`` and ``speed.png`` from that file. The
+ratios against the authors' algorithm are read from ``solver.json``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import solver
 from benchmarks._measure import machine, measured_on, ratio, spread
 from benchmarks._report import markdown_table, number, write_text
 from benchmarks._sections import first_use, graph_task, memory, quality_and_time
@@ -247,14 +247,8 @@ def main(arguments: list[str] | None = None) -> None:
         "patience": options.patience,
         "threads": thread_count(),
     }
-    flags = [
-        *(["--quick"] if options.quick else []),
-        *(["--fresh"] if options.fresh else []),
-        f"--out={options.out}",
-    ]
     store = Store(options.out / "speed.json", conditions, fresh=options.fresh)
     if not options.report:
-        solver.main(flags)
         measure(store, quick=options.quick, repeats=repeats, patience=options.patience)
     compared = Store.read(options.out / "solver.json")
     draw(store.cells, options.out / "speed.png")
