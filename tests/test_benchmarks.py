@@ -31,6 +31,7 @@ def _from_the_root(monkeypatch):
 
 @pytest.mark.slow
 def test_quick_run_measures_writes_and_resumes(tmp_path, capsys):
+    solver.main(["--quick", f"--out={tmp_path}"])
     speed.main(["--quick", f"--out={tmp_path}"])
     first = capsys.readouterr().out
     assert "measuring growth 00500" in first
@@ -42,6 +43,7 @@ def test_quick_run_measures_writes_and_resumes(tmp_path, capsys):
         "speed.png",
     }
     stored = (tmp_path / "speed.json").read_text()
+    solver.main(["--quick", f"--out={tmp_path}"])
     speed.main(["--quick", f"--out={tmp_path}"])
     again = capsys.readouterr().out
     assert "measuring" not in again
