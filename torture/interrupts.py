@@ -37,7 +37,8 @@ _FITS = {
 }
 
 _PROGRAM = """
-import sys, time, warnings
+import signal, sys, time, warnings
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inherits deaf ears
 import numpy as np
 from unispectral import SCMK, SCSK
 from unispectral.baselines import AASC, KKM, MKKM, RKKM, RMKKM, SC, SSR, TSEP, ClustRF
