@@ -63,10 +63,10 @@ def _plusplus(
     total = closest.sum()
     for c in range(1, n_clusters):
         drawn = random_state.uniform(size=trials) * total
-        candidates = np.minimum(np.searchsorted(np.cumsum(closest), drawn), n - 1)
+        candidates = np.minimum(closest.cumsum().searchsorted(drawn), n - 1)
         reached = np.minimum(squared[candidates], closest)
         totals = reached.sum(axis=1)
-        best = int(np.argmin(totals))
+        best = int(totals.argmin())
         chosen[c], closest, total = candidates[best], reached[best], totals[best]
     return chosen
 
@@ -94,4 +94,4 @@ def _lloyd(X: np.ndarray, centres: np.ndarray, tol: float) -> np.ndarray | None:
 def _nearest(X: np.ndarray, centres: np.ndarray) -> np.ndarray:
     keys = X @ (-2.0 * centres.T)
     keys += np.einsum("ij,ij->i", centres, centres)
-    return np.argmin(keys, axis=1)
+    return keys.argmin(axis=1)

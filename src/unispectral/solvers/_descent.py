@@ -140,8 +140,8 @@ def descend(
         if len(bank) > 1:
             state.weights = kernel_weights(state.h)
             graph.set_weights(state.weights)
-        # After the kernel moved the old codes are a poor start: cold is faster.
-        start = state.matrix if len(bank) == 1 else None
+        # The first weights move the kernel far: a cold start is faster then, and only then.
+        start = state.matrix if len(bank) == 1 or path else None
         state.solved(graph, graph.solve(objective, state.P, start))
         path.append(_value(objective, graph, state))
         if on_iteration is not None:
