@@ -214,7 +214,7 @@ def _filter(
 def _rayleigh_ritz(
     part: Part, X: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Ritz values, vectors and residuals in the span of a block, off the null vector."""
+    """Ritz values, vectors (in place of X) and residuals in its span, off the null vector."""
     from unispectral._spmm import laplacian_step
 
     W, diagonal = part.arrays(X.dtype)
@@ -235,7 +235,7 @@ def _rayleigh_ritz(
 
 
 def _whiten(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """An orthonormal basis of the columns; directions that were lost are drawn anew."""
+    """An orthonormal basis of the columns, in place; lost directions are drawn anew."""
     S = _gram(X, X)
     norms = np.sqrt(np.diag(S))
     norms[norms == 0] = 1
@@ -258,11 +258,11 @@ def _gram(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 def _turned(X: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    out = np.empty((len(X), turn.shape[1]), dtype=X.dtype)
+    """``X @ turn`` for a square turn, in place: a block of a large graph is large."""
     turn = turn.astype(X.dtype)
 
     def work(rows: slice) -> None:
-        out[rows] = X[rows] @ turn
+        X[rows] = X[rows] @ turn
 
     map_blocks(work, len(X), _ROWS)
-    return out
+    return X

@@ -219,7 +219,9 @@ def _jointly(
             (nulls[1][order], nulls[0][order], np.arange(n + 1)),
             shape=(n, int(nulls[0].max()) + 1),
         )
-    found = filtered(Part(W, degrees, normalized, matrix), count, tol, max_iter, rng, start)
+    part = Part(W, degrees, normalized, matrix)
+    del W  # the part has its own
+    found = filtered(part, count, tol, max_iter, rng, start)
     if n <= _ORDERED_NODES:
         return found
     vectors, block = np.empty_like(found.vectors), np.empty_like(found.block)
@@ -232,5 +234,5 @@ def _reordered(W: sp.csr_array, order: np.ndarray, single: bool) -> sp.csr_array
     place = np.empty(len(order), dtype=W.indices.dtype)
     place[order] = np.arange(len(order), dtype=W.indices.dtype)
     rows = W[order]
-    data = rows.data.astype(np.float32) if single else rows.data
+    data = rows.data.astype(np.float32, copy=False) if single else rows.data
     return sp.csr_array((data, place[rows.indices], rows.indptr), shape=W.shape)

@@ -288,11 +288,11 @@ class Neighbourhoods(NamedTuple):
         """Codes (n, k) as a CSR array whose row i is the code of sample i."""
         n = len(codes)
         keep = self.valid & (codes > 0)
-        counts = keep.sum(axis=1)
-        matrix = sp.csr_array(
-            (codes[keep], self.neighbours[keep], np.concatenate([[0], np.cumsum(counts)])),
-            shape=(n, n),
-        )
+        starts = np.concatenate([[0], np.cumsum(keep.sum(axis=1))])
+        if starts[-1] <= np.iinfo(self.neighbours.dtype).max:
+            # Else SciPy would make all numbers as long as these.
+            starts = starts.astype(self.neighbours.dtype)
+        matrix = sp.csr_array((codes[keep], self.neighbours[keep], starts), shape=(n, n))
         matrix.sort_indices()
         return matrix
 

@@ -145,6 +145,7 @@ def adapt(
         if state.embedding is not None:
             for position in active:
                 codes[position] = codes_of(geometries[position], recipe, state.embedding)
+        graph = sp.csr_array((0, 0))  # the last one is let go before the next is made
         graph = _blend(geometries, codes, state.weights)
         if mend is not None:
             graph = mend(graph, state.weights)
@@ -230,7 +231,7 @@ def _blend(
     weights: np.ndarray,
 ) -> sp.csr_array:
     parts = [
-        weight * geometry.graph(values)
+        float(weight) * geometry.graph(values)
         for geometry, (values, _, _), weight in zip(geometries, codes, weights, strict=True)
         if weight > 0
     ]
