@@ -114,7 +114,7 @@ def _count(store: Store) -> str:
     text = ""
     for part, title in (
         ("count", "Synthetic problems (two draws each; at most 30 clusters considered)"),
-        ("count-real", "Real sets (at most 150 considered; the first five are design sets)"),
+        ("count-real", "Real sets (at most 150 considered; YALE, ORL, COIL20, TR11, BA: design)"),
     ):
         found: dict[str, list[dict[str, int]]] = {}
         for key, result in store.results(part).items():
