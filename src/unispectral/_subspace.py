@@ -119,8 +119,12 @@ def filtered(
     max_iter: int,
     rng: np.random.Generator,
     guess: np.ndarray | None,
+    order: np.ndarray | slice = slice(None),
 ) -> Subspace:
-    """The ``count`` smallest pairs of a Laplacian beyond its null vectors."""
+    """The ``count`` smallest pairs of a Laplacian beyond its null vectors.
+
+    ``order`` are the rows of ``guess`` in the order of the nodes of the part.
+    """
     width = -4 * (-(count + max(4, count // 2)) // 4)
     large = part.n > _LARGE
     if large and guess is not None:
@@ -129,7 +133,7 @@ def filtered(
     X = rng.standard_normal((part.n, width), dtype=drawn).astype(np.float32, copy=False)
     if guess is not None:
         used = min(width, guess.shape[1])
-        X[:, :used] = guess[:, :used]
+        X[:, :used] = guess[order, :used]
     cut, floor, gain = 0.2 * part.upper, 0.0, _GAIN
     best, stuck = np.inf, 0
     if guess is not None and (large or guess.shape[1] >= width):

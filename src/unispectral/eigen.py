@@ -107,19 +107,20 @@ def smallest_eigenvectors(
     sizes = np.bincount(member, minlength=n_components)
     by_size = np.argsort(-sizes, kind="stable")
     values = np.zeros(n_vectors)
-    vectors = np.zeros((n, n_vectors))
     groups = np.split(np.argsort(member, kind="stable"), np.cumsum(sizes)[:-1])
-    for column, component in enumerate(by_size[:n_vectors]):
-        nodes = groups[component]
-        vectors[nodes, column] = null_vector(degrees[nodes], normalized)
+    largest = [groups[component] for component in by_size[:n_vectors]]
+    null = np.zeros(n)
+    for nodes in largest:
+        null[nodes] = null_vector(degrees[nodes], normalized)
     if n_components >= n_vectors:
-        return Eigenpairs(values, vectors, 0.0, int(n_components))
+        return Eigenpairs(values, _spread(null, largest, n_vectors), 0.0, int(n_components))
 
     missing = n_vectors - n_components
     if n > _JOINT_NODES and missing + 8 <= _DENSE_SHARE * n:
-        nulls = None if n_components == 1 else (member, vectors[:, :n_components].sum(axis=1))
+        nulls = None if n_components == 1 else (member, null)
         with limit_blas(1):
             joint = _jointly(W, degrees, normalized, nulls, missing, tol, max_iter, rng, start)
+        vectors = _spread(null, largest, n_vectors)
         values[n_components:], vectors[:, n_components:] = joint.values, joint.vectors
         return Eigenpairs(values, vectors, joint.residual, int(n_components), joint.block)
     found: list[tuple[float, int, np.ndarray]] = []
@@ -140,10 +141,19 @@ def smallest_eigenvectors(
                 block[nodes, : pairs.block.shape[1]] = pairs.block[:, : block.shape[1]]
             found += [(v, component, pairs.vectors[:, i]) for i, v in enumerate(pairs.values)]
             found = sorted(found, key=lambda item: item[0])[:missing]
+    vectors = _spread(null, largest, n_vectors)
     for column, (value, component, vector) in enumerate(found, start=n_components):
         values[column] = value
         vectors[groups[component], column] = vector
     return Eigenpairs(values, vectors, float(residual), int(n_components), block)
+
+
+def _spread(null: np.ndarray, groups: list[np.ndarray], n_vectors: int) -> np.ndarray:
+    """Null vectors that stand in one row as the first columns of all, each on its own nodes."""
+    vectors = np.zeros((len(null), n_vectors))
+    for column, nodes in enumerate(groups):
+        vectors[nodes, column] = null[nodes]
+    return vectors
 
 
 def _checked(W: sp.csr_array, n_vectors: int) -> tuple[sp.csr_array, np.ndarray]:
@@ -211,7 +221,6 @@ def _jointly(
     order = np.arange(n)
     if n > _ORDERED_NODES:
         order = reverse_cuthill_mckee(W, symmetric_mode=True)
-        start = None if start is None else start[order]
         W, degrees = _reordered(W, order, single=tol >= _SINGLE_TOL), degrees[order]
     matrix = None
     if nulls is not None:
@@ -221,7 +230,7 @@ def _jointly(
         )
     part = Part(W, degrees, normalized, matrix)
     del W  # the part has its own
-    found = filtered(part, count, tol, max_iter, rng, start)
+    found = filtered(part, count, tol, max_iter, rng, start, order)
     if n <= _ORDERED_NODES:
         return found
     vectors, block = np.empty_like(found.vectors), np.empty_like(found.block)

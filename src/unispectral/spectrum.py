@@ -24,6 +24,8 @@ def affinity(codes: sp.csr_array) -> sp.csr_array:
     """
     W = sp.csr_array(codes + codes.T)
     W.data *= 0.5  # in place: a second graph would be the largest array of a large fit
+    # SciPy reserves room for twice the edges of the codes, and keeps it.
+    W.data, W.indices = W.data.copy(), W.indices.copy()
     return W
 
 
