@@ -154,3 +154,14 @@ def test_the_excess_is_saved(tmp_path):
     again = load_model(path).cluster_evidence_
     np.testing.assert_array_equal(again.excess, model.cluster_evidence_.excess)
     assert again.decided_by == "excess"
+
+
+def test_copies_are_not_counted_as_clusters() -> None:
+    """Near-duplicates that fill the candidates hide the clusters; wider lists show them."""
+    rng = np.random.default_rng(0)
+    centres = 6 * rng.normal(size=(3, 8))
+    X = centres[rng.integers(0, 3, 450)] + rng.normal(size=(450, 8))
+    X = np.repeat(X, 8, axis=0) + 0.05 * rng.normal(size=(3_600, 8))
+    model = SCSK("auto").fit(X)
+    assert model.n_clusters_ == 3
+    assert model._sources_[0].n_candidates == SCSK(3).fit(X)._sources_[0].n_candidates

@@ -173,7 +173,8 @@ def _fit_adaptive(
             settings, estimator.n_neighbors, samples.n_samples, estimator.n_clusters
         )
     localized, names = localize_all(samples, settings, k, rng, progress)
-    if not auto and isinstance(estimator.n_neighbors, str):
+    first = k
+    if isinstance(estimator.n_neighbors, str):
         localized, k = _widened(samples, settings, localized, k, rng, progress)
     recipe = _recipe(settings, 0 if auto else int(estimator.n_clusters))
     evidence = None
@@ -182,7 +183,10 @@ def _fit_adaptive(
         whole = [one for one in around if one.present is None] or around
         evidence = count_in_geometries(whole, recipe, estimator.max_clusters, rng)
         recipe = replace(recipe, n_clusters=evidence.n_clusters)
-        k = neighbours_for(settings, estimator.n_neighbors, samples.n_samples, evidence.n_clusters)
+        grown = k // first  # as much wider as where the clusters were counted
+        k = grown * neighbours_for(
+            settings, estimator.n_neighbors, samples.n_samples, evidence.n_clusters
+        )
         localized = [
             replace(one, neighbourhoods=one.neighbourhoods.nearest(k)) for one in localized
         ]
