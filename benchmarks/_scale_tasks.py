@@ -158,7 +158,7 @@ def _dask(data: str, kill: bool, **params: Any) -> dict[str, Any]:
     with (
         tempfile.TemporaryDirectory() as folder,
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster) as client,
+        Client(cluster, direct_to_workers=True) as client,
     ):
         blocks = _in_file(X, Path(folder) / "points.npy")
         started = max(client.run(_cpu).values())
