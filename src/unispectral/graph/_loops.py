@@ -16,6 +16,8 @@ What is called from one place is inlined: numba optimises a function anew within
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -150,7 +152,8 @@ def _polish(g, z, support, size, factor, solution, cosines, sines):
     """
     while size > 0:
         _solve_on_support(g, support, size, factor, solution)
-        reach, blocking = 1.0, np.int64(-1)
+        reach = 1.0
+        blocking: Any = np.int64(-1)  # of one type from the start: compiled once
         for a in range(size):
             if solution[a] <= 0.0:
                 now = z[support[a]]
@@ -225,7 +228,7 @@ def solve_small(H, g, z, tolerance):
     gradient = np.empty(g.shape[0])
     _refresh(H, g, z, gradient)
     failure = _violation(z, gradient)
-    sweeps = np.int64(_SWEEPS)
+    sweeps: Any = np.int64(_SWEEPS)
     started = False
     for j in range(z.shape[0]):
         started |= z[j] > 0.0
