@@ -181,9 +181,9 @@ def _fit_adaptive(
     if auto:
         around = [one.neighbourhoods for one in localized]
         whole = [one for one in around if one.present is None] or around
-        evidence = count_in_geometries(whole, recipe, estimator.max_clusters, rng)
+        grown = k // first
+        evidence = count_in_geometries(whole, recipe, estimator.max_clusters, rng, grown=grown)
         recipe = replace(recipe, n_clusters=evidence.n_clusters)
-        grown = k // first  # as much wider as where the clusters were counted
         k = grown * neighbours_for(
             settings, estimator.n_neighbors, samples.n_samples, evidence.n_clusters
         )

@@ -103,6 +103,8 @@ def count_in_geometries(
     recipe: Recipe,
     max_clusters: int,
     rng: np.random.Generator,
+    *,
+    grown: int = 1,
 ) -> Evidence:
     """The number of clusters by the gap where it is clear, by modularity beyond chance elsewhere.
 
@@ -118,6 +120,8 @@ def count_in_geometries(
         Its number of clusters does not matter.
     max_clusters : int
     rng : Generator
+    grown : int
+        How many times more candidates there are than usual, because near-duplicates take places.
     """
     from unispectral.solvers._coding import first_graph
 
@@ -126,7 +130,7 @@ def count_in_geometries(
     whole = [one for one in around if one.present is None]
     if evidence.ratios.max() >= CLEAR or not counts or not whole:
         return evidence
-    few = [one.nearest(FEW_NEIGHBOURS) for one in whole]
+    few = [one.nearest(grown * FEW_NEIGHBOURS) for one in whole]
     best = _followed(few, recipe, counts, int(rng.integers(2**31 - 1)))
     spread = np.full(len(evidence.ratios), np.nan)
     spread[np.array(counts) - 2] = best
