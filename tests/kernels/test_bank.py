@@ -216,6 +216,14 @@ def test_a_sum_at_once_is_the_sum_of_the_kernels(X, normalize, dtype, sparse):
     np.testing.assert_allclose(found, whole, atol=tolerance, rtol=tolerance)
 
 
+@pytest.mark.parametrize("scale", [1e-140, 1e-30, 1e30])
+def test_a_sum_at_once_holds_at_any_scale(X, scale):
+    bank = KernelBank(X * scale, "paper")
+    weights = np.full(12, 1 / 12)
+    whole = sum(bank.matrix(r) for r in range(12)) / 12
+    np.testing.assert_allclose(bank.combine(weights), whole, rtol=1e-11, atol=1e-12)
+
+
 def test_a_sum_takes_each_kernel_by_itself_where_it_must(X):
     weights = np.full(12, 1 / 12)
     assert recipe(KernelBank(X, "paper", normalize="center")._bound, weights) is None

@@ -118,7 +118,7 @@ def sparse_pairs(indptr, indices, data, n_features, left, right):
 @njit(cache=True, nogil=True)
 def weighted_sum(
     dots, norms, start, stop, out,
-    centre, wide, rates, powers, shares, offsets, slopes, roots, coefficients,
+    unit, wide, rates, powers, shares, offsets, slopes, roots, coefficients,
 ):  # fmt: skip
     """Rows ``start … stop − 1`` of Σ wᵣKᵣ up to the diagonal, by a recipe of ``_sums.py``.
 
@@ -142,11 +142,12 @@ def weighted_sum(
                     distance[m - 1] = 0.0
             if wide.shape[0] > 0:
                 for t in range(m):
+                    square[t] = unit * distance[t] - 1.0
                     total[t] = wide[0]
                 for p in range(1, wide.shape[0]):
                     factor = wide[p]
                     for t in range(m):
-                        total[t] = total[t] * (distance[t] - centre) + factor
+                        total[t] = total[t] * square[t] + factor
             for r in range(rates.shape[0]):
                 power, share = powers[r], shares[r]
                 if power == 0:

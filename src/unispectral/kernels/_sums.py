@@ -32,10 +32,11 @@ class Recipe(NamedTuple):
 
     Attributes
     ----------
-    centre : float
-        Where the polynomial of the squared distance is developed.
+    unit : float
+        One over the middle of the squared distances: numbers of any scale come near one.
     wide : ndarray
-        Its coefficients, from the highest power down; empty without wide Gaussians.
+        Coefficients of a polynomial of unit · distance² − 1, from the highest power down; empty
+        without wide Gaussians.
     rates, powers, shares : ndarray
         Narrow Gaussians: the exponent per squared distance, or the power of the Gaussian before
         (0 where it stands by itself), and the weight.
@@ -47,7 +48,7 @@ class Recipe(NamedTuple):
         Polynomials of the bases, from the highest power down.
     """
 
-    centre: float
+    unit: float
     wide: np.ndarray
     rates: np.ndarray
     powers: np.ndarray
@@ -112,6 +113,7 @@ def _gaussians(
     """The wide ones as a Taylor polynomial around half the largest distance, the others listed."""
     largest = 4.0 * float(features.squared_norms.max(initial=0.0))  # ‖x − y‖² ≤ (‖x‖ + ‖y‖)²
     centre = largest / 2
+    unit = 1.0 / centre if centre > np.finfo(np.float64).tiny else 0.0
     ordered = sorted(weights, reverse=True)
     wide = [rate for rate in ordered if -rate * largest <= _WIDE]
     narrow = ordered[len(wide) :]
@@ -120,7 +122,7 @@ def _gaussians(
     while reach**terms / math.factorial(terms) > 1e-18:
         terms += 1
     polynomial = [
-        sum(weights[rate] * math.exp(rate * centre) * rate**power for rate in wide)
+        sum(weights[rate] * math.exp(rate * centre) * (rate * centre) ** power for rate in wide)
         / math.factorial(power)
         for power in reversed(range(terms))
     ]
@@ -130,7 +132,7 @@ def _gaussians(
         whole = round(ratio)
         powers.append(whole if whole <= _POWER and abs(ratio - whole) <= 1e-12 * ratio else 0)
     return (
-        centre,
+        unit,
         np.array(polynomial if wide else [], dtype=np.float64),
         np.array(narrow, dtype=np.float64),
         np.array(powers[: len(narrow)], dtype=np.int64),
