@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["available_memory", "keep_freed", "require_memory"]
+__all__ = ["available_memory", "give_back", "keep_freed", "require_memory"]
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _OWN = Path("/proc/self/cgroup")
@@ -63,6 +63,20 @@ def keep_freed() -> Iterator[None]:
                 _as_asked(library)
 
 
+def give_back() -> None:
+    """Return to the system what freed arrays have left, unless it is being kept.
+
+    Threads that have ended leave behind what they had; it would count to the end of the fit.
+
+    Examples
+    --------
+    >>> give_back()
+    """
+    library = _glibc()
+    if library is not None and not _keeping:
+        library.malloc_trim(0)
+
+
 @lru_cache(maxsize=1)
 def _glibc() -> Any:
     try:
@@ -78,7 +92,7 @@ def _as_asked(library: Any) -> None:
     if any(asked.values()):
         for name, text in asked.items():
             library.mallopt(name, int(text) if text.isdecimal() else _USUAL)
-    library.malloc_trim(0)
+    give_back()
 
 
 def available_memory() -> int | None:

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral import _checkpoint as checkpoint
+from unispectral._memory import give_back
 from unispectral.geometry import Geometry, KernelGeometry, Neighbourhoods, expand, localize
 from unispectral.kernels import KernelBank
 from unispectral.labels import procrustes, rotate
@@ -25,6 +26,9 @@ from unispectral.solvers._weighing import weigh
 from unispectral.spectrum import affinity, laplacian, stiefel_descent
 
 __all__ = ["Localized", "Recipe", "adapt", "localize_all"]
+
+#: Above this many samples memory that is free is given back before a graph is made.
+MANY = 10_000
 
 
 @dataclass
@@ -64,6 +68,8 @@ def localize_all(samples, settings, k, rng, progress) -> tuple[list[Localized], 
                 )
             names.append(base.name)
         bank.release()
+    if samples.n_samples > MANY:
+        give_back()
     return found, names
 
 
@@ -150,6 +156,8 @@ def adapt(
         if mend is not None:
             graph = mend(graph, state.weights)
         change = state.take(affinity(graph))
+        if graph.shape[0] > MANY:
+            give_back()
         eigenvalues = _embed(state, recipe, rng)
         state.path.append(
             float(sum(state.weights[position] * codes[position][1] for position in active))
