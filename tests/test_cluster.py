@@ -336,3 +336,17 @@ def test_constant_features_zero_rows_and_duplicates_are_fine(blobs):
     assert len(SCSK.paper(3).fit_predict(zero)) == len(zero)
     twice = np.vstack([X, X])
     assert clustering_accuracy(np.tile(y, 2), SCSK(3).fit_predict(twice)) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("cause", "expected"), [(KeyboardInterrupt(), KeyboardInterrupt), (ValueError(), SystemError)]
+)
+def test_an_interrupt_of_compiled_code_stays_an_interrupt(monkeypatch, cause, expected):
+    """What the interpreter says when a signal arrives as a compiled function returns."""
+
+    def broken(*args, **kwargs):
+        raise SystemError("returned a result with an exception set") from cause
+
+    monkeypatch.setattr("unispectral._fitting.fit", broken)
+    with pytest.raises(expected):
+        SCSK(2).fit(np.eye(6))

@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context as fit_context
+from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 __all__ = ["HasMethods", "Interval", "StrOptions", "as_generator", "fit_context", "optional"]
+
+
+def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Callable], Callable]:
+    """scikit-learn's context of a fit, in which an interrupt of compiled code stays one.
+
+    A signal may arrive while a compiled function hands over its result. The interpreter then
+    reports an error of its own, which has the interrupt as its cause.
+    """
+    context = _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
+
+    def decorate(fit: Callable) -> Callable:
+        checked = context(fit)
+
+        @functools.wraps(checked)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return checked(*args, **kwargs)
+            except SystemError as error:
+                if isinstance(error.__cause__, KeyboardInterrupt):
+                    raise KeyboardInterrupt from None
+                raise
+
+        return run
+
+    return decorate
 
 
 def optional(module: str, *, extra: str) -> ModuleType:
