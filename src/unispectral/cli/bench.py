@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,8 @@ def run_command(
 ) -> None:
     """Run what the store lacks of a study, then write its report."""
     with _sentences():
-        study = Study.load(source).select(_split(datasets), _split(methods))
+        study = Study.load(source)
+        study = study.select(_split(datasets, study.datasets), _split(methods, study.methods))
         _run(study, store, **options)
 
 
@@ -218,8 +220,27 @@ def redo_command(key: str, store: Path) -> None:
         sys.exit(0 if same else 1)
 
 
-def _split(names: str | None) -> list[str] | None:
-    return [name.strip() for name in names.split(",") if name.strip()] if names else None
+def _split(names: str | None, entries: Sequence[Any]) -> list[str] | None:
+    """The names in a list with commas; a name that has a comma itself is recognised.
+
+    Examples
+    --------
+    >>> from unispectral.bench import Study
+    >>> _split("SCMK, default,SC", Study.load("paper").methods)
+    ['SCMK, default', 'SC']
+    """
+    if not names:
+        return None
+    known = {entry.name.lower() for entry in entries}
+    pieces = [piece.strip() for piece in names.split(",") if piece.strip()]
+    found = []
+    while pieces:
+        longest = next(
+            (n for n in range(len(pieces), 1, -1) if ", ".join(pieces[:n]).lower() in known), 1
+        )
+        found.append(", ".join(pieces[:longest]))
+        pieces = pieces[longest:]
+    return found
 
 
 def _page(store: Path, name: str) -> Path:
