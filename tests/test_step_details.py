@@ -249,3 +249,20 @@ def test_products_with_a_large_laplacian(monkeypatch):
     found = spectrum.stiefel_descent(L, target, P)
     monkeypatch.setattr(spectrum, "_MANY", 15)
     assert found.value == pytest.approx(spectrum.stiefel_descent(L, target, P).value)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_the_scale_of_a_graph_does_not_matter(scale):
+    """To the normalised Laplacian, the modularity and the normalised cut."""
+    rng = np.random.default_rng(0)
+    W = np.triu(rng.random((12, 12)) * (rng.random((12, 12)) < 0.5), 1)
+    W = sp.csr_array(W + W.T)
+    found = np.arange(12) % 3
+    scaled = sp.csr_array(scale * W)
+    np.testing.assert_allclose(
+        spectrum.laplacian(scaled, normalized=True).toarray(),
+        spectrum.laplacian(W, normalized=True).toarray(),
+        atol=1e-12,
+    )
+    assert modularity(scaled, found) == pytest.approx(modularity(W, found))
+    assert normalized_cut(scaled, found) == pytest.approx(normalized_cut(W, found))

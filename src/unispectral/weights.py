@@ -40,7 +40,7 @@ def kernel_weights(h: np.ndarray) -> np.ndarray:
     [0.25, 0.25]
     """
     h = np.maximum(h, 1e-15 * max(float(h.max()), np.finfo(np.float64).tiny))
-    inverse = h.min() / np.where(h > 0, h, 1.0) if h.min() > 0 else (h == 0).astype(float)
+    inverse = h.min() / h
     return (inverse / inverse.sum()) ** 2
 
 
