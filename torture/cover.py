@@ -43,8 +43,8 @@ _GROUPS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 _UNCOMPILED: dict[str, tuple[str, ...]] = {
     "loops": (
-        "tests/test_steps.py", "tests/test_step_details.py", "tests/graph",
-        "tests/solvers/test_stiefel.py", "tests/kernels", "tests/test_eigen.py",
+        "tests/test_steps.py", "tests/test_step_details.py", "tests/graph/test_codes.py",
+        "tests/solvers/test_stiefel.py", "tests/kernels",
     ),
     "loops of the baselines": ("tests/baselines/test_properties.py",),
 }  # fmt: skip
