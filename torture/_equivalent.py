@@ -11,6 +11,7 @@ _TIE = "two floating-point numbers are hardly ever equal, and either way is righ
 _LIMIT = "a limit or tolerance: a little more or less of it ends at the same result"
 _GUARD = "only keeps a zero from being divided by"
 _BATCH = "the size of a batch: the same sums in other pieces"
+_SQUARE = "the matrix is square"
 _DEFAULT = "a default that the callers of the step set themselves"
 
 _REASONS: dict[str, dict[str, str]] = {
@@ -21,10 +22,20 @@ _REASONS: dict[str, dict[str, str]] = {
         "meetings + np.diff(uses.indptr) → meetings - np.diff(uses.indptr)": _BATCH,
         "1e-15 * max(float(h.max()), np.finfo(np.float64).tiny) → "
         "1e-15 / max(float(h.max()), np.finfo(np.float64).tiny)": _GUARD,
+        "meetings + np.diff(uses.indptr) + np.diff(codes.indptr) → "
+        "meetings + np.diff(uses.indptr) - np.diff(codes.indptr)": _BATCH,
+        "-1 → +1": "any number but the first batch's, which is 0, marks its beginning",
+        "1 → 2": "any number but the first batch's, which is 0, marks its beginning",
         "1e-15 → 2e-15": _GUARD,
         "1e-300 → 2e-300": _GUARD,
     },
+    "graph.quality": {
+        "0 → 1": _SQUARE,
+        "1 → 2": "one more cluster without members, which counts nowhere",
+    },
     "spectrum": {
+        "False → True": "whether numbers that are finite are looked at once more",
+        "0 → 1": _SQUARE,
         "1e-10 * values[-1] → 1e-10 / values[-1]": _LIMIT,
         "1e-05 → 2e-05": _LIMIT,
         "tol * scale → tol / scale": _LIMIT,

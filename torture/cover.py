@@ -38,6 +38,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
         "tests/test_hostile_input.py", "tests/tables", "tests/test_files.py",
         "tests/test_graph_files.py", "tests/test_persistence.py",
     ),
+    "long fits": ("tests/test_checkpoint.py", "tests/test_kmeans.py"),
     "baselines": ("tests/baselines",),
     "examples": ("--doctest-modules", "src/unispectral"),
 }  # fmt: skip
@@ -46,6 +47,7 @@ _UNCOMPILED: dict[str, tuple[str, ...]] = {
         "tests/test_steps.py", "tests/test_step_details.py", "tests/graph/test_codes.py",
         "tests/solvers/test_stiefel.py", "tests/kernels",
     ),
+    "loops of the search": ("tests/graph/test_candidates.py",),
     "loops of the baselines": ("tests/baselines/test_properties.py",),
 }  # fmt: skip
 #: Too slow without the compiler, and not about the loops.
