@@ -145,10 +145,10 @@ def test_mutants_are_kept_and_explained(tmp_path):
     source = "def f(a, b=True):\n    return -a + 1 if a < 2 else b\n"
     found = {what for _, what, _ in mutation.mutants(source)}
     assert found >= {"a < 2 → a <= 2", "1 → 2", "-a → +a", "True → False", "-a + 1 → -a - 1"}
-    book = {"weights": {"every": 3, "survives": {"9: 1 → 2": True, "8: a → b": False}}}
+    book = {"weights": {"every": 3, "survives": {"9: 7 → 8": True, "8: a → b": False}}}
     page = mutation.page(book)
     assert "| weights | 3 | 2 | 1 | 1 | 1 |" in page
-    assert "line 9, `1 → 2`: a test for it is lacking" in page
+    assert "line 9, `7 → 8`: a test for it is lacking" in page
 
 
 def test_options(capsys):
