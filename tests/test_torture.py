@@ -144,11 +144,15 @@ def test_versions_without_known_weaknesses(tmp_path):
 def test_mutants_are_kept_and_explained(tmp_path):
     source = "def f(a, b=True):\n    return -a + 1 if a < 2 else b\n"
     found = {what for _, what, _ in mutation.mutants(source)}
-    assert found >= {"a < 2 → a <= 2", "1 → 2", "-a → +a", "True → False", "-a + 1 → -a - 1"}
-    book = {"weights": {"every": 3, "survives": {"9: 7 → 8": True, "8: a → b": False}}}
-    page = mutation.page(book)
-    assert "| weights | 3 | 2 | 1 | 1 | 1 |" in page
-    assert "line 9, `7 → 8`: a test for it is lacking" in page
+    line = "return -a + 1 if a < 2 else b"
+    assert found >= {"a < 2 → a <= 2", f"1 → 2 in {line}", f"-a → +a in {line}"}
+    assert found >= {"True → False in def f(a, b=True):", "-a + 1 → -a - 1"}
+    known = "19 → 20 in _BATCH_ENTRIES = 2**19"
+    tried = {f"9: {known}": True, "9: 19 → 20 in other": True, "8: a → b": False}
+    page = mutation.page({"weights": {"every": 4, "survives": tried}})
+    assert "| weights | 4 | 3 | 1 | 2 | 1 |" in page
+    assert f"line 9, `{known}`: the size of a batch" in page
+    assert "line 9, `19 → 20 in other`: a test for it is lacking" in page
 
 
 def test_options(capsys):

@@ -54,8 +54,11 @@ _SWAPS: dict[type, type] = {
 
 
 def mutants(source: str) -> Iterator[tuple[int, str, str]]:
-    """Every mutant of a module: line, what was changed, new source."""
-    tree = ast.parse(source)
+    """Every mutant of a module: line, what was changed, new source.
+
+    A number says nothing by itself: the line in which it stands is told with it.
+    """
+    tree, lines = ast.parse(source), source.splitlines()
     places = [node for node in ast.walk(tree) if _kinds(node)]
     skipped = {id(n) for d in ast.walk(tree) if isinstance(d, ast.Call) for n in _of_jit(d)}
     for number, node in enumerate(places):
@@ -66,8 +69,10 @@ def mutants(source: str) -> Iterator[tuple[int, str, str]]:
             twin = [other for other in ast.walk(changed) if _kinds(other)][number]
             before = ast.unparse(twin)
             _change(twin, kind)
-            after = ast.unparse(twin)
-            yield node.lineno, f"{before} → {after}", ast.unparse(changed)
+            what = f"{before} → {ast.unparse(twin)}"
+            if isinstance(node, (ast.Constant, ast.UnaryOp)):
+                what += f" in {lines[node.lineno - 1].strip()}"
+            yield node.lineno, what, ast.unparse(changed)
 
 
 def _of_jit(call: ast.Call) -> list[ast.AST]:
