@@ -1,0 +1,67 @@
+"""Errors that say which argument is wrong, what is wrong with it, and what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["InputError", "InputTypeError"]
+
+_UNSET: Any = object()
+
+
+class InputError(ValueError):
+    """An argument that cannot be used.
+
+    The sentence is made of the fields, so that another front end, such as the command line, can
+    word it in its own terms instead of rewriting text.
+
+    Parameters
+    ----------
+    argument : str
+        The name of the argument.
+    problem : str
+        What is wrong, as the rest of a sentence whose subject is the argument.
+    remedy : str
+        What to do about it; may be empty.
+    value : object, optional
+        The value that was given, if it is short enough to be shown.
+
+    Examples
+    --------
+    >>> error = InputError("n_clusters", "must be at least 1", "ask for more", value=0)
+    >>> str(error), error.argument, error.value
+    ('n_clusters=0 must be at least 1; ask for more.', 'n_clusters', 0)
+    >>> str(InputError("X", "has no rows"))
+    'X has no rows.'
+    """
+
+    def __init__(
+        self, argument: str, problem: str, remedy: str = "", *, value: Any = _UNSET
+    ) -> None:
+        self.argument = argument
+        self.problem = problem
+        self.remedy = remedy
+        self.value = None if value is _UNSET else value
+        self.has_value = value is not _UNSET
+        super().__init__(self.sentence())
+
+    def sentence(self, name: str | None = None) -> str:
+        """The error as one sentence, with another name for the argument if one is given."""
+        subject = name or self.argument
+        if self.has_value:
+            subject += f"{' ' if name else '='}{self.value!r}"
+        return f"{subject} {self.problem}{f'; {self.remedy}' if self.remedy else ''}."
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (type(self), self.argument, self.problem, self.remedy, self.has_value,
+                          self.value)  # fmt: skip
+
+
+class InputTypeError(InputError, TypeError):
+    """An argument of the wrong type."""
+
+
+def _rebuild(
+    kind: type[InputError], argument: str, problem: str, remedy: str, has_value: bool, value: Any
+) -> InputError:
+    return kind(argument, problem, remedy, value=value if has_value else _UNSET)
