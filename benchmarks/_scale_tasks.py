@@ -97,7 +97,8 @@ class _Stages:
 def _ours(data: str, **params: Any) -> dict[str, Any]:
     from unispectral import SCSK
     from unispectral.graph import candidates
-    from unispectral.solvers import _adaptive, _coding
+    from unispectral.labelfree import _coding
+    from unispectral.labelfree import _coupling as _adaptive
 
     X, y = _data(data)
     _warm()

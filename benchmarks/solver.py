@@ -22,8 +22,8 @@ from benchmarks._report import markdown_table, number, write_text
 from benchmarks._store import Store
 from unispectral.kernels import KernelBank, Polynomial, paper_kernels
 from unispectral.metrics import scores
-from unispectral.solvers import alm
-from unispectral.solvers._descent import DenseGraph, Objective, descend
+from unispectral.paper import alm
+from unispectral.paper._descent import DenseGraph, Objective, descend
 
 __all__ = ["compare", "main", "render"]
 

@@ -11,7 +11,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from studies import shapes
 from unispectral import SCSK
-from unispectral.eigen import smallest_eigenvectors
+from unispectral.spectrum._eigen import smallest_eigenvectors
 
 __all__ = ["PROBLEMS", "count", "eigengap", "problem"]
 

@@ -72,7 +72,7 @@ def test_a_killed_fit_is_taken_up(estimator, stage, done, X, tmp_path) -> None:
 
 
 def test_candidates_are_not_searched_twice(X, tmp_path, monkeypatch) -> None:
-    from unispectral.geometry import KernelGeometry
+    from unispectral.labelfree._geometry import KernelGeometry
 
     class Stopped(Exception):
         pass

@@ -66,7 +66,8 @@ def test_rows_cannot_be_an_array_without_reading(X, tmp_path) -> None:
 
 
 def test_many_training_points_are_not_compared_one_by_one(monkeypatch, tmp_path) -> None:
-    from unispectral import geometry, predict
+    from unispectral import predict
+    from unispectral.labelfree import _geometry as geometry
     from unispectral.persistence import load_model, save_model
 
     rng = np.random.default_rng(0)

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from unispectral import SCMK
 from unispectral._repr import FittedSummaryMixin, solution_html, summary_html
-from unispectral.solvers import Solution
+from unispectral.paper import Solution
 
 X = np.concatenate([np.arange(6.0), 40 + np.arange(9.0)])[:, None]
 XSS = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"

@@ -19,8 +19,8 @@ from scipy import linalg
 from unispectral import SCMK, SCSK
 from unispectral.graph import codes
 from unispectral.kernels import KernelBank
-from unispectral.solvers import DenseGraph, Objective, alm, descend
-from unispectral.solvers._stiefel import minimise_on_stiefel
+from unispectral.paper import DenseGraph, Objective, alm, descend
+from unispectral.paper._wen_yin import minimise_on_stiefel
 
 
 def _subspaces(n: int, *, n_clusters: int = 6, seed: int = 0) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from unispectral import labels, spectrum, weights
+from unispectral import labels, spectrum
 from unispectral.graph.quality import modularity, normalized_cut
 from unispectral.kernels import KernelBank
 from unispectral.labels import (
@@ -16,6 +16,7 @@ from unispectral.labels import (
     order_of_appearance,
     rotate,
 )
+from unispectral.paper import _weights as weights
 
 
 def polar(R):

@@ -15,8 +15,8 @@ from scipy.stats import ortho_group
 from unispectral.graph import codes
 from unispectral.kernels import KernelBank
 from unispectral.labels import assign, fill_empty, memberships, procrustes, rotate
+from unispectral.paper._weights import initial_weights, kernel_weights, residuals
 from unispectral.spectrum import affinity, laplacian, stiefel_descent
-from unispectral.weights import initial_weights, kernel_weights, residuals
 
 
 def random_graph(n, seed):

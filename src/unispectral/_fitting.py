@@ -12,17 +12,22 @@ import scipy.sparse as sp
 from unispectral._defaults import Settings, neighbours_for
 from unispectral._memory import require_memory
 from unispectral._progress import Progress
+from unispectral._result import Solution
 from unispectral._samples import Samples
 from unispectral._threads import limit_blas, thread_count
-from unispectral.counting import NEIGHBOURS, Evidence, count_clusters, count_in_geometries
 from unispectral.kernels import KernelBank
-from unispectral.solvers._result import Solution
+from unispectral.labelfree._counting import (
+    NEIGHBOURS,
+    Evidence,
+    count_clusters,
+    count_in_geometries,
+)
+from unispectral.paper._weights import initial_weights
 from unispectral.spectrum import affinity
-from unispectral.weights import initial_weights
 
 if TYPE_CHECKING:
-    from unispectral.solvers._adaptive import Localized
-    from unispectral.solvers._coding import Recipe
+    from unispectral.labelfree._coding import Recipe
+    from unispectral.labelfree._coupling import Localized
 
 __all__ = ["Fitted", "fit", "weakness"]
 
@@ -70,9 +75,9 @@ def _fit_paper(
     rng: np.random.Generator,
     progress: Progress,
 ) -> Fitted:
+    from unispectral.paper import DenseGraph, Objective, descend, solve_alm
+    from unispectral.paper._local import descend_locally
     from unispectral.predict import KernelSource
-    from unispectral.solvers import DenseGraph, Objective, descend, solve_alm
-    from unispectral.solvers._local import descend_locally
 
     if settings.solver == "alm" and estimator.checkpoint is not None:
         raise ValueError(
@@ -158,8 +163,8 @@ def _fit_adaptive(
     rng: np.random.Generator,
     progress: Progress,
 ) -> Fitted:
-    from unispectral.fusion import Fusion
-    from unispectral.solvers._adaptive import adapt, localize_all
+    from unispectral.labelfree._coupling import adapt, localize_all
+    from unispectral.labelfree._fusion import Fusion
 
     progress("geometries")
     if isinstance(estimator.whiten, str) and samples.n_samples > WHITEN_SAMPLES:
@@ -222,8 +227,8 @@ def _widened(
     progress: Progress,
 ) -> tuple[list[Localized], int]:
     """Twice the candidates where near-duplicates leave no room for others, and twice again."""
-    from unispectral.graph.crowding import crowding
-    from unispectral.solvers._adaptive import localize_all
+    from unispectral.labelfree._coupling import localize_all
+    from unispectral.labelfree._near_duplicates import crowding
 
     for _ in range(_DOUBLINGS if samples.n_samples > WHITEN_SAMPLES else 0):
         if max(crowding(one.neighbourhoods) for one in localized) <= CROWDED:
@@ -235,7 +240,7 @@ def _widened(
 
 def _recipe(settings: Settings, n_clusters: int) -> Recipe:
     """The part of the settings that the solver works by."""
-    from unispectral.solvers._coding import Recipe
+    from unispectral.labelfree._coding import Recipe
 
     return Recipe(
         n_clusters,
@@ -259,8 +264,8 @@ def _mender(
     k: int,
     rng: np.random.Generator,
 ) -> Any:
-    from unispectral.graph.mending import mender
-    from unispectral.solvers._coding import MEDIAN
+    from unispectral.labelfree._coding import MEDIAN
+    from unispectral.labelfree._component_repair import mender
 
     mend = mender(
         [one.geometry for one in localized],
@@ -286,8 +291,8 @@ def _described(
     evidence: Evidence | None,
 ) -> Fitted:
     """A solution with the weights of kernels, outlier scores, and the sources of predictions."""
+    from unispectral.labelfree._coding import MEDIAN, reconstruction_error
     from unispectral.predict import GeometrySource
-    from unispectral.solvers._coding import MEDIAN, reconstruction_error
 
     kernel_weights = np.zeros(len(names))
     for one, weight in zip(localized, solution.weights, strict=True):

@@ -82,7 +82,7 @@ def solution_html(solution: Any) -> str:
     Examples
     --------
     >>> import numpy as np, scipy.sparse as sp
-    >>> from unispectral.solvers import Solution
+    >>> from unispectral.paper import Solution
     >>> found = Solution(
     ...     Z=sp.csr_array((2, 2)), P=np.eye(2), Q=np.eye(2), labels=np.array([0, 1]),
     ...     weights=np.ones(1), objective=[2.0, 1.0], n_iter=2, converged=True,

@@ -11,9 +11,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from unispectral._validation import well_placed
-from unispectral.geometry import Geometry, KernelGeometry
 from unispectral.graph.candidates import EXACT_SAMPLES, build_index
 from unispectral.kernels import KernelBank
+from unispectral.labelfree._geometry import Geometry, KernelGeometry
 
 __all__ = ["GeometrySource", "KernelSource", "Placement", "place", "strangeness"]
 

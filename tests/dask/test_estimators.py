@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 import unispectral
-from unispectral.geometry import localize
+from unispectral.labelfree._geometry import localize
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -64,9 +64,9 @@ def test_a_table_that_is_here_will_do(client, X) -> None:
 
 def test_an_approximate_index_gives_the_same_candidates(client, X, monkeypatch) -> None:
     from unispectral.dask._stages import Kept, distribute
-    from unispectral.geometry import KernelGeometry
     from unispectral.graph import candidates
     from unispectral.kernels import KernelBank
+    from unispectral.labelfree._geometry import KernelGeometry
 
     monkeypatch.setattr(candidates, "EXACT_SAMPLES", 100)
     geometry = KernelGeometry(KernelBank(X, "linear", normalize="none", gram=False), 0)

@@ -10,11 +10,11 @@ from sklearn.datasets import load_digits, make_blobs
 from sklearn.metrics import normalized_mutual_info_score
 
 from unispectral import SCSK
-from unispectral.geometry import KernelGeometry
 from unispectral.graph._repair import attach_small, scaled_rows
 from unispectral.graph.candidates import nearest
-from unispectral.graph.mending import mender, nearest_among
 from unispectral.kernels import KernelBank
+from unispectral.labelfree._component_repair import mender, nearest_among
+from unispectral.labelfree._geometry import KernelGeometry
 
 
 def knn_codes(X: np.ndarray, k: int) -> sp.csr_array:

@@ -9,7 +9,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from unispectral.eigen import smallest_eigenvectors
+from unispectral.spectrum._eigen import smallest_eigenvectors
 
 __all__ = ["graph_embedding", "laplacian_eigenvectors", "leading_eigenvectors", "unit_rows"]
 

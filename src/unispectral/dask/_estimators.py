@@ -180,7 +180,7 @@ def _drive(
     """The fit, on one worker, which hands blocks to all of them."""
     from sklearn.base import clone
 
-    from unispectral.geometry import localizer
+    from unispectral.labelfree._geometry import localizer
 
     worker_client = optional("distributed", extra="dask").worker_client
     views = [_blocks.joined(parts) for parts in tables]

@@ -14,8 +14,14 @@ import scipy.sparse as sp
 from unispectral._memory import keep_freed
 from unispectral._threads import threads
 from unispectral._validation import well_placed
-from unispectral.geometry import SINGLE_SAMPLES, Geometry, Neighbourhoods, block_kernels, localize
 from unispectral.graph.candidates import build_index
+from unispectral.labelfree._geometry import (
+    SINGLE_SAMPLES,
+    Geometry,
+    Neighbourhoods,
+    block_kernels,
+    localize,
+)
 
 __all__ = ["Kept", "RemoteNeighbourhoods", "distribute"]
 
@@ -27,7 +33,7 @@ _BLOCKS_PER_WORKER = 4
 class RemoteNeighbourhoods:
     """Neighbourhoods whose kernels stay in blocks on the workers.
 
-    Stands in for :class:`unispectral.geometry.Neighbourhoods`; candidates are here, because the
+    Stands in for :class:`Neighbourhoods`; candidates are here, because the
     graph needs them, and everything of size k² per sample is there.
     """
 
@@ -115,7 +121,7 @@ def distribute(kept: Kept) -> Callable[..., Any]:
 
     def find(geometry: Geometry, k: int, rate: float, rng: np.random.Generator) -> Any:
         if _table(geometry) is None:  # kernels that no index knows look at all pairs: done here
-            from unispectral.geometry import localizer
+            from unispectral.labelfree._geometry import localizer
 
             token = localizer.set(None)
             try:

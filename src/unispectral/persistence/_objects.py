@@ -15,15 +15,15 @@ __all__ = ["class_of", "name_of", "rebuild", "state_of"]
 
 #: The classes whose instances a file may hold, and where they live.
 _HOMES = {
-    "Evidence": "unispectral.counting",
+    "Evidence": "unispectral.labelfree._counting",
     "Samples": "unispectral._samples",
     "KernelSource": "unispectral.predict",
     "GeometrySource": "unispectral.predict",
-    "KernelGeometry": "unispectral.geometry",
-    "TableGeometry": "unispectral.geometry",
-    "FusedGeometry": "unispectral.fusion",
-    "Whitening": "unispectral.geometry",
-    "_WhitenedMap": "unispectral.geometry",
+    "KernelGeometry": "unispectral.labelfree._geometry",
+    "TableGeometry": "unispectral.labelfree._geometry",
+    "FusedGeometry": "unispectral.labelfree._fusion",
+    "Whitening": "unispectral.labelfree._geometry",
+    "_WhitenedMap": "unispectral.labelfree._geometry",
 }
 #: What only a fit needs and prediction does not; some of it is large.
 _LEFT_OUT = {"Whitening": ("features", "gram")}

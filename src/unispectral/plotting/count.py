@@ -85,7 +85,7 @@ class ClusterCountDisplay:
         """Draw the gaps in the spectrum of any symmetric graph, dense or sparse."""
         import scipy.sparse as sp
 
-        from unispectral.counting import count_clusters
+        from unispectral.labelfree._counting import count_clusters
 
         evidence = count_clusters([sp.csr_array(graph)], max_clusters, np.random.default_rng(0))
         return cls(evidence.ratios, evidence.n_clusters).plot(ax, **kwargs)

@@ -84,7 +84,7 @@ class SpectrumDisplay:
         **kwargs: Any,
     ) -> Self:
         """Draw the spectrum of the normalised Laplacian of a symmetric graph."""
-        from unispectral.eigen import smallest_eigenvectors
+        from unispectral.spectrum._eigen import smallest_eigenvectors
 
         W = sp.csr_array(graph)
         found = smallest_eigenvectors(W, min(n_eigenvalues, W.shape[0]))

@@ -238,7 +238,7 @@ def _spectrum(estimator: Any, affinity: Any, count: int) -> dict[str, Any] | Non
     values = np.asarray(getattr(estimator, "eigenvalues_", ()), dtype=float)
     wanted = max(count + 8, 3 * count // 2)
     if affinity is not None and len(values) < wanted and affinity.shape[0] <= _MORE_EIGENVALUES:
-        from unispectral.eigen import smallest_eigenvectors
+        from unispectral.spectrum._eigen import smallest_eigenvectors
 
         graph = sp.csr_array(affinity)
         values = np.asarray(smallest_eigenvectors(graph, min(wanted, graph.shape[0])).values)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from unispectral._validation import well_placed
-from unispectral.geometry import (
+from unispectral.labelfree._coupling import Localized
+from unispectral.labelfree._geometry import (
     Geometry,
     KernelGeometry,
     Neighbourhoods,
@@ -17,7 +18,6 @@ from unispectral.geometry import (
     localize,
     median_distance,
 )
-from unispectral.solvers._adaptive import Localized
 
 __all__ = ["FusedGeometry", "Fusion"]
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from unispectral.graph._local import LocalGraph
+from unispectral._result import Solution
 from unispectral.graph.candidates import candidates
 from unispectral.kernels import KernelBank
-from unispectral.solvers._descent import Objective, descend
-from unispectral.solvers._result import Solution
-from unispectral.weights import initial_weights
+from unispectral.paper._descent import Objective, descend
+from unispectral.paper._local_graph import LocalGraph
+from unispectral.paper._weights import initial_weights
 
 __all__ = ["descend_locally"]
 

@@ -9,13 +9,13 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import euclidean_distances
 
 from unispectral import SCMK
-from unispectral.fusion import FusedGeometry
-from unispectral.geometry import KernelGeometry, TableGeometry, localize
 from unispectral.kernels import Gaussian, KernelBank, Linear
+from unispectral.labelfree import _null_model as _evidence
+from unispectral.labelfree._coding import Recipe
+from unispectral.labelfree._fusion import FusedGeometry
+from unispectral.labelfree._geometry import KernelGeometry, TableGeometry, localize
+from unispectral.labelfree._null_model import Chance, evidence, local_dimension
 from unispectral.persistence import load_model, save_model
-from unispectral.solvers import _evidence
-from unispectral.solvers._coding import Recipe
-from unispectral.solvers._evidence import Chance, evidence, local_dimension
 
 
 def _around(points, k=8):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import unispectral.solvers as solvers
-from unispectral.solvers import alm
-from unispectral.solvers._alm import _rotation, _weights
+import unispectral.paper as solvers
+from unispectral.paper import alm
+from unispectral.paper._alm import _rotation, _weights
 
 
 @pytest.fixture(scope="module")

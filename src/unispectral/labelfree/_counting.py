@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral.eigen import smallest_eigenvectors
+from unispectral.spectrum._eigen import smallest_eigenvectors
 
 if TYPE_CHECKING:
-    from unispectral.geometry import Neighbourhoods
-    from unispectral.solvers._coding import Recipe
+    from unispectral.labelfree._coding import Recipe
+    from unispectral.labelfree._geometry import Neighbourhoods
 
 __all__ = ["Evidence", "count_clusters", "count_in_geometries", "excess"]
 
@@ -123,7 +123,7 @@ def count_in_geometries(
     grown : int
         How many times more candidates there are than usual, because near-duplicates take places.
     """
-    from unispectral.solvers._coding import first_graph
+    from unispectral.labelfree._coding import first_graph
 
     evidence = count_clusters([first_graph(one, recipe) for one in around], max_clusters, rng)
     counts = _counts(min(max_clusters, len(around[0].neighbours) // _MEMBERS))
@@ -159,7 +159,7 @@ def _followed(
     around: Sequence[Neighbourhoods], recipe: Recipe, counts: Sequence[int], seed: int
 ) -> np.ndarray:
     """The largest excess of all geometries, for each number of clusters."""
-    from unispectral.solvers._evidence import Chance, local_dimension, modularities
+    from unispectral.labelfree._null_model import Chance, local_dimension, modularities
 
     n, k = around[0].neighbours.shape
     recipe = replace(recipe, gamma=0.0, assign_labels="kmeans")

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral.geometry import Neighbourhoods
 from unispectral.graph.quality import modularity
-from unispectral.solvers._coding import Codes, Recipe, codes_of, eigenvectors, embed, read_out
-from unispectral.solvers._evidence import Chance, evidence, local_dimension
+from unispectral.labelfree._coding import Codes, Recipe, codes_of, eigenvectors, embed, read_out
+from unispectral.labelfree._geometry import Neighbourhoods
+from unispectral.labelfree._null_model import Chance, evidence, local_dimension
 from unispectral.spectrum import affinity
 
 __all__ = ["weigh"]

@@ -12,10 +12,11 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import kneighbors_graph
 
-from unispectral import _subspace, eigen
-from unispectral._spmm import laplacian_step
 from unispectral._threads import threads
-from unispectral.eigen import smallest_eigenvectors
+from unispectral.spectrum import _eigen as eigen
+from unispectral.spectrum import _subspace
+from unispectral.spectrum._eigen import smallest_eigenvectors
+from unispectral.spectrum._products import laplacian_step
 
 
 def dense_laplacian(W: sp.csr_array, normalized: bool) -> np.ndarray:
@@ -143,7 +144,7 @@ def test_a_good_start_gives_the_same_space() -> None:
 
 
 def test_the_block_starts_a_similar_graph_with_less_work(monkeypatch) -> None:
-    from unispectral import _spmm
+    from unispectral.spectrum import _products as _spmm
 
     steps = []
     step = _spmm.laplacian_step

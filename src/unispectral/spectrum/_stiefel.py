@@ -1,4 +1,4 @@
-"""The P-step: Laplacians, and embeddings on the Stiefel manifold."""
+"""The P-step: embeddings on the Stiefel manifold, by preconditioned descent."""
 
 from __future__ import annotations
 
@@ -8,41 +8,10 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-__all__ = ["Embedding", "affinity", "laplacian", "stiefel_descent"]
+__all__ = ["Embedding", "stiefel_descent"]
 
 #: Samples from which a product with the Laplacian is worth several threads.
 _MANY = 4_000
-
-
-def affinity(codes: sp.csr_array) -> sp.csr_array:
-    """The symmetric part (Z + Zᵀ)/2 of the graph.
-
-    Examples
-    --------
-    >>> affinity(sp.csr_array([[0.0, 1.0], [0.0, 0.0]])).toarray().tolist()
-    [[0.0, 0.5], [0.5, 0.0]]
-    """
-    W = sp.csr_array(codes + codes.T)
-    W.data *= 0.5  # in place: a second graph would be the largest array of a large fit
-    # SciPy reserves room for twice the edges of the codes, and keeps it.
-    W.data, W.indices = W.data.copy(), W.indices.copy()
-    return W
-
-
-def laplacian(W: sp.csr_array, *, normalized: bool = False) -> sp.csr_array:
-    """D − W, or I − D^-½ W D^-½ where a sample without neighbours has a zero row.
-
-    Examples
-    --------
-    >>> laplacian(sp.csr_array([[0.0, 2.0], [2.0, 0.0]])).toarray().tolist()
-    [[2.0, -2.0], [-2.0, 2.0]]
-    """
-    degrees = np.asarray(W.sum(axis=1)).ravel()
-    if not normalized:
-        return sp.csr_array(sp.diags_array(degrees) - W)
-    roots = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
-    scaled = sp.diags_array(roots) @ W @ sp.diags_array(roots)
-    return sp.csr_array(sp.diags_array((degrees > 0).astype(W.dtype)) - scaled)
 
 
 class Embedding(NamedTuple):
@@ -145,7 +114,7 @@ def _times(L: sp.csr_array, X: np.ndarray) -> np.ndarray:
     """``L X``, on all threads where that pays."""
     if len(X) < _MANY:
         return L @ X
-    from unispectral._spmm import laplacian_step
+    from unispectral.spectrum._products import laplacian_step
 
     X = np.ascontiguousarray(X)
     return laplacian_step(L, np.zeros(len(X), X.dtype), X, X, np.empty_like(X), scale=-1.0)

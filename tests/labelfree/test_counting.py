@@ -7,11 +7,11 @@ import pytest
 from sklearn.datasets import make_blobs, make_circles, make_moons
 
 from unispectral import SCMK, SCSK
-from unispectral.counting import LEAST_EXCESS, count_in_geometries, excess
-from unispectral.geometry import TableGeometry, localize
+from unispectral.labelfree._coding import Recipe
+from unispectral.labelfree._counting import LEAST_EXCESS, count_in_geometries, excess
+from unispectral.labelfree._geometry import TableGeometry, localize
+from unispectral.labelfree._null_model import Chance, local_dimension, modularities
 from unispectral.persistence import load_model, save_model
-from unispectral.solvers._coding import Recipe
-from unispectral.solvers._evidence import Chance, local_dimension, modularities
 
 
 def separated(count, dimension, sizes, seed):

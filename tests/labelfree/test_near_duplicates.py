@@ -7,9 +7,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 from unispectral import SCSK
-from unispectral.geometry import KernelGeometry, localize
-from unispectral.graph.crowding import crowding
 from unispectral.kernels import KernelBank
+from unispectral.labelfree._geometry import KernelGeometry, localize
+from unispectral.labelfree._near_duplicates import crowding
 from unispectral.metrics import clustering_accuracy
 
 

@@ -17,12 +17,18 @@ import scipy.sparse as sp
 
 from unispectral import _checkpoint as checkpoint
 from unispectral._memory import give_back
-from unispectral.geometry import Geometry, KernelGeometry, Neighbourhoods, expand, localize
+from unispectral._result import Solution
 from unispectral.kernels import KernelBank
+from unispectral.labelfree._coding import Codes, Recipe, codes_of, eigenvectors, embed, read_out
+from unispectral.labelfree._geometry import (
+    Geometry,
+    KernelGeometry,
+    Neighbourhoods,
+    expand,
+    localize,
+)
+from unispectral.labelfree._weighting import weigh
 from unispectral.labels import procrustes, rotate
-from unispectral.solvers._coding import Codes, Recipe, codes_of, eigenvectors, embed, read_out
-from unispectral.solvers._result import Solution
-from unispectral.solvers._weighing import weigh
 from unispectral.spectrum import affinity, laplacian, stiefel_descent
 
 __all__ = ["Localized", "Recipe", "adapt", "localize_all"]
@@ -123,10 +129,10 @@ def adapt(
     rng : Generator
     on_iteration : callable(iteration, objective) or None
     mend : callable(graph, weights) or None
-        Joins what fell off the graph to the rest of it; see :mod:`unispectral.graph.mending`.
+        Joins what fell off the graph to the rest of it.
     fuse : callable(shares) or None
         Gives the neighbourhoods of several kernels taken together; see
-        :mod:`unispectral.fusion`. They are weighed like those of one kernel more.
+        :mod:`unispectral.labelfree._fusion`. They are weighed like those of one kernel more.
 
     Returns
     -------

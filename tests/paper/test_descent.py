@@ -12,7 +12,7 @@ from unispectral import SCSK
 from unispectral.datasets import fetch_yale
 from unispectral.kernels import KernelBank
 from unispectral.metrics import clustering_accuracy
-from unispectral.solvers import DenseGraph, Objective, descend
+from unispectral.paper import DenseGraph, Objective, descend
 
 
 def run(bank, objective, **settings_):

@@ -12,11 +12,11 @@ from sklearn.metrics import adjusted_rand_score
 from unispectral import SCSK
 from unispectral._threads import threads
 from unispectral.graph import codes
-from unispectral.graph._local import LocalGraph
 from unispectral.graph.candidates import candidates
 from unispectral.kernels import KernelBank
-from unispectral.solvers import DenseGraph, Objective, descend
-from unispectral.solvers._local import descend_locally
+from unispectral.paper import DenseGraph, Objective, descend
+from unispectral.paper._local import descend_locally
+from unispectral.paper._local_graph import LocalGraph
 
 
 def everyone(n: int) -> np.ndarray:

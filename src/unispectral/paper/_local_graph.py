@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from unispectral._threads import map_blocks
 from unispectral.graph._dense import Codes
 from unispectral.kernels import KernelBank
-from unispectral.weights import residuals
+from unispectral.paper._weights import residuals
 
 __all__ = ["LimitCheck", "LocalGraph", "Prices"]
 
@@ -73,7 +73,7 @@ class LocalGraph:
     >>> K = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.0], [0.1, 0.0, 1.0]])
     >>> graph = LocalGraph(KernelBank.precomputed(K), np.array([[1], [0], [0]]))
     >>> graph.set_weights(np.ones(1))
-    >>> from unispectral.solvers import Objective
+    >>> from unispectral.paper import Objective
     >>> graph.solve(Objective(2, 0.2, 0.0, 0.0), None, None).matrix.toarray().round(2).tolist()
     [[0.0, 0.8, 0.0], [0.8, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """

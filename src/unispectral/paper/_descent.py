@@ -11,13 +11,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral import _checkpoint as checkpoint
-from unispectral.eigen import smallest_eigenvectors
+from unispectral._result import Solution
 from unispectral.graph import Codes, codes
 from unispectral.kernels import KernelBank
 from unispectral.labels import Rotation, rotate
-from unispectral.solvers._result import Solution
+from unispectral.paper._weights import initial_weights, kernel_weights, residuals
 from unispectral.spectrum import affinity, laplacian, stiefel_descent
-from unispectral.weights import initial_weights, kernel_weights, residuals
+from unispectral.spectrum._eigen import smallest_eigenvectors
 
 __all__ = ["DenseGraph", "Graph", "Objective", "descend"]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unispectral.solvers._stiefel import minimise_on_stiefel
+from unispectral.paper._wen_yin import minimise_on_stiefel
 
 
 def _orthonormal(rng: np.random.Generator, n: int, k: int) -> np.ndarray:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from unispectral.solvers._alm_inputs import Bank, as_bank, check_parameters, first_embedding
-from unispectral.solvers._stiefel import minimise_on_stiefel
+from unispectral.paper._alm_inputs import Bank, as_bank, check_parameters, first_embedding
+from unispectral.paper._wen_yin import minimise_on_stiefel
 
 __all__ = ["AlmState", "alm"]
 

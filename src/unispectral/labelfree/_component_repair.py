@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral._threads import map_blocks
-from unispectral.geometry import Geometry, TableGeometry
 from unispectral.graph._repair import attach_small
 from unispectral.graph.candidates import build_index
+from unispectral.labelfree._geometry import Geometry, TableGeometry
 
 __all__ = ["mender", "nearest_among"]
 

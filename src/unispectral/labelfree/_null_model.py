@@ -15,9 +15,9 @@ from dataclasses import replace
 import numpy as np
 
 from unispectral import _checkpoint as checkpoint
-from unispectral.geometry import Neighbourhoods, TableGeometry, localize, localizer
 from unispectral.graph.quality import modularity
-from unispectral.solvers._coding import Recipe, eigenvectors, embed, first_graph, read_out
+from unispectral.labelfree._coding import Recipe, eigenvectors, embed, first_graph, read_out
+from unispectral.labelfree._geometry import Neighbourhoods, TableGeometry, localize, localizer
 
 __all__ = ["Chance", "evidence", "local_dimension", "modularities"]
 

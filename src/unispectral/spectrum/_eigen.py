@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from unispectral._compat import as_generator
-from unispectral._subspace import Part, Subspace, filtered, null_vector
 from unispectral._threads import limit_blas
+from unispectral.spectrum._subspace import Part, Subspace, filtered, null_vector
 
 __all__ = ["Eigenpairs", "smallest_eigenvectors"]
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._result import Solution
 from unispectral.kernels import KernelBank
-from unispectral.solvers._alm import AlmState, alm
-from unispectral.solvers._descent import Objective
-from unispectral.solvers._result import Solution
+from unispectral.paper._alm import AlmState, alm
+from unispectral.paper._descent import Objective
 
 __all__ = ["solve_alm"]
 

@@ -10,11 +10,11 @@ from sklearn.cluster import KMeans
 
 from unispectral._kmeans import SMALL, kmeans
 from unispectral._threads import one_thread
-from unispectral.eigen import Eigenpairs, smallest_eigenvectors
-from unispectral.geometry import Neighbourhoods
 from unispectral.graph.quality import modularity
+from unispectral.labelfree._geometry import Neighbourhoods
 from unispectral.labels import assign, rotate
 from unispectral.spectrum import affinity
+from unispectral.spectrum._eigen import Eigenpairs, smallest_eigenvectors
 
 __all__ = [
     "MEDIAN",

@@ -29,7 +29,7 @@ def crowding(neighbourhoods: Any) -> float:
 
     Examples
     --------
-    >>> from unispectral.geometry import Neighbourhoods
+    >>> from unispectral.labelfree._geometry import Neighbourhoods
     >>> far = np.array([[0.01, 0.01, 0.01, 0.9], [0.5, 0.6, 0.7, 0.8]])
     >>> crowding(Neighbourhoods("", np.zeros((2, 4), int), np.exp(-far), np.zeros((2, 4, 4)), -1))
     0.5

@@ -188,7 +188,7 @@ def _filter(
     part: Part, X: np.ndarray, cut: float, floor: float, gain: float = _GAIN
 ) -> np.ndarray:
     """The scaled Chebyshev polynomial that damps ``[cut, upper]``, with one pass per degree."""
-    from unispectral._spmm import laplacian_step
+    from unispectral.spectrum._products import laplacian_step
 
     W, diagonal = part.arrays(X.dtype)
     half, centre = (part.upper - cut) / 2, (part.upper + cut) / 2
@@ -219,7 +219,7 @@ def _rayleigh_ritz(
     part: Part, X: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Ritz values, vectors (in place of X) and residuals in its span, off the null vector."""
-    from unispectral._spmm import laplacian_step
+    from unispectral.spectrum._products import laplacian_step
 
     W, diagonal = part.arrays(X.dtype)
     X = _whiten(part.off_null(X), rng)

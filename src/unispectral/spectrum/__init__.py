@@ -1,0 +1,14 @@
+"""Laplacians of a graph, their smallest eigenvectors, and embeddings on the Stiefel manifold."""
+
+from unispectral.spectrum._eigen import Eigenpairs, smallest_eigenvectors
+from unispectral.spectrum._laplacian import affinity, laplacian
+from unispectral.spectrum._stiefel import Embedding, stiefel_descent
+
+__all__ = [
+    "Eigenpairs",
+    "Embedding",
+    "affinity",
+    "laplacian",
+    "smallest_eigenvectors",
+    "stiefel_descent",
+]
