@@ -11,14 +11,30 @@ from unispectral._version import __version__
 require_main_interpreter()
 
 if TYPE_CHECKING:
-    from unispectral.cluster import SCMK, SCSK
+    from unispectral.estimator import UnifiedSpectralClustering
+    from unispectral.paper import SCMK, SCSK
+    from unispectral.persistence import load_model, save_model
 
-__all__ = ["SCMK", "SCSK", "__version__"]
+__all__ = [
+    "SCMK",
+    "SCSK",
+    "UnifiedSpectralClustering",
+    "__version__",
+    "load_model",
+    "save_model",
+]
 
-_HOMES = {"SCSK": "cluster", "SCMK": "cluster"}
+_HOMES = {
+    "UnifiedSpectralClustering": "estimator",
+    "SCSK": "paper",
+    "SCMK": "paper",
+    "save_model": "persistence",
+    "load_model": "persistence",
+}
 _ROOMS = (
-    "baselines", "bench", "dask", "datasets", "graph", "kernels", "metrics", "model_selection",
-    "persistence", "plotting", "solvers", "tables",
+    "baselines", "bench", "dask", "datasets", "graph", "kernels", "labelfree", "labels",
+    "metrics", "model_selection", "paper", "persistence", "plotting", "predict", "report",
+    "spectrum", "tables",
 )  # fmt: skip
 
 

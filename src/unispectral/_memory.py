@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,15 +23,10 @@ _FILES = (
 #: freed is kept. The large values are those that glibc itself ends at where it may choose.
 _OWN_PAGES, _TRIM = -3, -1
 _LARGE = {_OWN_PAGES: 2**25, _TRIM: 2**26}
-_VARIABLES = {_OWN_PAGES: "MALLOC_MMAP_THRESHOLD_", _TRIM: "MALLOC_TRIM_THRESHOLD_"}
-_USUAL = 128 * 1024
-_keeping = 0
-_lock = threading.Lock()
 
 
-@contextmanager
-def keep_freed() -> Iterator[None]:
-    """Let the memory of freed arrays be used again, and give it back to the system in the end.
+def keep_freed() -> None:
+    """Let the memory of freed arrays be used again in this process.
 
     For the workers of a cluster, whose threads and settings make the C library give every freed
     array back at once: the system then fills each new one with zeros, page by page, which takes
@@ -41,30 +34,16 @@ def keep_freed() -> Iterator[None]:
 
     Examples
     --------
-    >>> with keep_freed():
-    ...     pass
+    >>> keep_freed()
     """
-    global _keeping
     library = _glibc()
-    if library is None:
-        yield
-        return
-    with _lock:
-        _keeping += 1
-        if _keeping == 1:
-            for name, value in _LARGE.items():
-                library.mallopt(name, value)
-    try:
-        yield
-    finally:
-        with _lock:
-            _keeping -= 1
-            if not _keeping:
-                _as_asked(library)
+    if library is not None:
+        for name, value in _LARGE.items():
+            library.mallopt(name, value)
 
 
 def give_back() -> None:
-    """Return to the system what freed arrays have left, unless it is being kept.
+    """Return to the system what freed arrays have left.
 
     Threads that have ended leave behind what they had; it would count to the end of the fit.
 
@@ -73,7 +52,7 @@ def give_back() -> None:
     >>> give_back()
     """
     library = _glibc()
-    if library is not None and not _keeping:
+    if library is not None:
         library.malloc_trim(0)
 
 
@@ -84,15 +63,6 @@ def _glibc() -> Any:
         return library if library.gnu_get_libc_version and library.mallopt else None
     except (OSError, TypeError, AttributeError):
         return None
-
-
-def _as_asked(library: Any) -> None:
-    """Take back what was set where the environment asks for something else; free what is free."""
-    asked = {name: os.environ.get(variable, "") for name, variable in _VARIABLES.items()}
-    if any(asked.values()):
-        for name, text in asked.items():
-            library.mallopt(name, int(text) if text.isdecimal() else _USUAL)
-    give_back()
 
 
 def available_memory() -> int | None:

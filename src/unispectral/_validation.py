@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import numbers
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
+from unispectral._errors import InputError, InputTypeError
 from unispectral.kernels._features import Table
 
 __all__ = [
@@ -22,7 +23,8 @@ __all__ = [
     "check_samples",
     "check_views",
     "is_views",
-    "well_placed",
+    "recentred",
+    "view_names",
 ]
 
 #: How far a kernel may be from symmetric, relative to its largest entry.
@@ -58,9 +60,7 @@ def is_views(X: Any) -> bool:
     )
 
 
-def check_samples(
-    estimator: BaseEstimator, X: Any, *, reset: bool, allow_absent: bool = False
-) -> Table:
+def check_samples(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     """A table of samples as a float32 or float64 array or CSR array, feature names noted.
 
     Parameters
@@ -70,10 +70,8 @@ def check_samples(
     X : array, frame or sparse matrix
     reset : bool
         True in ``fit``, False afterwards.
-    allow_absent : bool
-        Let rows that are wholly NaN stand for samples absent from this view.
     """
-    with _told(X, "X"):
+    with _naming(X, "X"):
         X = validate_data(
             estimator,
             X,
@@ -81,7 +79,6 @@ def check_samples(
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
             order="C",
-            ensure_all_finite="allow-nan" if allow_absent else True,
             ensure_min_samples=2 if reset else 1,
         )
     X = _canonical(X)
@@ -90,15 +87,17 @@ def check_samples(
 
 
 def check_views(X: Any, least: int = 2) -> tuple[list[Table], list[str]]:
-    """Several tables of the same samples; a row of NaN is a sample that a view lacks."""
-    names = [str(name) for name in X] if isinstance(X, Mapping) else []
+    """Several tables of the same samples; a row of NaN is a sample that a view lacks.
+
+    Frames with an index are brought into the order of the first of them.
+    """
+    names = view_names(X)
     tables = list(X.values()) if isinstance(X, Mapping) else list(X)
     if not tables:
-        raise ValueError("X holds no view; give at least one table of samples.")
-    names = names or [f"view{position}" for position in range(len(tables))]
+        raise InputError("X", "holds no view", "give at least one table of samples")
     checked = []
-    for name, table in zip(names, tables, strict=True):
-        with _told(table, f"view {name!r}"):
+    for name, table in zip(names, _aligned(names, tables), strict=True):
+        with _naming(table, f"view {name!r}"):
             table = check_array(
                 table,
                 accept_sparse="csr",
@@ -112,25 +111,68 @@ def check_views(X: Any, least: int = 2) -> tuple[list[Table], list[str]]:
     sizes = {name: table.shape[0] for name, table in zip(names, checked, strict=True)}
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name}: {size}" for name, size in sizes.items())
-        raise ValueError(
-            f"X holds views with different numbers of samples ({listed}); every view needs one "
-            "row per sample, filled with NaN where the sample is absent."
+        raise InputError(
+            "X",
+            f"holds views with different numbers of samples ({listed})",
+            "every view needs one row per sample, filled with NaN where the sample is absent",
         )
     present = np.column_stack([_present(table) for table in checked])
     lost = np.flatnonzero(~present.any(axis=1))
     if len(lost):
-        raise ValueError(
-            f"X has {len(lost)} samples that are absent from every view (first: row {lost[0]}); "
-            "remove them."
+        raise InputError(
+            "X",
+            f"has {len(lost)} samples that are absent from every view (first: row {lost[0]})",
+            "remove them",
         )
     return checked, names
+
+
+def view_names(X: Any) -> list[str]:
+    """The names of several views, which must differ as text.
+
+    Examples
+    --------
+    >>> view_names({"left": None, 2: None}), view_names([None, None])
+    (['left', '2'], ['view0', 'view1'])
+    """
+    if not isinstance(X, Mapping):
+        return [f"view{position}" for position in range(len(X))]
+    names = [str(name) for name in X]
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if twice:
+        raise InputError("X", f"has two views called {twice[0]!r}", "give each its own name")
+    return names
+
+
+def _aligned(names: Sequence[str], tables: Sequence[Any]) -> list[Any]:
+    """Frames with their rows in the order of the first frame's index; others as they are."""
+    frames = [at for at, table in enumerate(tables) if _has_index(table)]
+    aligned = list(tables)
+    for at in frames[1:]:
+        first, index = tables[frames[0]].index, tables[at].index
+        if first.equals(index):
+            continue
+        remedy = "give both the same index, or .to_numpy() of each to match rows by position"
+        pair = f"views {names[frames[0]]!r} and {names[at]!r}"
+        if not (first.is_unique and index.is_unique):
+            raise InputError(
+                "X", f"has {pair} whose indexes differ and hold values more than once", remedy
+            )
+        if len(first) != len(index) or not first.isin(index).all():
+            raise InputError("X", f"has {pair} with different rows in their indexes", remedy)
+        aligned[at] = tables[at].loc[first]
+    return aligned
+
+
+def _has_index(table: Any) -> bool:
+    return hasattr(table, "loc") and hasattr(getattr(table, "index", None), "is_unique")
 
 
 def check_kernel_matrix(
     K: Any, argument: str = "X", *, n_samples: int | None = None, definite: bool = True
 ) -> np.ndarray:
     """A precomputed kernel: square, finite, symmetric and, if asked for, semi-definite."""
-    with _told(K, argument):
+    with _naming(K, argument):
         K = check_array(
             K.toarray() if sp.issparse(K) else K,
             dtype=[np.float64, np.float32],
@@ -139,21 +181,24 @@ def check_kernel_matrix(
             ensure_min_samples=2,
         )
     if K.shape[0] != K.shape[1]:
-        raise ValueError(
-            f"{argument} is a precomputed kernel of shape {K.shape}, which is not square; "
-            "give the kernel between all pairs of samples."
+        raise InputError(
+            argument,
+            f"is a precomputed kernel of shape {K.shape}, which is not square",
+            "give the kernel between all pairs of samples",
         )
     if n_samples is not None and K.shape[0] != n_samples:
-        raise ValueError(
-            f"{argument} is a kernel of {K.shape[0]} samples, the first kernel has {n_samples}; "
-            "all kernels must be on the same samples."
+        raise InputError(
+            argument,
+            f"is a kernel of {K.shape[0]} samples, the first kernel has {n_samples}",
+            "all kernels must be on the same samples",
         )
     largest = float(np.abs(K).max())
     gap = _asymmetry(K)
     if gap > SYMMETRY * max(largest, np.finfo(K.dtype).tiny):
-        raise ValueError(
-            f"{argument} is a precomputed kernel that is not symmetric (largest difference "
-            f"{gap:.3g}); give (K + K.T) / 2 if that is what is meant."
+        raise InputError(
+            argument,
+            f"is a precomputed kernel that is not symmetric (largest difference {gap:.3g})",
+            "give (K + K.T) / 2 if that is what is meant",
         )
     if gap > 0:
         K = (K + K.T) / 2
@@ -163,18 +208,24 @@ def check_kernel_matrix(
 
 
 def check_cluster_count(n_clusters: int, n_samples: int) -> None:
-    """Two clusters at least, and no more than there are samples."""
-    if isinstance(n_clusters, numbers.Integral) and n_clusters < 2:
-        raise ValueError(f"n_clusters={n_clusters} must be at least 2.")
+    """No more clusters than samples; one cluster is fitted, and called what it is."""
     if n_samples < n_clusters:
-        raise ValueError(
-            f"n_samples={n_samples} is less than n_clusters={n_clusters}; "
-            "ask for fewer clusters or give more samples."
+        raise InputError(
+            "n_clusters",
+            f"is more than n_samples={n_samples}",
+            "ask for fewer clusters or give more samples",
+            value=n_clusters,
+        )
+    if n_clusters == 1:
+        warnings.warn(
+            "n_clusters=1 puts all samples into one cluster; there is nothing to find.",
+            UserWarning,
+            stacklevel=4,
         )
 
 
 @contextlib.contextmanager
-def _told(X: Any, argument: str) -> Iterator[None]:
+def _naming(X: Any, argument: str) -> Iterator[None]:
     """Whatever is wrong with a table, the sentence says which argument it is."""
     _refuse_text(X, argument)
     if sp.issparse(X):
@@ -187,8 +238,9 @@ def _told(X: Any, argument: str) -> Iterator[None]:
             said = "Complex data not supported"  # scikit-learn goes on to print the whole table
         if re.search(rf"(^|\W){re.escape(argument)}(\W|$)", said) and type(error) is ValueError:
             raise
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{argument} is not a table of numbers that can be clustered: {said}") from None
+        kind = InputTypeError if isinstance(error, TypeError) else InputError
+        problem = f"is not a table of numbers that can be clustered: {said.rstrip('.')}"
+        raise kind(argument, problem) from None
 
 
 def _refuse_broken(X: Any, argument: str) -> None:
@@ -212,13 +264,14 @@ def _refuse_broken(X: Any, argument: str) -> None:
     for indices, size in places:
         sound = sound and (len(indices) == 0 or 0 <= indices.min() <= indices.max() < size)
     if not sound:
-        raise ValueError(
-            f"{argument} is a sparse matrix whose indices point outside its shape {X.shape}; "
-            "build it again from rows, columns and values."
+        raise InputError(
+            argument,
+            f"is a sparse matrix whose indices point outside its shape {X.shape}",
+            "build it again from rows, columns and values",
         )
 
 
-def well_placed(X: Table, shift: Shift | None = None) -> tuple[Table, Shift | None]:
+def recentred(X: Table, shift: Shift | None = None) -> tuple[Table, Shift | None]:
     """A table moved and scaled to where squared distances keep their digits, and how.
 
     Only for kernels that depend on distances relative to the data's own: their values are the
@@ -232,10 +285,10 @@ def well_placed(X: Table, shift: Shift | None = None) -> tuple[Table, Shift | No
 
     Examples
     --------
-    >>> table, shift = well_placed(np.array([[1e9], [1e9 + 1]]))
+    >>> table, shift = recentred(np.array([[1e9], [1e9 + 1]]))
     >>> table.tolist()
     [[-0.5], [0.5]]
-    >>> well_placed(np.array([[1e9 + 2]]), shift)[0].tolist()
+    >>> recentred(np.array([[1e9 + 2]]), shift)[0].tolist()
     [[1.5]]
     """
     if shift is None:
@@ -294,10 +347,11 @@ def _check_definite(K: np.ndarray, argument: str) -> None:
         np.linalg.cholesky(shifted)
     except np.linalg.LinAlgError:
         smallest = float(np.linalg.eigvalsh(K)[0])
-        raise ValueError(
-            f"{argument} is a precomputed kernel with a negative eigenvalue ({smallest:.3g}); "
+        raise InputError(
+            argument,
+            f"is a precomputed kernel with a negative eigenvalue ({smallest:.3g})",
             "a kernel must be positive semi-definite: clip its eigenvalues, or add "
-            f"{-smallest:.3g} to its diagonal."
+            f"{-smallest:.3g} to its diagonal",
         ) from None
 
 
@@ -329,9 +383,10 @@ def _refuse_extremes(X: Table, argument: str) -> None:
     floor = float(np.sqrt(limits.tiny)) * 4
     if largest > ceiling or 0 < largest < floor:
         kind = "large" if largest > ceiling else "small"
-        raise ValueError(
-            f"{argument} has values up to {largest:.3g}, too {kind} for squared distances in "
-            f"{values.dtype}; rescale the features."
+        raise InputError(
+            argument,
+            f"has values up to {largest:.3g}, too {kind} for squared distances in {values.dtype}",
+            "rescale the features",
         )
 
 
@@ -339,13 +394,15 @@ def _refuse_text(X: Any, argument: str) -> None:
     """Strings and other objects: say so before NumPy says something less clear."""
     dtype = getattr(X, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in "SUMm":
-        raise ValueError(
-            f"{argument} holds values of type {dtype}, not numbers; encode or drop these columns."
+        raise InputError(
+            argument,
+            f"holds values of type {dtype}, not numbers",
+            "encode or drop these columns",
         )
     if isinstance(X, Sequence) and not isinstance(X, (str, bytes)) and len(X):
         row = X[0]
         if isinstance(row, Sequence) and any(isinstance(value, str) for value in row):
-            raise ValueError(f"{argument} holds text, not numbers; encode or drop these columns.")
+            raise InputError(argument, "holds text, not numbers", "encode or drop these columns")
 
 
 def _present(table: Table) -> np.ndarray:
@@ -357,16 +414,18 @@ def _present(table: Table) -> np.ndarray:
 def _check_absent(table: Table, name: str) -> Table:
     values = table.data if sp.issparse(table) else table
     if np.isinf(values).any():
-        raise ValueError(f"view {name!r} contains infinity; replace or remove these values.")
+        raise InputError(f"view {name!r}", "contains infinity", "replace or remove these values")
     missing = np.isnan(values)
     if sp.issparse(table):
         partly = int(missing.sum())
     else:
         partly = int((missing.any(axis=1) & ~missing.all(axis=1)).sum())
     if partly:
-        raise ValueError(
-            f"view {name!r} contains NaN in part of {partly} rows; impute them, or fill the whole "
-            "row with NaN to say that the sample is absent from this view."
+        raise InputError(
+            f"view {name!r}",
+            f"contains NaN in part of {partly} rows",
+            "impute them, or fill the whole row with NaN to say that the sample is absent from "
+            "this view",
         )
     _refuse_extremes(table, f"view {name!r}")
     return table

@@ -19,7 +19,7 @@ from sklearn.metrics import (
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_array, column_or_1d
 
-from unispectral._progress import Progress
+from unispectral._run import Progress
 from unispectral.graph.quality import modularity, normalized_cut
 
 __all__ = ["CRITERIA", "Selection", "internal_scores", "select"]
@@ -160,9 +160,10 @@ def select(
     Examples
     --------
     >>> from sklearn.datasets import make_moons
-    >>> from unispectral import SCSK
+    >>> from unispectral import UnifiedSpectralClustering
     >>> X, _ = make_moons(80, noise=0.05, random_state=0)
-    >>> chosen = select(SCSK(2, n_init=2), X, {"n_neighbors": [5, 8, 12]})
+    >>> model = UnifiedSpectralClustering(2, n_init=2)
+    >>> chosen = select(model, X, {"n_neighbors": [5, 8, 12]})
     >>> len(chosen.params)
     3
     """

@@ -1,25 +1,35 @@
-"""New points: their codes over the training points, and where that puts them."""
+"""New points: their codes over the training points, and what follows from them.
+
+A :class:`Predictor` is all that a fitted model keeps of its samples: it predicts with it, and is
+saved as it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from threading import Lock
-from typing import Any, NamedTuple, Protocol
-from weakref import WeakKeyDictionary
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from unispectral._validation import well_placed
+from unispectral._inputs import Layout
+from unispectral._run import Run
+from unispectral._validation import recentred
 from unispectral.graph.candidates import EXACT_SAMPLES, build_index
 from unispectral.kernels import KernelBank
-from unispectral.labelfree._geometry import Geometry, KernelGeometry
+from unispectral.labels import assign, memberships
 
-__all__ = ["GeometrySource", "KernelSource", "Placement", "place", "strangeness"]
+__all__ = ["GeometryPart", "KernelSumPart", "Prediction", "Predictor", "row_blocks"]
+
+#: Numbers of one array of a block of new points, and those held for a point that asks an index.
+_ENTRIES = 2**23
+_INDEXED = 512
+#: Optimality of the codes, relative to the kernel's diagonal.
+_TOL = 1e-6
 
 
 class Nearest(NamedTuple):
-    """The training points nearest to new points under one kernel, nearest first.
+    """The training points nearest to new points in one part, nearest first.
 
     Attributes
     ----------
@@ -31,9 +41,7 @@ class Nearest(NamedTuple):
     own : ndarray of shape (m,)
         The kernel of each new point with itself.
     known : bool array of shape (m,)
-        Which new points the source can speak of.
-    close : float
-        Up to this squared distance two points are one.
+        Which new points the part can speak of.
     """
 
     indices: np.ndarray
@@ -42,221 +50,271 @@ class Nearest(NamedTuple):
     near: np.ndarray
     own: np.ndarray
     known: np.ndarray
+
+
+@dataclass
+class KernelSumPart:
+    """The weighted sum of kernels, in which the paper's models describe new points.
+
+    Up to the squared distance ``close`` a new point is a training point.
+    """
+
+    bank: KernelBank
+    weights: np.ndarray
     close: float
-
-
-class Source(Protocol):
-    """A kernel that new points can be described in."""
-
-    weight: float
-    judging: float
-    alpha: float
-    ridge: float
-    n_candidates: int
-
-    def nearest(self, new: Any) -> Nearest: ...
-
-    def among(self, neighbours: np.ndarray) -> np.ndarray: ...
-
-    def original(self, neighbours: np.ndarray) -> np.ndarray: ...
+    weight: float = 1.0
+    outlier_weight: float = 1.0
+    samples: None = None
 
     @property
     def width(self) -> int:
         """Numbers that are held for each new point."""
-
-
-@dataclass
-class KernelSource:
-    """The weighted kernel of the paper's model."""
-
-    bank: KernelBank
-    weights: np.ndarray
-    alpha: float
-    ridge: float
-    weight: float = 1.0
-    n_candidates: int = 64
-    judging: float = 1.0
-
-    @property
-    def width(self) -> int:
         return self.bank.n_samples
 
-    def nearest(self, new: Any) -> Nearest:
-        near, own = self.bank.combine_cross(self.weights, new)
+    def nearest(self, new: list[Any], k: int, run: Run) -> Nearest:
+        near, own = self.bank.combine_cross(self.weights, new, run)
         distance = own[:, None] + self.bank.combine_diagonal(self.weights)[None, :] - 2.0 * near
-        return _of_all(distance, near, own, np.ones(len(near), dtype=bool), self.n_candidates)
+        return _nearest_of_all(distance, near, own, np.ones(len(near), dtype=bool), k)
 
     def among(self, neighbours: np.ndarray) -> np.ndarray:
+        """The kernel among the neighbours of each new point."""
         return self.bank.combine_neighbourhoods(self.weights, neighbours[:, 0], neighbours)[1]
-
-    def original(self, neighbours: np.ndarray) -> np.ndarray:
-        return neighbours
 
 
 @dataclass
-class GeometrySource:
-    """One geometry of the label-free model; ``samples`` are the training points it has.
+class GeometryPart:
+    """One geometry of the label-free model.
 
-    ``view`` is the table that it is of; −1 if it takes all that is given.
-
-    ``weight`` is its part in where new points are put, ``judging`` its part in how strange they
-    are found.
+    Attributes
+    ----------
+    geometry : Geometry
+    rate : float
+        The kernel is exp(rate · d²).
+    weight, outlier_weight : float
+        Its part in the embedding and in the outlier score of new points.
+    close : float
+        Up to this squared distance a new point is a training point.
+    samples : int array or None
+        The training points that it has; None for all.
     """
 
-    geometry: Geometry
+    geometry: Any
     rate: float
-    view: int
     weight: float
-    alpha: float
-    ridge: float
-    n_candidates: int
+    outlier_weight: float
+    close: float
     samples: np.ndarray | None = None
-    judging: float = 0.0
+    _index: Any = field(default=None, repr=False, compare=False)
 
     @property
     def width(self) -> int:
-        return _INDEXED if has_index(self.geometry) else self.geometry.n_samples
+        """Numbers that are held for each new point."""
+        return self.geometry.n_samples if self._table() is None else _INDEXED
 
-    def nearest(self, new: Any) -> Nearest:
-        table, known = _filled(new[self.view] if isinstance(new, list) and self.view >= 0 else new)
+    def _table(self) -> np.ndarray | None:
+        """The table that an index of many training points is made of, where there is one."""
+        if self.geometry.n_samples <= EXACT_SAMPLES:
+            return None
+        return getattr(self.geometry, "indexable_table", lambda: None)()
+
+    def nearest(self, new: list[Any], k: int, run: Run) -> Nearest:
+        tables, known = _filled(new, self.geometry)
         own = np.ones(len(known))
-        if not has_index(self.geometry):
-            distance = self.geometry.cross(table)
-            near = np.exp(distance * self.rate)
-            return _of_all(distance, near, own, known, self.n_candidates)
-        index, shift = index_of(self.geometry, self.n_candidates)
+        if self._table() is None:
+            distance = self.geometry.cross(tables, run)
+            return _nearest_of_all(distance, np.exp(distance * self.rate), own, known, k)
+        index, shift = self._indexed(k, run)
+        table = tables[self.geometry.parts[0].view]
         if shift is not None:
-            table = well_placed(table, shift)[0]
-        found = index.search(table, self.n_candidates)
+            table = recentred(table, shift)[0]
+        found = index.search(table, k, run=run)
         valid = found.indices >= 0
         scale = 1.0 if shift is None else shift[1] ** -2.0
         distance = np.where(valid, found.distances, 0.0) ** 2 * scale
         indices = np.where(valid, found.indices, found.indices[:, :1])
-        close = 1e-6 * -0.5 / self.rate
-        return Nearest(indices, valid, distance, np.exp(distance * self.rate), own, known, close)
+        return Nearest(indices, valid, distance, np.exp(distance * self.rate), own, known)
+
+    def _indexed(self, k: int, run: Run) -> tuple[Any, Any]:
+        """The index of the training points, made when it is first asked, and how it was moved.
+
+        It follows from the points alone: a model that was saved and loaded predicts the same.
+        """
+        if self._index is None:
+            table, shift = recentred(self._table())
+            self._index = build_index(table, k, random_state=0, run=run), shift
+        return self._index
 
     def among(self, neighbours: np.ndarray) -> np.ndarray:
+        """The kernel among the neighbours of each new point."""
         return np.exp(self.geometry.around(neighbours[:, 0], neighbours)[1] * self.rate)
 
-    def original(self, neighbours: np.ndarray) -> np.ndarray:
-        return neighbours if self.samples is None else self.samples[neighbours]
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_index": None}
 
 
-def _filled(table: Any) -> tuple[Any, np.ndarray]:
-    """A table without NaN, and which samples it knows; several tables must all know them."""
-    if isinstance(table, list):
-        found = [_filled(one) for one in table]
-        return [one for one, _ in found], np.logical_and.reduce([known for _, known in found])
-    known = np.ones(table.shape[0], dtype=bool)
-    if isinstance(table, np.ndarray) and np.isnan(table[:, 0]).any():
-        known = ~np.isnan(table[:, 0])
-        table = np.where(known[:, None], table, 0.0)
-    return table, known
-
-
-class Placement(NamedTuple):
-    """Where new points are.
+class Prediction(NamedTuple):
+    """What a model says of new points.
 
     Attributes
     ----------
-    neighbours, shares : ndarray of shape (m, k)
-        Training points that each new point is made of, and how much of each; rows sum to one.
-    twin : ndarray of shape (m,)
-        The training point that coincides with it, or −1.
-    explained : ndarray of shape (m,)
-        The sum of the code before it was scaled: small for points unlike any training point.
+    labels : int array of shape (m,)
+    embedding : ndarray of shape (m, n_clusters)
+    membership : ndarray of shape (m, n_clusters)
+        Rows sum to one.
+    outlier_score : ndarray of shape (m,)
+        Large for points that the training points explain badly.
     """
 
-    neighbours: np.ndarray
-    shares: np.ndarray
-    twin: np.ndarray
-    explained: np.ndarray
-
-    def average(self, values: np.ndarray) -> np.ndarray:
-        """The mean of a training quantity over each new point's code; a twin's own value."""
-        mean = np.einsum("mk,mkc->mc", self.shares, values[self.neighbours])
-        known = self.twin >= 0
-        mean[known] = values[self.twin[known]]
-        return mean
+    labels: np.ndarray
+    embedding: np.ndarray
+    membership: np.ndarray
+    outlier_score: np.ndarray
 
 
 class _Coded(NamedTuple):
-    """New points in one source; ``error`` is what their codes leave unexplained."""
+    """New points in one part; ``error`` is what their codes leave unexplained."""
 
     neighbours: np.ndarray
     shares: np.ndarray
-    explained: np.ndarray
+    total: np.ndarray
     error: np.ndarray
-    twin: np.ndarray
+    match: np.ndarray
     known: np.ndarray
 
 
-def place(sources: Sequence[Source], new: Any, tol: float = 1e-6) -> Placement:
-    """Describe new points by their codes in every source, weighted as the sources are.
+@dataclass
+class Predictor:
+    """All that a fitted model keeps of its samples.
 
-    Each code solves the Z-step's problem over the nearest training points; a new point has no
-    embedding yet, so that there is no spectral price. A point that no training point explains is
-    put at the nearest one.
+    Attributes
+    ----------
+    layout : Layout
+        What new samples are checked against.
+    parts : list of GeometryPart or KernelSumPart
+    alpha, ridge : float
+        Of the codes.
+    n_candidates : int
+        Training points that the code of a new point may use.
+    labels, embedding, rotation, outlier_score : ndarray
+        Of the training points.
+    typical_degree : float or None
+        In the paper's models the outlier score is by degree, relative to this one.
     """
-    sources = [source for source in sources if source.weight > 0]
-    found = [_coded(source, new, tol) for source in sources]
-    portions = _portions([source.weight for source in sources], found)
-    shares = [part[:, None] * one.shares for part, one in zip(portions, found, strict=True)]
-    explained = sum(part * one.explained for part, one in zip(portions, found, strict=True))
-    return Placement(
-        np.concatenate([one.neighbours for one in found], axis=1),
-        np.concatenate(shares, axis=1),
-        found[0].twin,
-        np.asarray(explained),
-    )
+
+    layout: Layout
+    parts: list[Any]
+    alpha: float
+    ridge: float
+    n_candidates: int
+    labels: np.ndarray
+    embedding: np.ndarray
+    rotation: np.ndarray
+    outlier_score: np.ndarray
+    typical_degree: float | None = None
+
+    def predict(self, new: list[Any], run: Run) -> Prediction:
+        """Describe new points, given as one checked table per view or one cross kernel each.
+
+        Each code solves the Z-step's problem over the nearest training points; a new point has no
+        embedding yet, so that there is no spectral price. A point that no training point explains
+        is put at the nearest one. What is said of a point does not depend on the other points.
+        """
+        total = new[0].shape[0]
+        step = max(1, _ENTRIES // max(part.width for part in self.parts))
+        tick = run.progress.ticker("new points", total)
+        blocks = []
+        for start in range(0, total, step):
+            block = [table[start : min(start + step, total)] for table in new]
+            blocks.append(self._block(block, run))
+            tick(block[0].shape[0])
+        return Prediction(*(np.concatenate(values) for values in zip(*blocks, strict=True)))
+
+    def _block(self, new: list[Any], run: Run) -> Prediction:
+        coded = [self._coded(part, new, run) for part in self.parts]
+        placing = _portions([part.weight for part in self.parts], coded)
+        match = _match(self.parts, coded, "weight")
+        embedding = sum(
+            portion[:, None] * np.einsum("mk,mkc->mc", one.shares, self.embedding[one.neighbours])
+            for portion, one in zip(placing, coded, strict=True)
+        )
+        embedding = np.asarray(embedding)
+        embedding[match >= 0] = self.embedding[match[match >= 0]]
+        # A training point keeps its label, also where an empty cluster had to be filled.
+        labels = np.where(match >= 0, self.labels[match], assign(embedding, self.rotation))
+        return Prediction(
+            labels.astype(np.int32),
+            embedding,
+            memberships(embedding @ self.rotation),
+            self._outlier_score(coded),
+        )
+
+    def _outlier_score(self, coded: Sequence[_Coded]) -> np.ndarray:
+        judging = _portions([part.outlier_weight for part in self.parts], coded)
+        match = _match(self.parts, coded, "outlier_weight")
+        if self.typical_degree is None:
+            score = sum(part * one.error for part, one in zip(judging, coded, strict=True))
+        else:
+            # A new point's code counts both ways, as if those it leans on leant on it.
+            total = sum(part * one.total for part, one in zip(judging, coded, strict=True))
+            score = low_degree_score(2.0 * np.asarray(total), self.typical_degree)
+        return np.where(match >= 0, self.outlier_score[match], np.asarray(score))
+
+    def _coded(self, part: Any, new: list[Any], run: Run) -> _Coded:
+        from unispectral.graph import _loops
+
+        found = part.nearest(new, self.n_candidates, run)
+        own = found.own.astype(np.float64)
+        to = found.near.astype(np.float64)
+        among = part.among(found.indices).astype(np.float64)
+        codes = np.zeros(to.shape)
+        prices = np.full(to.shape, float(self.alpha))
+        _loops.solve_blocks(among, to, own, prices, found.valid, float(self.ridge), codes, _TOL)
+        error = own + np.einsum("bk,bkl,bl->b", codes, among, codes, optimize=True)
+        error -= 2.0 * np.einsum("bk,bk->b", codes, to)
+        total = codes.sum(axis=1)
+        codes[total <= 0, 0] = 1.0
+        codes /= codes.sum(axis=1, keepdims=True)
+        neighbours = found.indices if part.samples is None else part.samples[found.indices]
+        same = (found.distance[:, 0] <= part.close) & found.known
+        return _Coded(
+            neighbours, codes, total, error, np.where(same, neighbours[:, 0], -1), found.known
+        )
 
 
-def strangeness(sources: Sequence[Source], new: Any, tol: float = 1e-6) -> np.ndarray:
-    """What the codes of new points leave unexplained, over the sources that judge, and twins.
-
-    Returns
-    -------
-    ndarray of shape (m, 3)
-        The error, the sum of the code, and the training point that coincides or −1.
-    """
-    sources = [source for source in sources if source.judging > 0]
-    found = [_coded(source, new, tol) for source in sources]
-    portions = _portions([source.judging for source in sources], found)
-    error = sum(part * one.error for part, one in zip(portions, found, strict=True))
-    explained = sum(part * one.explained for part, one in zip(portions, found, strict=True))
-    return np.column_stack([np.asarray(error), np.asarray(explained), found[0].twin])
+def low_degree_score(degrees: np.ndarray, typical: float) -> np.ndarray:
+    """Outlier score of the paper's models: little weight beside what is typical of the graph."""
+    return 1.0 / (1.0 + degrees / typical)
 
 
-def _portions(weights: Sequence[float], found: Sequence[_Coded]) -> np.ndarray:
-    """The part of each source in each new point: those that know it share it by weight."""
-    portion = np.asarray(weights)[:, None] * np.stack([one.known for one in found])
+def _portions(weights: Sequence[float], coded: Sequence[_Coded]) -> np.ndarray:
+    """The share of each part in each new point: those that know it share it by weight."""
+    portion = np.asarray(weights)[:, None] * np.stack([one.known for one in coded])
     total = portion.sum(axis=0)
     return portion / np.where(total > 0, total, 1.0)
 
 
-def _coded(source: Source, new: Any, tol: float) -> _Coded:
-    from unispectral.graph import _loops
-
-    found = source.nearest(new)
-    own = found.own.astype(np.float64)
-    to = found.near.astype(np.float64)
-    among = source.among(found.indices).astype(np.float64)
-    codes = np.zeros(to.shape)
-    prices = np.full(to.shape, float(source.alpha))
-    ridge = float(source.ridge)
-    _loops.solve_blocks(among, to, own, prices, found.valid, ridge, codes, float(tol))
-    error = own + np.einsum("bk,bkl,bl->b", codes, among, codes, optimize=True)
-    error -= 2.0 * np.einsum("bk,bk->b", codes, to)
-    sums = codes.sum(axis=1)
-    lonely = sums <= 0
-    codes[lonely, 0] = 1.0
-    codes /= codes.sum(axis=1, keepdims=True)
-    neighbours = source.original(found.indices)
-    twin = np.where((found.distance[:, 0] <= found.close) & found.known, neighbours[:, 0], -1)
-    return _Coded(neighbours, codes, sums, error, twin, found.known)
+def _match(parts: Sequence[Any], coded: Sequence[_Coded], weight: str) -> np.ndarray:
+    """The training point that each new point is, by the first part that counts; −1 for none."""
+    return next(
+        one.match for part, one in zip(parts, coded, strict=True) if getattr(part, weight) > 0
+    )
 
 
-def _of_all(
+def _filled(new: list[Any], geometry: Any) -> tuple[list[Any], np.ndarray]:
+    """Tables without NaN, and the samples that all views of a geometry know."""
+    base = getattr(geometry, "base", geometry)
+    known = np.ones(new[0].shape[0], dtype=bool)
+    tables = list(new)
+    for view in {part.view for part in base.parts if part.view >= 0}:
+        table = tables[view]
+        if isinstance(table, np.ndarray) and np.isnan(table[:, 0]).any():
+            here = ~np.isnan(table[:, 0])
+            tables[view] = np.where(here[:, None], table, 0.0)
+            known &= here
+    return tables, known
+
+
+def _nearest_of_all(
     distance: np.ndarray, near: np.ndarray, own: np.ndarray, known: np.ndarray, k: int
 ) -> Nearest:
     """The nearest, given the distances (m, n) to all training points."""
@@ -265,7 +323,6 @@ def _of_all(
     part.sort(axis=1)  # ties to the earlier sample
     order = np.argsort(np.take_along_axis(distance, part, axis=1), axis=1, kind="stable")
     indices = np.take_along_axis(part, order, axis=1)
-    scale = float(np.median(distance)) if distance.size else 1.0
     return Nearest(
         indices,
         np.ones(indices.shape, dtype=bool),
@@ -273,37 +330,7 @@ def _of_all(
         np.take_along_axis(near, indices, axis=1),
         own,
         known,
-        (1e-10 if near.dtype == np.float64 else 1e-6) * max(scale, 1e-300),
     )
-
-
-#: Indexes of training points, made when new points are first compared with many of them. They
-#: follow from the points alone, so that a model that was saved and loaded predicts the same.
-_indexes: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
-_building = Lock()
-#: Numbers held for each new point where an index is asked.
-_INDEXED = 512
-
-
-def has_index(geometry: Geometry) -> bool:
-    """Whether new points are compared with a few cells of the training points only.
-
-    That takes many points in a dense table, and distances that are those of the table.
-    """
-    if not isinstance(geometry, KernelGeometry) or geometry.n_samples <= EXACT_SAMPLES:
-        return False
-    bank, r = geometry.bank, geometry.r
-    plain = bank.names[r].rpartition(":")[2] == "linear" and "trace" not in bank.normalize
-    return plain and isinstance(bank.euclidean_table(r), np.ndarray)
-
-
-def index_of(geometry: Any, k: int) -> tuple[Any, Any]:
-    """The index of a geometry's training points, and how they were moved for it."""
-    with _building:
-        if geometry not in _indexes:
-            table, shift = well_placed(geometry.bank.euclidean_table(geometry.r))
-            _indexes[geometry] = build_index(table, k, random_state=0), shift
-        return _indexes[geometry]
 
 
 def row_blocks(X: Any, size: int = 65_536) -> Iterator[Any]:
@@ -321,18 +348,3 @@ def row_blocks(X: Any, size: int = 65_536) -> Iterator[Any]:
             yield X[start : start + size]
     else:
         yield X
-
-
-def in_chunks(
-    work: Callable[[Any], np.ndarray], new: Any, sources: Sequence[Source], entries: int = 2**23
-) -> np.ndarray:
-    """Apply ``work`` to row blocks of new points so that no array holds more than ``entries``."""
-    step = max(1, entries // max(source.width for source in sources))
-    if isinstance(new, list):
-        total = new[0].shape[0]
-        cut = lambda a, b: [table[a:b] for table in new]  # noqa: E731
-    else:
-        total = new.shape[0]
-        cut = lambda a, b: new[a:b]  # noqa: E731
-    parts = [work(cut(start, min(start + step, total))) for start in range(0, total, step)]
-    return np.concatenate(parts)

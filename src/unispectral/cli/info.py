@@ -52,7 +52,7 @@ def collect() -> dict[str, Any]:
     from threadpoolctl import threadpool_info
 
     from unispectral._memory import available_memory
-    from unispectral._threads import thread_count
+    from unispectral._run import thread_count
     from unispectral._version import __version__
 
     libraries = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -153,8 +154,6 @@ def _length(block: Any) -> int:
 
 
 def _labels(model: Any, block: list[Any], several: bool) -> np.ndarray:
-    from unispectral._threads import threads
-
     tables = [_table(view) for view in block]
-    with threads(1):
-        return model.predict(tables if several else tables[0]).astype(np.int32)
+    model = copy.copy(model).set_params(n_jobs=1)  # the worker's threads are the scheduler's
+    return model.predict(tables if several else tables[0]).astype(np.int32)

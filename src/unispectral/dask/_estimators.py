@@ -1,36 +1,62 @@
-"""SCSK and SCMK for Dask collections."""
+"""The label-free model for Dask collections."""
 
 from __future__ import annotations
 
 import uuid
 import warnings
+from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.exceptions import NotFittedError
 
-from unispectral import cluster
+from unispectral import estimator
 from unispectral._compat import as_generator, optional
+from unispectral._errors import InputError
 from unispectral._memory import keep_freed
+from unispectral._run import Run
 from unispectral._validation import is_views
 from unispectral.dask import _blocks
-from unispectral.dask._stages import Kept, distribute
+from unispectral.dask._neighbourhoods import DaskExecutor
 
-__all__ = ["SCMK", "SCSK"]
+__all__ = ["UnifiedSpectralClustering"]
 
 #: How often a fit is tried again where a worker is lost in the middle of handing out work.
 _RETRIES = 3
 
 
-class _OnDask(ClusterMixin, BaseEstimator):
-    """A local estimator whose large stages run on the workers of a client."""
+class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
+    """:class:`unispectral.UnifiedSpectralClustering` on the workers of a Dask cluster.
 
-    _local_class: Any
+    Candidates, their kernels and the codes are computed in blocks on all workers; the sparse
+    graph, its eigenvectors and the labels on one of them. With the same seed the labels are those
+    of the local estimator. The blocks of a worker that is lost are computed again.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto"
+    client : distributed.Client, address of a scheduler, or None
+        None is the current client of this process.
+    landmarks : int or None
+        Fit on so many points drawn at random and give every point the label that its code over
+        them implies: memory per worker is then that of the landmarks and of one block. None fits
+        on all points, whose table every worker must be able to hold.
+    **params
+        As in :class:`unispectral.UnifiedSpectralClustering`.
+
+    Attributes
+    ----------
+    labels_ : Dask array of shape (n_samples,)
+        In the chunks of X.
+    local_ : unispectral.UnifiedSpectralClustering
+        The fitted model, usable without the cluster. Its attributes are also attributes here.
+    """
 
     def __init__(self, n_clusters=8, *, client=None, landmarks=None, **params):
         self.client = client
         self.landmarks = landmarks
-        self.local = self._local_class(n_clusters, **params)
+        self.local = estimator.UnifiedSpectralClustering(n_clusters, **params)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters of the local estimator, and ``client`` and ``landmarks``."""
@@ -44,6 +70,11 @@ class _OnDask(ClusterMixin, BaseEstimator):
                 setattr(self, name, params.pop(name))
         self.local.set_params(**params)
         return self
+
+    def __sklearn_clone__(self):
+        # A client is a connection: a copy of the estimator uses the same one.
+        params = clone(self.local).get_params(deep=False)
+        return type(self)(client=self.client, landmarks=self.landmarks, **params)
 
     def __getattr__(self, name: str) -> Any:
         # Fitted attributes are those of the local model, labels_ apart.
@@ -63,11 +94,7 @@ class _OnDask(ClusterMixin, BaseEstimator):
         -------
         self
         """
-        if self.local.checkpoint is not None:
-            raise ValueError(
-                f"checkpoint={str(self.local.checkpoint)!r} is for fits on one machine; leave it "
-                "out here: a cluster computes again what a lost worker had."
-            )
+        self.local._validate_params()
         with _blocks.connected(self.client) as (client, closing):
             views = [_blocks.as_blocks(view, client) for view in (X if _several(X) else [X])]
             rows = self._landmark_rows(views[0].n_rows)
@@ -79,7 +106,7 @@ class _OnDask(ClusterMixin, BaseEstimator):
             try:
                 self.local_, caught = future.result()
             finally:
-                Kept(client, name).forget()
+                DaskExecutor(client, name).forget()
             if rows is None:
                 self.labels_ = _blocks.as_dask(self.local_.labels_, views[0].sizes)
             else:
@@ -108,65 +135,20 @@ class _OnDask(ClusterMixin, BaseEstimator):
     def to_local(self) -> Any:
         """The fitted model as the local estimator, for use without a cluster."""
         if "local_" not in self.__dict__:
-            raise AttributeError(f"This {type(self).__name__} is not fitted yet; call fit first.")
+            raise NotFittedError(f"This {type(self).__name__} is not fitted yet; call fit first.")
         return self.local_
 
     def _landmark_rows(self, n: int) -> np.ndarray | None:
-        if self.landmarks is None or self.landmarks >= n:
+        if self.landmarks is None:
             return None
-        if self.landmarks < 2:
-            raise ValueError(f"landmarks={self.landmarks} must be at least 2, or None.")
+        if not isinstance(self.landmarks, Integral) or self.landmarks < 2:
+            raise InputError(
+                "landmarks", "must be a whole number of at least 2, or None", value=self.landmarks
+            )
+        if self.landmarks >= n:
+            return None
         rng = as_generator(self.local.random_state)
-        return np.sort(rng.choice(n, self.landmarks, replace=False))
-
-
-class SCSK(_OnDask):
-    """:class:`unispectral.SCSK` on the workers of a Dask cluster.
-
-    Candidates, their kernels and the codes are computed in blocks on all workers; the sparse
-    graph, its eigenvectors and the labels on one of them. With the same seed the labels are those
-    of the local estimator. The blocks of a worker that is lost are computed again.
-
-    Parameters
-    ----------
-    n_clusters : int or "auto"
-    client : distributed.Client, address of a scheduler, or None
-        None is the current client of this process.
-    landmarks : int or None
-        Fit on so many points drawn at random and give every point the label that its code over
-        them implies: memory per worker is then that of the landmarks and of one block. None fits
-        on all points, whose table every worker must be able to hold.
-    **params
-        As in :class:`unispectral.SCSK`.
-
-    Attributes
-    ----------
-    labels_ : Dask array of shape (n_samples,)
-        In the chunks of X.
-    local_ : unispectral.SCSK
-        The fitted model, usable without the cluster. Its attributes are also attributes here.
-    """
-
-    _local_class = cluster.SCSK
-
-
-class SCMK(_OnDask):
-    """:class:`unispectral.SCMK` on the workers of a Dask cluster; see :class:`SCSK`.
-
-    Parameters
-    ----------
-    n_clusters : int or "auto"
-    client, landmarks : see :class:`SCSK`
-    **params
-        As in :class:`unispectral.SCMK`.
-
-    Attributes
-    ----------
-    labels_ : Dask array of shape (n_samples,)
-    local_ : unispectral.SCMK
-    """
-
-    _local_class = cluster.SCMK
+        return np.sort(rng.choice(n, int(self.landmarks), replace=False))
 
 
 def _several(X: Any) -> bool:
@@ -178,24 +160,14 @@ def _drive(
     local: Any, tables: list[list[Any]], several: bool, name: str
 ) -> tuple[Any, list[tuple]]:
     """The fit, on one worker, which hands blocks to all of them."""
-    from sklearn.base import clone
-
-    from unispectral.labelfree._geometry import localizer
-
     worker_client = optional("distributed", extra="dask").worker_client
     views = [_blocks.joined(parts) for parts in tables]
     model = clone(local)
-    with (
-        keep_freed(),
-        worker_client() as client,
-        warnings.catch_warnings(record=True) as caught,
-    ):
+    keep_freed()
+    with worker_client() as client, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        kept = Kept(client, name)
-        token = localizer.set(distribute(kept))
-        try:
-            model.fit(views if several else views[0])
-        finally:
-            localizer.reset(token)
-        kept.forget()  # after a failure it is needed once more
+        executor = DaskExecutor(client, name)
+        run = Run.of(model.n_jobs, model.random_state, model.verbose, executor)
+        model._fit_in(views if several else views[0], run)
+        executor.forget()  # after a failure it is needed once more
     return model, [(str(one.message), one.category) for one in caught]

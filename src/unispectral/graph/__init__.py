@@ -1,5 +1,5 @@
 """The Z-step: the graph as sparse non-negative codes of each sample over the others."""
 
-from unispectral.graph._dense import Codes, codes, edge_prices
+from unispectral.graph._dense import Codes, codes
 
-__all__ = ["Codes", "codes", "edge_prices"]
+__all__ = ["Codes", "codes"]

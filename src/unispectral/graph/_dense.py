@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral._threads import map_blocks
+from unispectral._run import Run, map_blocks
 
-__all__ = ["Codes", "codes", "edge_prices"]
+__all__ = ["Codes", "codes"]
 
 #: First working set, and samples per block: enough work for a thread, few enough for an interrupt.
 FIRST = 16
@@ -37,34 +37,6 @@ class Codes(NamedTuple):
     left: np.ndarray | None = None
 
 
-def edge_prices(
-    alpha: float | np.ndarray, beta: float, embedding: np.ndarray | None, rows: slice
-) -> np.ndarray:
-    """Prices B_ij = α_i + (β/2) ‖p_i − p_j‖² of a block of samples (the paper's equation 10).
-
-    Without an embedding the price does not depend on j and one column is returned. The solver
-    reckons the same prices pair by pair, for the few pairs that need one.
-
-    Examples
-    --------
-    >>> edge_prices(0.1, 1.0, np.array([[0.0], [2.0]]), slice(0, 1)).tolist()
-    [[0.1, 2.1]]
-    """
-    own = np.broadcast_to(alpha, (rows.stop,)) if np.ndim(alpha) == 0 else np.asarray(alpha)
-    own = np.array(own[rows], dtype=np.float64)[:, None]
-    if embedding is None or beta == 0:
-        return own
-    block = embedding[rows]
-    norms = np.einsum("ij,ij->i", embedding, embedding)
-    prices = block @ embedding.T
-    prices *= -beta
-    prices += (0.5 * beta) * norms[rows][:, None]
-    prices += (0.5 * beta) * norms[None, :]
-    np.maximum(prices, 0, out=prices)
-    prices += own
-    return prices
-
-
 def codes(
     K: np.ndarray,
     alpha: float | np.ndarray = 0.1,
@@ -74,6 +46,7 @@ def codes(
     ridge: float = 0.0,
     start: sp.csr_array | None = None,
     tol: float = 1e-6,
+    run: Run | None = None,
 ) -> Codes:
     """Solve the Z-step exactly: n independent non-negative lassos in kernel space.
 
@@ -96,6 +69,8 @@ def codes(
         Codes to start from; the result is the same, sooner.
     tol : float
         Optimality conditions hold to ``tol`` times K_ii over all samples.
+    run : Run, optional
+        Its threads are used; all cores without one.
 
     Returns
     -------
@@ -130,7 +105,7 @@ def codes(
             indptr, indices, data, float(tol), FIRST,
         )  # fmt: skip
 
-    parts = map_blocks(work, n, BLOCK)
+    parts = map_blocks(work, n, BLOCK, run)
     counts = np.concatenate([part[0] for part in parts])
     matrix = sp.csr_array(
         (

@@ -7,11 +7,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral._compat import optional
-from unispectral._progress import ticker
-from unispectral._threads import map_blocks, one_thread
+from unispectral._run import Run, map_blocks
 
-__all__ = ["CellIndex", "ExactIndex", "FaissIndex", "NeighbourIndex", "Neighbours"]
+__all__ = ["CellIndex", "ExactIndex", "NeighbourIndex", "Neighbours"]
 
 #: Entries of one block of products.
 _BLOCK_ENTRIES = 2**22
@@ -41,11 +39,13 @@ class NeighbourIndex(Protocol):
 
     n_samples: int
 
-    def search(self, queries: Any, k: int, exclude: np.ndarray | None = None) -> Neighbours:
+    def search(
+        self, queries: Any, k: int, exclude: np.ndarray | None = None, run: Run | None = None
+    ) -> Neighbours:
         """The ``k`` nearest points of each query, leaving out one point for each."""
         ...
 
-    def search_own(self, rows: np.ndarray, k: int) -> Neighbours:
+    def search_own(self, rows: np.ndarray, k: int, run: Run | None = None) -> Neighbours:
         """The ``k`` nearest other points of some of the points themselves."""
         ...
 
@@ -78,7 +78,9 @@ class ExactIndex:
             self.norms = np.einsum("ij,ij->i", self.centred, self.centred)
         self.ids = np.arange(self.n_samples, dtype=np.int32)
 
-    def search(self, queries: Any, k: int, exclude: np.ndarray | None = None) -> Neighbours:
+    def search(
+        self, queries: Any, k: int, exclude: np.ndarray | None = None, run: Run | None = None
+    ) -> Neighbours:
         m = queries.shape[0]
         skip = _skip(exclude, m)
         wide = min(k + _SPARE, self.n_samples)
@@ -101,11 +103,11 @@ class ExactIndex:
             )
             _rank(queries, rows, self.points, found, out.distances[rows])
 
-        map_blocks(work, m, max(1, _BLOCK_ENTRIES // max(self.n_samples, 1)))
+        map_blocks(work, m, max(1, _BLOCK_ENTRIES // max(self.n_samples, 1)), run)
         return _first(out, k)
 
-    def search_own(self, rows: np.ndarray, k: int) -> Neighbours:
-        return self.search(self.points[rows], k, rows)
+    def search_own(self, rows: np.ndarray, k: int, run: Run | None = None) -> Neighbours:
+        return self.search(self.points[rows], k, rows, run)
 
     def groups(self, count: int) -> list[np.ndarray]:
         return _even_groups(self.n_samples, count)
@@ -150,15 +152,22 @@ class CellIndex:
     """
 
     def __init__(
-        self, points: np.ndarray, k: int, *, recall: float = 0.97, rng: np.random.Generator
+        self,
+        points: np.ndarray,
+        k: int,
+        *,
+        recall: float = 0.97,
+        rng: np.random.Generator,
+        run: Run | None = None,
     ) -> None:
         n = len(points)
         self.n_samples = n
         self.points = points
         self.origin = points.mean(axis=0, dtype=np.float64)
-        self.centres = _coarse_kmeans(points, self.origin, max(1, int(3 * np.sqrt(n))), rng)
-        self._arrange(_nearest_centre(points, self.origin, self.centres))
-        self.order_of_cells, self.recall_ = self._calibrate(k, recall, rng)
+        cells = max(1, int(3 * np.sqrt(n)))
+        self.centres = _coarse_kmeans(points, self.origin, cells, rng, run)
+        self._arrange(_nearest_centre(points, self.origin, self.centres, run))
+        self.order_of_cells, self.recall_ = self._calibrate(k, recall, rng, run)
         self.n_probes = self.order_of_cells.shape[1]
 
     def _arrange(self, cell: np.ndarray) -> None:
@@ -185,12 +194,12 @@ class CellIndex:
         self.norms = np.einsum("ij,ij->i", self.sorted, self.sorted)
 
     def _calibrate(
-        self, k: int, recall: float, rng: np.random.Generator
+        self, k: int, recall: float, rng: np.random.Generator, run: Run | None
     ) -> tuple[np.ndarray, float]:
         """The nearest cells of every cell, as many as find ``recall`` of a sample's neighbours."""
         cells = np.repeat(np.arange(len(self.centres)), np.diff(self.offsets))
         sample = rng.choice(self.n_samples, min(200, self.n_samples), replace=False)
-        true = self._true_neighbours(sample, min(k, self.n_samples - 1))
+        true = self._true_neighbours(sample, min(k, self.n_samples - 1), run)
         near = _centre_keys(self.centres, self.centres)
         # A cell comes first among its own, also where a cut cell shares its centre with others.
         near[np.arange(len(near)), np.arange(len(near))] = -np.inf
@@ -203,7 +212,7 @@ class CellIndex:
         probes = min(probes, len(near))
         return np.ascontiguousarray(order[:, :probes]).astype(np.int32), float(found[probes - 1])
 
-    def _true_neighbours(self, sample: np.ndarray, k: int) -> np.ndarray:
+    def _true_neighbours(self, sample: np.ndarray, k: int, run: Run | None) -> np.ndarray:
         """The nearest of some points among all, by their places in the sorted table."""
         from unispectral.graph import _select
 
@@ -219,22 +228,24 @@ class CellIndex:
             _select.select_smallest(products, self.norms[rows], places, skip, k, keys, found)
             return keys, found
 
-        parts = map_blocks(work, self.n_samples, step)
+        parts = map_blocks(work, self.n_samples, step, run)
         keys = np.concatenate([part[0] for part in parts], axis=1)
         found = np.concatenate([part[1] for part in parts], axis=1)
         best = np.argsort(keys, axis=1, kind="stable")[:, :k]
         return np.take_along_axis(found, best, axis=1)
 
-    def search(self, queries: Any, k: int, exclude: np.ndarray | None = None) -> Neighbours:
-        cell = _nearest_centre(queries, self.origin, self.centres)
-        return self._search(queries, cell, k, exclude)
+    def search(
+        self, queries: Any, k: int, exclude: np.ndarray | None = None, run: Run | None = None
+    ) -> Neighbours:
+        cell = _nearest_centre(queries, self.origin, self.centres, run)
+        return self._search(queries, cell, k, exclude, run)
 
-    def search_own(self, rows: np.ndarray, k: int) -> Neighbours:
+    def search_own(self, rows: np.ndarray, k: int, run: Run | None = None) -> Neighbours:
         cell = np.empty(self.n_samples, dtype=np.int32)
         cell[self.order] = np.repeat(np.arange(len(self.centres)), np.diff(self.offsets))
         everyone = len(rows) == self.n_samples and bool((np.diff(rows) == 1).all())
         queries = self.points if everyone else self.points[rows]
-        return self._search(queries, cell[rows], k, rows)
+        return self._search(queries, cell[rows], k, rows, run)
 
     def groups(self, count: int) -> list[np.ndarray]:
         ends = np.linspace(0, len(self.centres), count + 1).astype(int)
@@ -243,7 +254,12 @@ class CellIndex:
         return [np.sort(self.order[start:stop]) for start, stop in spans if stop > start]
 
     def _search(
-        self, queries: Any, cell: np.ndarray, k: int, exclude: np.ndarray | None
+        self,
+        queries: Any,
+        cell: np.ndarray,
+        k: int,
+        exclude: np.ndarray | None,
+        run: Run | None,
     ) -> Neighbours:
         m = queries.shape[0]
         skip = _skip(exclude, m)
@@ -252,16 +268,17 @@ class CellIndex:
         by_cell = np.argsort(cell, kind="stable")
         bounds = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=len(self.centres)))])
 
-        tick = ticker("candidates", m)
+        tick = None if run is None else run.progress.ticker("candidates", m)
 
         def work(group: slice) -> None:
             for c in range(group.start, group.stop):
                 rows = by_cell[bounds[c] : bounds[c + 1]]
                 for start in range(0, len(rows), 1024):
                     self._search_cell(c, queries, rows[start : start + 1024], skip, wide, out)
-            tick(int(bounds[group.stop] - bounds[group.start]))
+            if tick is not None:
+                tick(int(bounds[group.stop] - bounds[group.start]))
 
-        map_blocks(work, len(self.centres), 8)
+        map_blocks(work, len(self.centres), 8, run)
         return out
 
     def _search_cell(
@@ -282,66 +299,6 @@ class CellIndex:
         kept = min(wide, out.indices.shape[1])
         out.indices[rows, :kept] = found[:, :kept]
         out.distances[rows, :kept] = np.sqrt(distances[:, :kept])
-
-
-class FaissIndex:
-    """FAISS's inverted lists (extra ``large``), for those who want its tuned look-ups.
-
-    One query per thread and a fixed seed: the result does not depend on the number of threads.
-    It travels between processes as the bytes that FAISS itself writes.
-    """
-
-    def __init__(self, points: np.ndarray, k: int, *, rng: np.random.Generator) -> None:
-        faiss = optional("faiss", extra="large")
-        n, d = points.shape
-        self.n_samples = n
-        self.points = points
-        self.origin = points.mean(axis=0, dtype=np.float64)
-        centred = (points - self.origin).astype(np.float32)
-        cells = max(1, min(int(4 * np.sqrt(n)), n // 8))
-        self.index = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, cells)
-        self.index.cp.niter = 10
-        self.index.cp.min_points_per_centroid = 1
-        self.index.cp.max_points_per_centroid = 64
-        self.index.cp.seed = int(rng.integers(2**31 - 1))
-        with one_thread():  # its threads wait for each other by turning in circles
-            self.index.train(centred)
-            self.index.add(centred)
-        self.index.nprobe = min(cells, 12)
-
-    def search(self, queries: Any, k: int, exclude: np.ndarray | None = None) -> Neighbours:
-        faiss = optional("faiss", extra="large")
-        m = queries.shape[0]
-        skip = _skip(exclude, m)
-        wide = min(k + _SPARE, self.n_samples)
-        out = _empty(m, wide)
-
-        def work(rows: slice) -> None:
-            faiss.omp_set_num_threads(1)
-            part = (queries[rows] - self.origin).astype(np.float32)
-            found = self.index.search(part, wide)[1].astype(np.int32)
-            found[found == skip[rows][:, None]] = -1
-            out.indices[rows] = found
-            _rank(queries, rows, self.points, out.indices[rows], out.distances[rows])
-
-        with one_thread():
-            map_blocks(work, m, 2048)
-        return _first(out, k)
-
-    def search_own(self, rows: np.ndarray, k: int) -> Neighbours:
-        return self.search(self.points[rows], k, rows)
-
-    def groups(self, count: int) -> list[np.ndarray]:
-        return _even_groups(self.n_samples, count)
-
-    def __getstate__(self) -> dict[str, Any]:
-        faiss = optional("faiss", extra="large")
-        return {**self.__dict__, "index": faiss.serialize_index(self.index)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        faiss = optional("faiss", extra="large")
-        self.__dict__.update(state)
-        self.index = faiss.deserialize_index(state["index"])
 
 
 def _even_groups(n: int, count: int) -> list[np.ndarray]:
@@ -389,19 +346,25 @@ def _centre_keys(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
     return keys
 
 
-def _nearest_centre(points: np.ndarray, origin: np.ndarray, centres: np.ndarray) -> np.ndarray:
+def _nearest_centre(
+    points: np.ndarray, origin: np.ndarray, centres: np.ndarray, run: Run | None
+) -> np.ndarray:
     out = np.empty(len(points), dtype=np.int32)
 
     def work(rows: slice) -> None:
         centred = (points[rows] - origin).astype(np.float32)
         out[rows] = _centre_keys(centred, centres).argmin(axis=1)
 
-    map_blocks(work, len(points), 1024)
+    map_blocks(work, len(points), 1024, run)
     return out
 
 
 def _coarse_kmeans(
-    points: np.ndarray, origin: np.ndarray, n_cells: int, rng: np.random.Generator
+    points: np.ndarray,
+    origin: np.ndarray,
+    n_cells: int,
+    rng: np.random.Generator,
+    run: Run | None,
 ) -> np.ndarray:
     """Five rounds of Lloyd on a sample: cells need to be compact, not optimal."""
     n = len(points)
@@ -410,7 +373,7 @@ def _coarse_kmeans(
     nowhere = np.zeros(points.shape[1], dtype=np.float32)
     centres = sample[rng.choice(len(sample), min(n_cells, len(sample)), replace=False)].copy()
     for _ in range(5):
-        cell = _nearest_centre(sample, nowhere, centres)
+        cell = _nearest_centre(sample, nowhere, centres, run)
         sizes = np.bincount(cell, minlength=len(centres))
         used = np.flatnonzero(sizes)
         ones = np.ones(len(cell), dtype=np.float32)

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from unispectral._compat import as_generator
-from unispectral._threads import map_blocks, threads
+from unispectral._errors import InputError
+from unispectral._run import Run, map_blocks
 from unispectral.graph._indexes import (
     CellIndex,
     ExactIndex,
-    FaissIndex,
     NeighbourIndex,
     Neighbours,
 )
 from unispectral.kernels import KernelBank
 
-__all__ = ["INDEXES", "build_index", "candidates", "geometries", "nearest", "union"]
+__all__ = ["INDEXES", "build_index", "candidates", "nearest", "searches", "union"]
 
-INDEXES = ("auto", "exact", "cells", "faiss")
+INDEXES = ("auto", "exact", "cells")
 METRICS = ("euclidean", "cosine")
 #: Up to this many samples all pairs are compared, which takes well under a second.
 EXACT_SAMPLES = 10_000
@@ -35,6 +35,7 @@ def build_index(
     index: str = "auto",
     metric: str = "euclidean",
     random_state: int | np.random.Generator | None = 0,
+    run: Run | None = None,
 ) -> NeighbourIndex:
     """An index of the rows of a table.
 
@@ -43,12 +44,14 @@ def build_index(
     table : ndarray or CSR array of shape (n, d)
     k : int
         How many neighbours will be asked for; an approximate index measures its recall for them.
-    index : {"auto", "exact", "cells", "faiss"}
+    index : {"auto", "exact", "cells"}
         ``"exact"`` compares all pairs; ``"cells"`` finds about 97 % of the neighbours in dense
-        tables at a cost that grows little faster than n; ``"faiss"`` uses that library.
+        tables at a cost that grows little faster than n.
         ``"auto"`` is exact up to 10,000 rows and for sparse tables, cells above.
     metric : {"euclidean", "cosine"}
     random_state : int or Generator
+    run : Run, optional
+        Its threads are used; all cores without one.
 
     Examples
     --------
@@ -58,23 +61,25 @@ def build_index(
     [[2]]
     """
     if index not in INDEXES:
-        raise ValueError(f"index={index!r} is unknown; use one of {', '.join(INDEXES)}.")
+        known = ", ".join(INDEXES)
+        raise InputError("index", "is unknown", f"use one of {known}", value=index)
     if metric not in METRICS:
-        raise ValueError(f"metric={metric!r} is unknown; use 'euclidean' or 'cosine'.")
+        raise InputError("metric", "is unknown", "use 'euclidean' or 'cosine'", value=metric)
     if k < 1:
-        raise ValueError(f"k={k} must be at least 1.")
+        raise InputError("k", "must be at least 1", value=k)
     rng = as_generator(random_state)
     sparse = sp.issparse(table)
-    if sparse and index in ("cells", "faiss"):
-        raise ValueError(f"index={index!r} needs a dense table; use 'exact' for a sparse one.")
+    if sparse and index == "cells":
+        raise InputError(
+            "index", "needs a dense table", "use 'exact' for a sparse one", value=index
+        )
     if index == "auto":
         index = "exact" if sparse or table.shape[0] <= EXACT_SAMPLES else "cells"
     if metric == "cosine":
-        return _CosineIndex(build_index(unit_rows(table), k, index=index, random_state=rng))
+        inner = build_index(unit_rows(table), k, index=index, random_state=rng, run=run)
+        return _CosineIndex(inner)
     if index == "cells":
-        return CellIndex(table, k, rng=rng)
-    if index == "faiss":
-        return FaissIndex(table, k, rng=rng)
+        return CellIndex(table, k, rng=rng, run=run)
     return ExactIndex(table)
 
 
@@ -85,11 +90,13 @@ class _CosineIndex:
         self.inner = inner
         self.n_samples = inner.n_samples
 
-    def search(self, queries: Any, k: int, exclude: np.ndarray | None = None) -> Neighbours:
-        return self.inner.search(unit_rows(queries), k, exclude)
+    def search(
+        self, queries: Any, k: int, exclude: np.ndarray | None = None, run: Run | None = None
+    ) -> Neighbours:
+        return self.inner.search(unit_rows(queries), k, exclude, run)
 
-    def search_own(self, rows: np.ndarray, k: int) -> Neighbours:
-        return self.inner.search_own(rows, k)
+    def search_own(self, rows: np.ndarray, k: int, run: Run | None = None) -> Neighbours:
+        return self.inner.search_own(rows, k, run)
 
     def groups(self, count: int) -> list[np.ndarray]:
         return self.inner.groups(count)
@@ -102,7 +109,7 @@ def nearest(
     index: str = "auto",
     metric: str = "euclidean",
     random_state: int | np.random.Generator | None = 0,
-    n_jobs: int | None = None,
+    run: Run | None = None,
 ) -> Neighbours:
     """The ``k`` nearest other rows of every row, nearest first, ties by row number.
 
@@ -114,7 +121,7 @@ def nearest(
     index, metric, random_state
         See :func:`build_index`. For ``"cosine"`` the distance is that of the unit vectors,
         √(2 − 2 cos).
-    n_jobs : int or None
+    run : Run, optional
 
     Returns
     -------
@@ -126,9 +133,8 @@ def nearest(
     >>> nearest(np.array([[0.0], [1.0], [3.0]]), 2).indices.tolist()
     [[1, 2], [0, 2], [1, 0]]
     """
-    with threads(n_jobs):
-        built = build_index(table, k, index=index, metric=metric, random_state=random_state)
-        return built.search_own(np.arange(table.shape[0]), k)
+    built = build_index(table, k, index=index, metric=metric, random_state=random_state, run=run)
+    return built.search_own(np.arange(table.shape[0]), k, run)
 
 
 def unit_rows(table: Any) -> Any:
@@ -187,33 +193,54 @@ def union(lists: Sequence[np.ndarray], width: int | None = None) -> np.ndarray:
     return out
 
 
-def geometries(bank: KernelBank) -> list[tuple[int, str, list[int]]]:
-    """The searches a bank needs: (view, geometry, kernels that share it).
+class Search(NamedTuple):
+    """One neighbour search that serves several kernels of a bank.
 
-    A sample is worth coding with where ``K_ij / √K_jj`` is large. For a Gaussian these are the
-    Euclidean neighbours, for the linear kernel and ``(x·y)^d`` the neighbours by cosine, and for
-    ``(1 + x·y)^d`` those by cosine after a constant feature has been added. Kernels of any other
-    kind have to be evaluated.
+    Attributes
+    ----------
+    view : int
+    metric : {"euclidean", "cosine"} or None
+        None where the kernel has to be evaluated for all pairs.
+    constant : float
+        The constant feature that is added before the cosine is taken.
+    kernels : list of int
+    """
+
+    view: int
+    metric: str | None
+    constant: float
+    kernels: list[int]
+
+
+def searches(bank: KernelBank) -> list[Search]:
+    """The searches that a bank needs, each with the kernels that share it.
+
+    A sample is worth coding with where ``K_ij / √K_jj`` is large. Kernels say by which metric
+    these samples are the nearest; one that does not say has to be evaluated.
 
     Examples
     --------
     >>> bank = KernelBank(np.diag([1.0, 2.0]), ["linear", "gaussian", "polynomial_2"])
-    >>> geometries(bank)
-    [(0, 'cosine', [0, 2]), (0, 'euclidean', [1])]
+    >>> [(search.metric, search.kernels) for search in searches(bank)]
+    [('cosine', [0, 2]), ('euclidean', [1])]
     """
-    searches: dict[tuple[int, str], list[int]] = {}
-    for r, kernel in enumerate(bank._bound):
-        stem = kernel.name.rpartition(":")[2].partition("_")[0]
-        features = bank.features[kernel.view]
-        kind = {"gaussian": "euclidean", "linear": "cosine", "polynomial": "cosine"}.get(stem)
-        if stem == "polyplus":
-            kind = "cosine+mean" if kernel.name.endswith("_mean") else "cosine+"
-        if features is None or not hasattr(kernel, "evaluate") or kind is None:
-            kind = f"kernel {r}"
-        elif kind != "euclidean" and _same_norms(features.squared_norms):
-            kind = "euclidean"  # on a sphere all of these give the same neighbours
-        searches.setdefault((kernel.view, kind), []).append(r)
-    return [(view, kind, kernels) for (view, kind), kernels in searches.items()]
+    shared: dict[tuple, list[int]] = {}
+    for r, view in enumerate(bank.views.tolist()):
+        able, features = bank.abilities(r), bank.features[view]
+        metric, constant, alone = able.search, 0.0, -1
+        if features is None or metric is None:
+            metric, alone = None, r
+        elif metric == "cosine":
+            if able.offset:
+                unit = features.mean_squared_norm() if able.offset_unit == "mean" else 1.0
+                constant = float(np.sqrt(able.offset * (unit if unit > 0 else 1.0)))
+            if _same_norms(features.squared_norms):
+                metric, constant = "euclidean", 0.0  # on a sphere the neighbours are the same
+        shared.setdefault((view, metric, constant, alone), []).append(r)
+    return [
+        Search(view, metric, constant, kernels)
+        for (view, metric, constant, _), kernels in shared.items()
+    ]
 
 
 def candidates(
@@ -222,6 +249,7 @@ def candidates(
     *,
     index: str = "auto",
     random_state: int | np.random.Generator | None = 0,
+    run: Run | None = None,
 ) -> np.ndarray:
     """Candidates of every sample: its ``k`` nearest in each geometry of the bank, merged by rank.
 
@@ -238,41 +266,42 @@ def candidates(
     """
     rng = as_generator(random_state)
     k = min(k, bank.n_samples - 1)
-    lists = [
-        _search(bank, view, kind, kernels, k, index, rng)
-        for view, kind, kernels in geometries(bank)
-    ]
+    lists = [_search(bank, search, k, index, rng, run) for search in searches(bank)]
     return lists[0] if len(lists) == 1 else _trimmed(union(lists, 2 * k))
 
 
 def _search(
     bank: KernelBank,
-    view: int,
-    kind: str,
-    kernels: Iterable[int],
+    search: Search,
     k: int,
     index: str,
     rng: np.random.Generator,
+    run: Run | None,
 ) -> np.ndarray:
-    features = bank.features[view]
-    if kind.startswith("kernel") or features is None:
-        return kernel_nearest(bank, next(iter(kernels)), k)
+    features = bank.features[search.view]
+    if search.metric is None or features is None:
+        return kernel_nearest(bank, search.kernels[0], k, run)
     table = features.X
-    if kind.startswith("cosine+"):
-        scale = features.mean_squared_norm() if kind.endswith("mean") else 1.0
-        table = _with_constant(table, np.sqrt(scale) if scale > 0 else 1.0)
-    metric = "euclidean" if kind == "euclidean" else "cosine"
-    present = bank.present[view]
+    if search.constant:
+        table = _with_constant(table, search.constant)
+    present = bank.present[search.view]
+    chosen = np.arange(bank.n_samples) if present is None else np.flatnonzero(present)
+    found = nearest(
+        table if present is None else table[chosen],
+        k,
+        index=index,
+        metric=search.metric,
+        random_state=rng,
+        run=run,
+    ).indices
     if present is None:
-        return nearest(table, k, index=index, metric=metric, random_state=rng).indices
-    chosen = np.flatnonzero(present)
-    found = nearest(table[chosen], k, index=index, metric=metric, random_state=rng).indices
+        return found
     out = np.full((bank.n_samples, k), -1, dtype=np.int32)
     out[chosen] = np.where(found >= 0, chosen[found], -1)
     return out
 
 
-def kernel_nearest(bank: KernelBank, r: int, k: int) -> np.ndarray:
+def kernel_nearest(bank: KernelBank, r: int, k: int, run: Run | None = None) -> np.ndarray:
     """The ``k`` largest ``K_ij / √K_jj`` of every row of a kernel, evaluated in blocks."""
     from unispectral.graph import _select
 
@@ -288,7 +317,7 @@ def kernel_nearest(bank: KernelBank, r: int, k: int) -> np.ndarray:
         keys = np.empty((len(values), k))
         _select.select_smallest(values, zero, ids, ids[rows], k, keys, found[rows])
 
-    map_blocks(work, n, max(1, _BLOCK_ENTRIES // n))
+    map_blocks(work, n, max(1, _BLOCK_ENTRIES // n), run)
     return found
 
 

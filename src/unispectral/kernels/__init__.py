@@ -3,6 +3,7 @@
 from unispectral.kernels._bank import KernelBank
 from unispectral.kernels._normalize import NORMALIZATIONS
 from unispectral.kernels._specs import (
+    Abilities,
     Gaussian,
     Kernel,
     Linear,
@@ -15,6 +16,7 @@ from unispectral.kernels._specs import (
 
 __all__ = [
     "NORMALIZATIONS",
+    "Abilities",
     "Gaussian",
     "Kernel",
     "KernelBank",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral._threads import map_blocks
+from unispectral._run import Run, map_blocks
 from unispectral.kernels._bound import (
     EVERYTHING,
     BoundKernel,
@@ -20,8 +20,8 @@ from unispectral.kernels._bound import (
 )
 from unispectral.kernels._features import Features, require_all_pairs
 from unispectral.kernels._normalize import as_normalizations
-from unispectral.kernels._specs import Kernel, as_kernels
-from unispectral.kernels._sums import recipe
+from unispectral.kernels._specs import Abilities, Kernel, as_kernels
+from unispectral.kernels._sums import sum_rule
 
 __all__ = ["KernelBank"]
 
@@ -41,6 +41,8 @@ class KernelBank:
     gram : bool
         Keep the matrix of dot products. Without it each block is computed from the samples, and
         nothing of size n × n is ever held.
+    run : Run, optional
+        Its threads are used; all cores without one.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class KernelBank:
         *,
         normalize: str | Sequence[str] | None = "cosine",
         gram: bool = True,
+        run: Run | None = None,
     ) -> None:
         tables = list(X) if isinstance(X, (list, tuple)) else [X]
         specs: tuple[Kernel, ...] = as_kernels(kernels)
@@ -67,7 +70,7 @@ class KernelBank:
             table, present = _without_absent(table)
             features = Features(table)
             if gram:
-                features.keep_gram()
+                features.keep_gram(run)
             self.features.append(features)
             self.present.append(present)
             bound += [bind(spec, features, view) for spec in specs]
@@ -127,32 +130,36 @@ class KernelBank:
             if features is not None:
                 features.drop_gram()
 
-    def euclidean_table(self, r: int) -> Any:
+    def abilities(self, r: int) -> Abilities:
+        """What kernel ``r`` promises of its values."""
+        return self._bound[r].abilities
+
+    def euclidean_table(self, r: int, *, exact: bool = False) -> Any:
         """A table whose Euclidean neighbours are the neighbours under kernel ``r``, or None.
 
-        Any kernel that falls with the distance alone will do, normalised or not where its
-        diagonal is constant; the dot product does without normalisation.
+        With ``exact`` the squared distances of the table are those of the kernel, too.
         """
         kernel = self._bound[r]
         if not isinstance(kernel, ProductKernel) or self.present[kernel.view] is not None:
             return None
-        steps = set(self.normalize)
-        if kernel.name.rpartition(":")[2].startswith("gaussian") and "center" not in steps:
-            return kernel.features.X
-        if kernel.name.rpartition(":")[2] == "linear" and "cosine" not in steps:
-            return kernel.features.X
-        return None
+        steps, distances = set(self.normalize), kernel.abilities.distances
+        # Centring a dot product leaves its distances as they are; a kernel that falls with the
+        # distance has a constant diagonal, so that the other normalisations leave its order.
+        allowed = {"table": {"center", "trace"}, "monotone": {"cosine", "trace"}}.get(distances)
+        if exact:
+            allowed = {"center"} if distances == "table" else None
+        return kernel.features.X if allowed is not None and steps <= allowed else None
 
     # Values of one kernel
     def block(self, r: int, rows: Index, cols: Index) -> np.ndarray:
         """Entries of kernel ``r`` between two groups of samples."""
         return self._bound[r].block(rows, cols, None)
 
-    def matrix(self, r: int) -> np.ndarray:
+    def matrix(self, r: int, run: Run | None = None) -> np.ndarray:
         """The whole of kernel ``r``."""
         weights = np.zeros(len(self))
         weights[r] = 1.0
-        return self.combine(weights)
+        return self.combine(weights, run)
 
     def diagonal(self, r: int) -> np.ndarray:
         """The diagonal of kernel ``r``; zero for a sample that its view lacks."""
@@ -173,22 +180,22 @@ class KernelBank:
         return self._bound[r].cross(X_new, None)[0]
 
     # Weighted sums
-    def combine(self, weights: Sequence[float] | np.ndarray) -> np.ndarray:
+    def combine(self, weights: Sequence[float] | np.ndarray, run: Run | None = None) -> np.ndarray:
         """The weighted sum of all kernels, assembled in blocks of rows."""
         weights = self._weights(weights)
         n = self.n_samples
         require_all_pairs(n, self.dtype)
         out = np.empty((n, n), dtype=self.dtype)
-        if self._combine_at_once(weights, out):
+        if self._combine_at_once(weights, out, run):
             return out
 
         def work(rows: slice) -> None:
             out[rows] = self.combine_block(weights, rows, EVERYTHING)
 
-        map_blocks(work, n, rows_per_block(n))
+        map_blocks(work, n, rows_per_block(n), run)
         return out
 
-    def _combine_at_once(self, weights: np.ndarray, out: np.ndarray) -> bool:
+    def _combine_at_once(self, weights: np.ndarray, out: np.ndarray, run: Run | None) -> bool:
         """Assemble the sum in one pass over the dot products, where its kernels allow that."""
         views = list(self._by_view(weights))
         if len(views) != 1 or len(views[0][1]) == 1:
@@ -198,7 +205,7 @@ class KernelBank:
         if features is None or not features.has_gram or self.present[view] is not None:
             return False
         chosen = [r for r, _ in kernels]
-        found = recipe([kernel for _, kernel in kernels], weights[chosen])
+        found = sum_rule([kernel for _, kernel in kernels], weights[chosen])
         if found is None:
             return False
         from unispectral.kernels import _loops
@@ -208,8 +215,9 @@ class KernelBank:
             lambda rows: _loops.weighted_sum(gram, norms, rows.start, rows.stop, out, *found),
             len(out),
             rows_per_block(len(out)),
+            run,
         )
-        _loops.mirror(out)
+        _loops.mirror(out, run)
         return True
 
     def combine_block(self, weights: Any, rows: Index, cols: Index) -> np.ndarray:
@@ -231,7 +239,9 @@ class KernelBank:
                 sum_.add(r, kernel.diagonal(), self.present[view])
         return sum_.result()
 
-    def combine_cross(self, weights: Any, X_new: Any) -> tuple[np.ndarray, np.ndarray]:
+    def combine_cross(
+        self, weights: Any, X_new: Any, run: Run | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The weighted sum between new samples and those of the bank, and with themselves.
 
         ``X_new`` is a table, or one per view, or (precomputed) one cross matrix per kernel.
@@ -244,7 +254,7 @@ class KernelBank:
             products, mask, present, table = None, None, None, X_new
             if features is not None:
                 table, present = _without_absent(X_new[view] if several else X_new)
-                products = features.cross(table)
+                products = features.cross(table, run)
                 if present is not None or here is not None:
                     everyone = np.ones(self.n_samples, dtype=bool) if here is None else here
                     there = np.ones(table.shape[0], dtype=bool) if present is None else present

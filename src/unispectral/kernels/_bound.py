@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from unispectral.kernels._features import Features, Products, own_products
 from unispectral.kernels._normalize import Normalizer, fit_normalizer
-from unispectral.kernels._specs import Kernel, Metric
+from unispectral.kernels._specs import Abilities, Kernel, Metric
 
 __all__ = [
     "EVERYTHING",
@@ -46,6 +46,7 @@ class BoundKernel:
         self.dtype = dtype
         self.normalizer = Normalizer(())
         self.spec: Kernel | None = None
+        self.abilities = Abilities()
 
     def normalize(self, steps: tuple[str, ...]) -> None:
         step = rows_per_block(self.n_samples)
@@ -265,4 +266,5 @@ def bind(spec: Kernel, features: Features, view: int) -> BoundKernel:
         return MetricKernel(spec, features, view)
     bound = ProductKernel(spec.name, evaluate, features, view)
     bound.spec = spec
+    bound.abilities = getattr(spec, "abilities", bound.abilities)
     return bound

@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._errors import InputError
 from unispectral._memory import require_memory
-from unispectral._threads import map_blocks
+from unispectral._run import Run, map_blocks
 
 __all__ = ["Features", "Products", "Table", "require_all_pairs"]
 
@@ -70,19 +71,19 @@ class Features:
     @property
     def gram(self) -> np.ndarray:
         """All dot products, computed at the first call and kept."""
-        if self._gram is None:
-            require_all_pairs(self.n_samples, self.dtype)
-            self._gram = _dots(self.X, self.X)
-        return self._gram
+        return self.keep_gram()
 
     @property
     def has_gram(self) -> bool:
         """Whether all dot products are held."""
         return self._gram is not None
 
-    def keep_gram(self) -> None:
+    def keep_gram(self, run: Run | None = None) -> np.ndarray:
         """Compute all dot products now; every later block is then a look-up."""
-        self.gram  # noqa: B018
+        if self._gram is None:
+            require_all_pairs(self.n_samples, self.dtype)
+            self._gram = _dots(self.X, self.X, run)
+        return self._gram
 
     def drop_gram(self) -> None:
         """Forget the dot products; blocks are computed from the samples again."""
@@ -161,10 +162,14 @@ class Features:
         norms = self.squared_norms
         return Products(dots, norms[left], norms[right], lambda: left == right)
 
-    def cross(self, X_new: Table) -> Products:
+    def cross(self, X_new: Table, run: Run | None = None) -> Products:
         """Products between new samples and all of these."""
+        if X_new.shape[1] != self.n_features:  # compiled code would follow it out of the table
+            raise InputError(
+                "X", f"has {X_new.shape[1]} features where {self.n_features} are expected"
+            )
         norms = _squared_norms(X_new)
-        return Products(_dots(X_new, self.X), norms[:, None], self.squared_norms[None, :])
+        return Products(_dots(X_new, self.X, run), norms[:, None], self.squared_norms[None, :])
 
     def own(self) -> Products:
         """The product of each sample with itself."""
@@ -211,7 +216,8 @@ def require_all_pairs(n_samples: int, dtype: np.dtype) -> None:
         require_memory(
             float(n_samples) ** 2 * np.dtype(dtype).itemsize,
             f"A matrix of all pairs of {n_samples} samples",
-            "use SCSK or SCMK with their default kernel, which need none, or fewer samples",
+            "use UnifiedSpectralClustering with its default kernel, which needs none, or fewer "
+            "samples",
         )
 
 
@@ -237,15 +243,15 @@ def _squared_norms(X: Table) -> np.ndarray:
     return np.einsum("ij,ij->i", X, X)
 
 
-def _dots(A: Table, B: Table) -> np.ndarray:
+def _dots(A: Table, B: Table, run: Run | None = None) -> np.ndarray:
     if not sp.issparse(A):
-        return _own_dots(A) if A is B and len(A) > _MANY else A @ B.T
+        return _own_dots(A, run) if A is B and len(A) > _MANY else A @ B.T
     from unispectral.kernels import _loops
 
-    return _loops.sparse_dots(A, B)
+    return _loops.sparse_dots(A, B, run)
 
 
-def _own_dots(A: np.ndarray) -> np.ndarray:
+def _own_dots(A: np.ndarray, run: Run | None) -> np.ndarray:
     """``A Aᵀ`` on all threads: the lower triangle in blocks of rows, then its mirror image."""
     from unispectral.kernels._loops import mirror
 
@@ -254,5 +260,5 @@ def _own_dots(A: np.ndarray) -> np.ndarray:
     def work(rows: slice) -> None:
         out[rows, : rows.stop] = A[rows] @ A[: rows.stop].T
 
-    map_blocks(work, len(A), _BLOCK_ROWS)
-    return mirror(out)
+    map_blocks(work, len(A), _BLOCK_ROWS, run)
+    return mirror(out, run)

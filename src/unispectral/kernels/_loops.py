@@ -6,12 +6,12 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
-from unispectral._threads import map_blocks
+from unispectral._run import Run, map_blocks
 
 __all__ = ["mirror", "sparse_dots", "sparse_neighbourhoods", "sparse_pairs", "weighted_sum"]
 
 
-def sparse_dots(A: sp.csr_array, B: sp.csr_array) -> np.ndarray:
+def sparse_dots(A: sp.csr_array, B: sp.csr_array, run: Run | None = None) -> np.ndarray:
     """The dense product ``A Bᵀ`` of two sparse tables, without a sparse product in between."""
     transposed = B.T.tocsr()
     out = np.zeros((A.shape[0], B.shape[0]), dtype=A.dtype)
@@ -31,13 +31,13 @@ def sparse_dots(A: sp.csr_array, B: sp.csr_array) -> np.ndarray:
             symmetric,
         )
 
-    map_blocks(work, A.shape[0], 64)
-    return mirror(out) if symmetric else out
+    map_blocks(work, A.shape[0], 64, run)
+    return mirror(out, run) if symmetric else out
 
 
-def mirror(out: np.ndarray) -> np.ndarray:
+def mirror(out: np.ndarray, run: Run | None = None) -> np.ndarray:
     """Copy the lower triangle into the upper one, in place."""
-    map_blocks(lambda rows: _mirror(out, rows.start, rows.stop), len(out), 256)
+    map_blocks(lambda rows: _mirror(out, rows.start, rows.stop), len(out), 256, run)
     return out
 
 

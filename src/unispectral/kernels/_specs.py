@@ -13,6 +13,7 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from unispectral.kernels._features import Features, Products
 
 __all__ = [
+    "Abilities",
     "Gaussian",
     "Kernel",
     "Linear",
@@ -30,11 +31,44 @@ Evaluate: TypeAlias = Callable[[Products], np.ndarray]
 PAPER_WIDTHS = (0.01, 0.05, 0.1, 1.0, 10.0, 50.0, 100.0)
 
 
+@dataclass(frozen=True)
+class Abilities:
+    """What a kernel promises of its values; one that declares nothing promises nothing.
+
+    A search by an index, or a table moved to the origin, rests on such a promise. Without it the
+    kernel is evaluated for all pairs, which is always right.
+
+    Attributes
+    ----------
+    distances : {"table", "monotone"} or None
+        Its squared distances k(x,x) + k(y,y) − 2k(x,y) are those of the table, or grow with them.
+    search : {"euclidean", "cosine"} or None
+        By which metric the samples with the largest k(x,y) / √k(y,y) are the nearest of x.
+    offset : float
+        For ``"cosine"``: the square of a constant feature that is added to the samples first.
+    offset_unit : {"none", "mean"}
+        Whether that is in units of the mean squared norm of the samples.
+    movable : bool
+        Whether its values stay when the table is moved and scaled.
+
+    Examples
+    --------
+    >>> Gaussian(0.1).abilities.distances, Polynomial(2, offset=1.0).abilities.search
+    ('monotone', 'cosine')
+    """
+
+    distances: str | None = None
+    search: str | None = None
+    offset: float = 0.0
+    offset_unit: str = "none"
+    movable: bool = False
+
+
 @runtime_checkable
 class Kernel(Protocol):
     """A kernel before it meets data: it has a name and can bind itself to a table.
 
-    ``bind`` returns a function of :class:`Products` (kernels made of dot products and distances),
+    It may declare its :class:`Abilities` as an attribute ``abilities``. ``bind`` returns a function of :class:`Products` (kernels made of dot products and distances),
     or ``None`` when the kernel needs the features themselves (:class:`Metric`).
     """
 
@@ -57,6 +91,10 @@ class Linear:
     @property
     def name(self) -> str:
         return "linear"
+
+    @property
+    def abilities(self) -> Abilities:
+        return Abilities(distances="table", search="cosine")
 
     def bind(self, features: Features) -> Evaluate:
         return _dot
@@ -101,6 +139,10 @@ class Polynomial:
     def name(self) -> str:
         stem = "polyplus" if self.offset else "polynomial"
         return f"{stem}_{self.degree}" + ("_mean" if self.scale == "mean" else "")
+
+    @property
+    def abilities(self) -> Abilities:
+        return Abilities(search="cosine", offset=float(self.offset), offset_unit=self.scale)
 
     def bind(self, features: Features) -> Evaluate:
         scale = features.mean_squared_norm() if self.scale == "mean" else 1.0
@@ -158,6 +200,11 @@ class Gaussian:
         if self.form == "text":
             parts.append("text")
         return "_".join(parts)
+
+    @property
+    def abilities(self) -> Abilities:
+        relative = isinstance(self.scale, str)
+        return Abilities(distances="monotone", search="euclidean", movable=relative)
 
     def bind(self, features: Features) -> Evaluate:
         if isinstance(self.scale, str):

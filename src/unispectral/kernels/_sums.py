@@ -19,7 +19,7 @@ from unispectral.kernels._bound import BoundKernel, ProductKernel
 from unispectral.kernels._features import Features
 from unispectral.kernels._specs import _dot, _gaussian, _polynomial
 
-__all__ = ["Recipe", "recipe"]
+__all__ = ["SumRule", "sum_rule"]
 
 #: Gaussians whose exponent is nowhere larger are summed up as a polynomial of the distance.
 _WIDE = 4.0
@@ -27,7 +27,7 @@ _WIDE = 4.0
 _POWER = 64
 
 
-class Recipe(NamedTuple):
+class SumRule(NamedTuple):
     """How to reckon Σ wᵣKᵣ from a dot product and two squared norms.
 
     Attributes
@@ -59,8 +59,8 @@ class Recipe(NamedTuple):
     coefficients: np.ndarray
 
 
-def recipe(kernels: Sequence[BoundKernel], weights: np.ndarray) -> Recipe | None:
-    """The recipe of a weighted sum of kernels on one table, or None where it takes each by itself.
+def sum_rule(kernels: Sequence[BoundKernel], weights: np.ndarray) -> SumRule | None:
+    """How to reckon a weighted sum of kernels on one table, or None where each is taken by itself.
 
     It knows Gaussian, linear and polynomial kernels, as they are or divided by factors of the two
     samples; a centred kernel is not among them.
@@ -74,7 +74,7 @@ def recipe(kernels: Sequence[BoundKernel], weights: np.ndarray) -> Recipe | None
     --------
     >>> from unispectral.kernels import KernelBank
     >>> bank = KernelBank(np.eye(3), "paper")
-    >>> found = recipe(bank._bound, np.ones(12))
+    >>> found = sum_rule(bank._bound, np.ones(12))
     >>> found.powers.tolist(), found.offsets.tolist(), found.coefficients.tolist()
     ([0, 4, 25], [0.0, 1.0], [[1.0, 0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 1.0, 0.0, 0.0]])
     """
@@ -104,7 +104,7 @@ def recipe(kernels: Sequence[BoundKernel], weights: np.ndarray) -> Recipe | None
     assert isinstance(kernels[0], ProductKernel)
     features = kernels[0].features
     dots = _dot_products(bases, features)
-    return None if dots is None else Recipe(*_gaussians(gaussians, features), *dots)
+    return None if dots is None else SumRule(*_gaussians(gaussians, features), *dots)
 
 
 def _gaussians(

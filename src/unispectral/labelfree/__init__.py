@@ -1,1 +1,59 @@
-"""The label-free model: rival geometries, fusion of views, null model, number of clusters."""
+"""The label-free model: rival geometries, weights of kernels and views, number of clusters.
+
+:class:`unispectral.UnifiedSpectralClustering` is its estimator. Here is the functional core, for
+studies that switch single parts of it off.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unispectral.labelfree._recipe import Recipe
+
+__all__ = ["Recipe", "cluster"]
+
+
+def cluster(
+    X: Any,
+    recipe: Recipe,
+    *,
+    kernels: Any = "linear",
+    views: Any = None,
+    n_jobs: int | None = None,
+    random_state: Any = 0,
+    verbose: Any = 0,
+) -> Any:
+    """Run the label-free model by a recipe.
+
+    Parameters
+    ----------
+    X : as :class:`unispectral.UnifiedSpectralClustering` takes it
+    recipe : Recipe
+        Also of departures that the estimator has no parameter for.
+    kernels, views, n_jobs, random_state, verbose : see the estimator
+
+    Returns
+    -------
+    Solution
+        With ``labels``, the graph ``Z``, the embedding ``P`` and the ``reason`` for stopping.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> recipe = Recipe(n_clusters=3, laplacian="unnormalized")
+    >>> cluster(load_iris().data, recipe).labels.shape
+    (150,)
+    """
+    from sklearn.base import BaseEstimator
+
+    from unispectral._base import kernel_specs
+    from unispectral._inputs import read
+    from unispectral._run import Run
+    from unispectral.labelfree._fit import fit
+
+    run = Run.of(n_jobs, random_state, verbose)
+    samples = read(
+        BaseEstimator(), X, kernel_specs(kernels, "kernels"), views=views, distances_only=True
+    )
+    with run.limited():
+        return fit(samples, recipe, run).solution

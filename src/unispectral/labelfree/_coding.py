@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
 from unispectral._kmeans import SMALL, kmeans
-from unispectral._threads import one_thread
+from unispectral._run import Run, one_thread
 from unispectral.graph.quality import modularity
-from unispectral.labelfree._geometry import Neighbourhoods
+from unispectral.labelfree._neighbourhoods import (
+    LocalNeighbourhoods,
+    Neighbourhoods,
+    sparse_codes,
+)
+from unispectral.labelfree._recipe import Recipe
 from unispectral.labels import assign, rotate
-from unispectral.spectrum import affinity
-from unispectral.spectrum._eigen import Eigenpairs, smallest_eigenvectors
+from unispectral.spectrum import Eigenpairs, affinity, smallest_eigenvectors
 
 __all__ = [
     "MEDIAN",
-    "Codes",
-    "Recipe",
+    "LocalCodes",
     "codes_of",
     "eigenvectors",
     "embed",
@@ -36,64 +39,34 @@ PRECISE_SAMPLES = 3_000
 #: Labels are read out of at most this many rows of the embedding.
 READ_OUT_SAMPLES = 20_000
 
-#: Codes (n, k), their objective before they are scaled, and the residual of its conditions.
-Codes = tuple[np.ndarray, float, float]
 
+class LocalCodes(NamedTuple):
+    """Codes over candidates.
 
-@dataclass(frozen=True)
-class Recipe:
-    """The numbers of the label-free model, all free of the data's scale.
-
-    Attributes
-    ----------
-    n_clusters : int
-    alpha : float
-        Price of a coefficient, in units of the kernel's median.
-    beta : float
-        How much of ½‖eᵢ − eⱼ‖² is added to the price of edge ij, in the same unit.
-    gamma : float
-        Pull of the labels on the embedding; 0 leaves the eigenvectors.
-    ridge : float
-        Multiple of the kernel's diagonal in the quadratic term.
-    sharpness : float
-        Weights of kernels grow with this power of their evidence.
-    min_evidence : float
-        Kernels with less evidence get no weight.
-    scale_codes : bool
-        Whether codes are scaled to sum one.
-    laplacian : {"normalized", "unnormalized"}
-    unit_rows : bool
-        Whether rows of the embedding are scaled to length one.
-    assign_labels : {"best", "kmeans", "rotation"}
-        How labels are read out; "best" is whichever has the larger modularity.
+    ``values`` has the shape of the candidates; ``objective`` is that before they were scaled, and
+    ``residual`` by how much its optimality conditions fail at most.
     """
 
-    n_clusters: int
-    alpha: float = 1e-3
-    beta: float = 1.0
-    gamma: float = 0.0
-    ridge: float = 1.0
-    sharpness: float = 4.0
-    min_evidence: float = 0.2
-    scale_codes: bool = True
-    laplacian: str = "normalized"
-    unit_rows: bool = True
-    assign_labels: str = "best"
+    values: np.ndarray
+    objective: float
+    residual: float
 
 
-def codes_of(geometry: Neighbourhoods, recipe: Recipe, embedding: np.ndarray | None) -> Codes:
+def codes_of(
+    around: Neighbourhoods, recipe: Recipe, embedding: np.ndarray | None, run: Run | None = None
+) -> LocalCodes:
     """The codes of all samples, with prices from the embedding if there is one already."""
-    parts = geometry.map_rows(_block_codes, recipe, embedding)
-    return (
-        np.concatenate([part[0] for part in parts]),
-        sum(part[1] for part in parts),
-        max(part[2] for part in parts),
+    parts = around.map_rows(_block_codes, recipe, embedding, run=run)
+    return LocalCodes(
+        np.concatenate([part.values for part in parts]),
+        sum(part.objective for part in parts),
+        max(part.residual for part in parts),
     )
 
 
 def _block_codes(
-    rows: slice, block: Neighbourhoods, recipe: Recipe, embedding: np.ndarray | None
-) -> Codes:
+    rows: slice, block: LocalNeighbourhoods, recipe: Recipe, embedding: np.ndarray | None
+) -> LocalCodes:
     """The codes of consecutive samples, given their neighbourhoods only."""
     gap = None
     if embedding is not None:
@@ -105,7 +78,7 @@ def _block_codes(
     if recipe.scale_codes:
         _scale(z, block.valid)
     # Solved in double precision, kept in that of the kernels.
-    return z.astype(near.dtype, copy=False), float(value), residual
+    return LocalCodes(z.astype(near.dtype, copy=False), float(value), residual)
 
 
 def _scale(z: np.ndarray, valid: np.ndarray) -> None:
@@ -118,7 +91,7 @@ def _scale(z: np.ndarray, valid: np.ndarray) -> None:
 
 
 def _block_solve(
-    block: Neighbourhoods, recipe: Recipe, gap: np.ndarray | None
+    block: LocalNeighbourhoods, recipe: Recipe, gap: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, float]:
     from unispectral.graph import _loops
 
@@ -132,27 +105,27 @@ def _block_solve(
     return z, prices, residual
 
 
-def reconstruction_error(geometry: Neighbourhoods, recipe: Recipe) -> np.ndarray:
+def reconstruction_error(
+    around: Neighbourhoods, recipe: Recipe, run: Run | None = None
+) -> np.ndarray:
     """What the code of each sample leaves unexplained, 1 − 2kᵀz + zᵀKz: large for outliers."""
-    return np.concatenate(geometry.map_rows(_block_error, recipe))
+    return np.concatenate(around.map_rows(_block_error, recipe, run=run))
 
 
-def _block_error(rows: slice, block: Neighbourhoods, recipe: Recipe) -> np.ndarray:
+def _block_error(rows: slice, block: LocalNeighbourhoods, recipe: Recipe) -> np.ndarray:
     z, _, _ = _block_solve(block, recipe, None)
     fit = np.einsum("bk,bkl,bl->b", z, block.among, z)
     return 1.0 + fit - 2.0 * np.einsum("bk,bk->b", z, block.near)
 
 
-def first_graph(geometry: Neighbourhoods, recipe: Recipe) -> sp.csr_array:
+def first_graph(around: Neighbourhoods, recipe: Recipe, run: Run | None = None) -> sp.csr_array:
     """The affinity of a geometry before anything is known of clusters."""
-    return affinity(geometry.graph(codes_of(geometry, recipe, None)[0]))
+    values = codes_of(around, recipe, None, run).values
+    return affinity(sparse_codes(around.neighbours, values))
 
 
 def eigenvectors(
-    W: sp.csr_array,
-    recipe: Recipe,
-    rng: np.random.Generator,
-    start: np.ndarray | None = None,
+    W: sp.csr_array, recipe: Recipe, run: Run, start: np.ndarray | None = None
 ) -> Eigenpairs:
     """As many of the smallest eigenvectors of the recipe's Laplacian as there are clusters."""
     return smallest_eigenvectors(
@@ -160,8 +133,9 @@ def eigenvectors(
         recipe.n_clusters,
         normalized=recipe.laplacian == "normalized",
         tol=2e-4 if W.shape[0] <= PRECISE_SAMPLES else 2e-3,
-        rng=rng,
+        rng=run.rng,
         start=start,
+        run=run,
     )
 
 
@@ -178,18 +152,13 @@ def embed(P: np.ndarray, recipe: Recipe) -> np.ndarray:
 
 
 def read_out(
-    W: sp.csr_array,
-    embedding: np.ndarray,
-    recipe: Recipe,
-    *,
-    n_init: int,
-    rng: np.random.Generator,
+    W: sp.csr_array, embedding: np.ndarray, recipe: Recipe, rng: np.random.Generator
 ) -> np.ndarray:
     """Labels of the embedding: k-means and rotations, the one of largest modularity kept.
 
     Above ``READ_OUT_SAMPLES`` samples both are found on that many, and then applied to all.
     """
-    seeds = rng.integers(2**31 - 1, size=n_init)
+    seeds = rng.integers(2**31 - 1, size=recipe.n_init)
     some = embedding
     if len(embedding) > READ_OUT_SAMPLES:
         some = embedding[np.sort(rng.choice(len(embedding), READ_OUT_SAMPLES, replace=False))]
@@ -198,7 +167,7 @@ def read_out(
         with one_thread():  # threads would cost more than they bring, and change the order of sums
             found += _by_kmeans(some, embedding, recipe.n_clusters, seeds)
     if recipe.assign_labels != "kmeans":
-        turn = rotate(some, n_init=max(1, n_init // 2), rng=rng).Q
+        turn = rotate(some, n_init=max(1, recipe.n_init // 2), rng=rng).Q
         found.append(assign(embedding, turn))
     return max(found, key=lambda labels: modularity(W, labels))
 

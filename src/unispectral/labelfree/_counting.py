@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral.spectrum._eigen import smallest_eigenvectors
-
-if TYPE_CHECKING:
-    from unispectral.labelfree._coding import Recipe
-    from unispectral.labelfree._geometry import Neighbourhoods
+from unispectral._errors import InputError
+from unispectral._run import Run
+from unispectral.labelfree._coding import first_graph
+from unispectral.labelfree._neighbourhoods import Neighbourhoods
+from unispectral.labelfree._null_model import NullModel, local_dimension, modularities
+from unispectral.labelfree._recipe import Recipe
+from unispectral.spectrum import smallest_eigenvectors
 
 __all__ = ["Evidence", "count_clusters", "count_in_geometries", "excess"]
 
-#: Candidates of each code in the graphs from whose spectra clusters are counted.
-NEIGHBOURS = 10
 #: Eigenvalues below this are as good as zero: the clusters they separate are not connected.
 FLOOR = 1e-4
 #: From this log ratio of eigenvalues on the gap speaks for itself.
@@ -32,9 +32,9 @@ LEAST_EXCESS = 0.28
 FOLLOWED = 4
 #: Members that a cluster has at least on average.
 _MEMBERS = 3
-#: The most points of a cloud without clusters; one cloud per dimension, one start per read-out:
+#: The most points of a reference sample; one sample per dimension, one start per read-out:
 #: errors of single read-outs are small beside the differences that decide.
-_CLOUD_SAMPLES = 800
+_MAX_POINTS = 800
 
 
 class Evidence(NamedTuple):
@@ -66,7 +66,7 @@ class Evidence(NamedTuple):
 
 
 def count_clusters(
-    graphs: Sequence[sp.csr_array], max_clusters: int, rng: np.random.Generator | None = None
+    graphs: Sequence[sp.csr_array], max_clusters: int, run: Run | None = None
 ) -> Evidence:
     """The number of clusters after which the next eigenvalue is largest in proportion.
 
@@ -76,7 +76,7 @@ def count_clusters(
         Affinities of the same samples, one per geometry; the clearest ratio of all decides.
     max_clusters : int
         The most that is considered.
-    rng : Generator
+    run : Run or None
 
     Examples
     --------
@@ -87,10 +87,11 @@ def count_clusters(
     n = graphs[0].shape[0]
     wanted = min(max_clusters + 1, n)
     if wanted < 3:
-        raise ValueError(f"n_clusters='auto' needs at least 3 samples, not {n}.")
+        raise InputError("n_clusters", f"needs at least 3 samples, not {n}", value="auto")
     found: list[Evidence] = []
     for position, W in enumerate(graphs):
-        values = smallest_eigenvectors(W, wanted, rng=rng).values
+        rng = None if run is None else run.rng
+        values = smallest_eigenvectors(W, wanted, rng=rng, run=run).values
         ratios = np.log((values[2:] + FLOOR) / (values[1:-1] + FLOOR))
         # As many components as are considered, or more: no eigenvalue tells them apart.
         best = int(np.argmax(ratios)) if values[-1] > FLOOR else len(ratios) - 1
@@ -99,39 +100,32 @@ def count_clusters(
 
 
 def count_in_geometries(
-    around: Sequence[Neighbourhoods],
-    recipe: Recipe,
-    max_clusters: int,
-    rng: np.random.Generator,
-    *,
-    grown: int = 1,
+    around: Sequence[Neighbourhoods], recipe: Recipe, run: Run, *, grown: int = 1
 ) -> Evidence:
     """The number of clusters by the gap where it is clear, by modularity beyond chance elsewhere.
 
     On connected data the first split of the graph has the largest ratio of eigenvalues whatever
-    the number of clusters. There the number counts whose clusters exceed most what a cloud
-    without clusters would show; if none exceeds it enough, the largest ratio is all there is.
+    the number of clusters. There the number counts whose clusters exceed most what the
+    null model would show; if none exceeds it enough, the largest ratio is all there is.
 
     Parameters
     ----------
     around : sequence of Neighbourhoods
-        One per geometry, of all samples, with at least ``NEIGHBOURS`` candidates where possible.
+        One per geometry, of all samples, with at least 10 candidates where possible.
     recipe : Recipe
         Its number of clusters does not matter.
-    max_clusters : int
-    rng : Generator
+    run : Run
     grown : int
         How many times more candidates there are than usual, because near-duplicates take places.
     """
-    from unispectral.labelfree._coding import first_graph
-
-    evidence = count_clusters([first_graph(one, recipe) for one in around], max_clusters, rng)
-    counts = _counts(min(max_clusters, len(around[0].neighbours) // _MEMBERS))
+    graphs = [first_graph(one, recipe, run) for one in around]
+    evidence = count_clusters(graphs, recipe.max_clusters, run)
+    counts = _counts(min(recipe.max_clusters, len(around[0].neighbours) // _MEMBERS))
     whole = [one for one in around if one.present is None]
     if evidence.ratios.max() >= CLEAR or not counts or not whole:
         return evidence
     few = [one.nearest(grown * FEW_NEIGHBOURS) for one in whole]
-    best = _followed(few, recipe, counts, int(rng.integers(2**31 - 1)))
+    best = _followed(few, recipe, counts, int(run.rng.integers(2**31 - 1)), run)
     spread = np.full(len(evidence.ratios), np.nan)
     spread[np.array(counts) - 2] = best
     evidence = evidence._replace(excess=spread)
@@ -156,22 +150,24 @@ def _counts(most: int) -> list[int]:
 
 
 def _followed(
-    around: Sequence[Neighbourhoods], recipe: Recipe, counts: Sequence[int], seed: int
+    around: Sequence[Neighbourhoods],
+    recipe: Recipe,
+    counts: Sequence[int],
+    seed: int,
+    run: Run,
 ) -> np.ndarray:
     """The largest excess of all geometries, for each number of clusters."""
-    from unispectral.labelfree._null_model import Chance, local_dimension, modularities
-
     n, k = around[0].neighbours.shape
-    recipe = replace(recipe, gamma=0.0, assign_labels="kmeans")
-    dimensions = [local_dimension(one) for one in around]
+    recipe = replace(recipe, gamma=0.0, assign_labels="kmeans", n_init=1)
+    dimensions = [local_dimension(one, run) for one in around]
 
     def curves(chosen: Sequence[int], counts: Sequence[int]) -> list[np.ndarray]:
-        chance = Chance(n, k, recipe, 1, seed, counts=counts, draws=1, most=_CLOUD_SAMPLES)
-        rng = np.random.default_rng(seed)
+        null = NullModel(n, k, recipe, seed, run, counts=counts, draws=1, max_points=_MAX_POINTS)
+        own = run.replace(rng=np.random.default_rng(seed))
         return [
             excess(
-                modularities(around[at], recipe, counts, 1, rng),
-                chance.curve(dimensions[at]),
+                modularities(around[at], recipe, counts, own),
+                null.curve(dimensions[at]),
                 np.array(counts),
             )
             for at in chosen
@@ -193,7 +189,7 @@ def excess(reached: np.ndarray, expected: np.ndarray, counts: np.ndarray) -> np.
     Parameters
     ----------
     reached, expected : ndarray of shape (m,)
-        The modularity of the samples and of clouds without clusters.
+        The modularity of the samples and of the null model.
     counts : ndarray of shape (m,)
         The numbers of clusters c; the modularity of c clusters is at most 1 − 1/c.
 

@@ -1,256 +1,113 @@
-"""The label-free model: local codes in several geometries, weighted by how well they cluster.
+"""Coupling: graph and embedding in turn, each pass with the last embedding in its prices.
 
 The pieces are the paper's: sparse non-negative codes in kernel space, an embedding from their
 graph, labels from the embedding, prices of edges raised by distances in the embedding, weights
-over kernels. What differs, each for a measured reason, is listed in ``docs/adaptive``.
+over kernels. What differs, each for a measured reason, is listed in the manual.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral import _checkpoint as checkpoint
 from unispectral._memory import give_back
 from unispectral._result import Solution
-from unispectral.kernels import KernelBank
-from unispectral.labelfree._coding import Codes, Recipe, codes_of, eigenvectors, embed, read_out
-from unispectral.labelfree._geometry import (
-    Geometry,
-    KernelGeometry,
-    Neighbourhoods,
-    expand,
-    localize,
-)
-from unispectral.labelfree._weighting import weigh
+from unispectral._run import Run
+from unispectral.labelfree._coding import LocalCodes, codes_of, eigenvectors, embed, read_out
+from unispectral.labelfree._neighbourhoods import sparse_codes
+from unispectral.labelfree._recipe import Recipe
+from unispectral.labelfree._rivals import MANY, Rival
+from unispectral.labelfree._weighting import Weighting
 from unispectral.labels import procrustes, rotate
 from unispectral.spectrum import affinity, laplacian, stiefel_descent
 
-__all__ = ["Localized", "Recipe", "adapt", "localize_all"]
+__all__ = ["couple"]
 
-#: Above this many samples memory that is free is given back before a graph is made.
-MANY = 10_000
-
-
-@dataclass
-class Localized:
-    """A geometry with its neighbourhoods: of which kernel and view, on which of the samples."""
-
-    geometry: Geometry
-    neighbourhoods: Neighbourhoods
-    kernel: int
-    view: int
-    present: np.ndarray | None
-
-    def title(self, names: Sequence[str]) -> str:
-        """The kernel's public name, and what was done to it."""
-        if self.kernel < 0:
-            return self.geometry.name
-        return names[self.kernel] + self.geometry.name.removeprefix(self.neighbourhoods.name)
+Repair = Callable[[sp.csr_array], sp.csr_array]
 
 
-def localize_all(samples, settings, k, rng, progress) -> tuple[list[Localized], list[str]]:
-    """Every geometry of every kernel of every view, boiled down to k candidates each.
-
-    Returns them and the names of the kernels.
-    """
-    found: list[Localized] = []
-    names: list[str] = []
-    for view, bank, present in _banks(samples, settings):
-        for r in range(len(bank)):
-            base = KernelGeometry(bank, r)
-            for geometry in expand(base, settings.whiten, rng):
-                progress("geometries", len(found), note=geometry.name)
-                around = localize(geometry, k, rng)
-                if present is not None:
-                    around = around.within(present)
-                found.append(
-                    Localized(geometry, around._replace(name=base.name), len(names), view, present)
-                )
-            names.append(base.name)
-        bank.release()
-    if samples.n_samples > MANY:
-        give_back()
-    return found, names
-
-
-def _banks(samples, settings):
-    """One bank per view, on the samples that the view has."""
-    if samples.bank is not None:
-        yield -1, samples.bank, None
-        return
-    for view, table in enumerate(samples.tables):
-        present = None
-        if isinstance(table, np.ndarray) and np.isnan(table[:, 0]).any():
-            present = ~np.isnan(table[:, 0])
-            table = table[present]
-        # The Euclidean geometry needs no matrix of all pairs; other kernels look at all of them.
-        direct = all(kernel.name.startswith(("linear", "gaussian")) for kernel in samples.kernels)
-        bank = KernelBank(table, samples.kernels, normalize=settings.normalize, gram=not direct)
-        yield view, bank, present
-
-
-def adapt(
-    geometries: Sequence[Neighbourhoods],
-    recipe: Recipe,
-    *,
-    families: Sequence[int] | None = None,
-    max_iter: int = 4,
-    tol: float = 1e-4,
-    n_init: int = 10,
-    max_time: float | None = None,
-    rng: np.random.Generator | None = None,
-    on_iteration: Callable[[int, float], None] | None = None,
-    mend: Callable[[sp.csr_array, np.ndarray], sp.csr_array] | None = None,
-    fuse: Callable[[np.ndarray], list[Neighbourhoods]] | None = None,
+def couple(
+    weighting: Weighting, recipe: Recipe, run: Run, repair: Repair | None = None
 ) -> Solution:
-    """Learn a graph in every geometry, weigh the graphs, and couple them with the embedding.
+    """Learn the graph of the geometries in use, coupled with its own embedding.
 
     Parameters
     ----------
-    geometries : sequence of Neighbourhoods
+    weighting : Weighting
+        The geometries, their weights and their first codes.
     recipe : Recipe
-    families : sequence of int or None
-        The kernel of each geometry. Where there are several, a geometry is used only if its
-        clusters also show in the graph of another kernel: noise is alone with its clusters.
-    max_iter : int
-        Passes: the first without, the others with the embedding in the prices.
-    tol : float
-        Stops early when a pass changes the graph by less than this share.
-    n_init : int
-        Starts of the read-out of the labels.
-    max_time : float or None
-        Seconds after which the state reached is returned.
-    rng : Generator
-    on_iteration : callable(iteration, objective) or None
-    mend : callable(graph, weights) or None
-        Joins what fell off the graph to the rest of it.
-    fuse : callable(shares) or None
-        Gives the neighbourhoods of several kernels taken together; see
-        :mod:`unispectral.labelfree._fusion`. They are weighed like those of one kernel more.
+    run : Run
+    repair : callable(graph) or None
+        Joins small components of a graph to the rest of it.
 
     Returns
     -------
     Solution
-        Its weights are those of the geometries, the fused ones last.
+        Its weights are those of the geometries.
     """
-    rng = rng or np.random.default_rng(0)
-    begun = time.monotonic()
-    kept = checkpoint.current()
-    state = _State.resumed(kept, rng)
-    geometries = list(geometries)
-    if state is None:
-        codes = [codes_of(geometry, recipe, None) for geometry in geometries]
-        state = _State(*weigh(geometries, codes, recipe, families, n_init, rng, fuse))
-    else:
-        if state.shares is not None and fuse is not None:
-            geometries += fuse(state.shares)
-        codes = [(np.empty(0), 0.0, 0.0)] * len(geometries)
-    active = np.flatnonzero(state.weights > 0).tolist()
-    converged, reason = True, f"the {max_iter} passes asked for were made"
-    for iteration in range(len(state.path) + 1, max_iter + 1):
-        if state.embedding is not None:
-            for position in active:
-                codes[position] = codes_of(geometries[position], recipe, state.embedding)
+    rivals, weights = weighting.rivals, weighting.weights
+    active = np.flatnonzero(weights > 0).tolist()
+    codes = {at: weighting.codes[at] for at in active}
+    tol = recipe.tolerance(len(rivals[0].neighbourhoods.neighbours))
+    reason = f"the {recipe.max_iter} passes asked for were made"
+    path: list[float] = []
+    W = labels = embedding = guess = None
+    for iteration in range(1, recipe.max_iter + 1):
+        if embedding is not None:
+            codes = {
+                at: codes_of(rivals[at].neighbourhoods, recipe, embedding, run) for at in active
+            }
         graph = sp.csr_array((0, 0))  # the last one is let go before the next is made
-        graph = _blend(geometries, codes, state.weights)
-        if mend is not None:
-            graph = mend(graph, state.weights)
-        change = state.take(affinity(graph))
+        graph = _blend(rivals, codes, weights)
+        if repair is not None:
+            graph = repair(graph)
+        last, W, embedding = W, affinity(graph), None
+        change = np.inf if last is None else _change(W, last)
+        del last
         if graph.shape[0] > MANY:
             give_back()
-        eigenvalues = _embed(state, recipe, rng)
-        state.path.append(
-            float(sum(state.weights[position] * codes[position][1] for position in active))
-        )
-        if on_iteration is not None:
-            on_iteration(iteration, state.path[-1])
+        pairs = eigenvectors(W, recipe, run, guess)
+        guess = pairs.vectors if pairs.block is None else pairs.block
+        P = pairs.vectors
+        if recipe.gamma > 0:
+            P, labels = _pulled(P, W, recipe, labels, run)
+        embedding = embed(P, recipe)
+        path.append(float(sum(weights[at] * codes[at].objective for at in active)))
+        run.progress("passes", iteration, recipe.max_iter, f"objective {path[-1]:.6g}")
         if change < tol:
             reason = f"the last pass changed the graph by less than {tol:g} of itself"
             break
-        if max_time is not None and time.monotonic() - begun > max_time:
-            converged, reason = False, f"the time limit of {max_time:g} s was reached"
-            break
-        if kept is not None and iteration < max_iter:
-            kept.save("pass", vars(state), rng)
-    assert state.embedding is not None
-    assert state.W is not None
-    labels = read_out(state.W, state.embedding, recipe, n_init=n_init, rng=rng)
+    assert W is not None
+    assert embedding is not None
+    labels = read_out(W, embedding, recipe, run.rng)
     return Solution(
         Z=graph.T.tocsr(),
-        P=state.embedding,
-        Q=procrustes(state.embedding, labels),
+        P=embedding,
+        Q=procrustes(embedding, labels),
         labels=labels,
-        weights=state.weights,
-        objective=state.path,
-        n_iter=len(state.path),
-        converged=converged,
+        weights=weights,
+        objective=path,
+        n_iter=len(path),
+        converged=True,
         reason=reason,
-        kkt=max(codes[position][2] for position in active),
-        eigenvalues=eigenvalues,
-        evidence=state.shown,
+        kkt=max(codes[at].residual for at in active),
+        eigenvalues=pairs.values,
+        evidence=weighting.evidence,
     )
 
 
-@dataclass
-class _State:
-    """What one pass hands to the next; also what a checkpoint keeps."""
-
-    weights: np.ndarray
-    shown: np.ndarray | None
-    shares: np.ndarray | None = None
-    path: list[float] = field(default_factory=list)
-    guess: np.ndarray | None = None
-    embedding: np.ndarray | None = None
-    W: sp.csr_array | None = None
-    labels: np.ndarray | None = None
-
-    def take(self, W: sp.csr_array) -> float:
-        """Take a new graph over; returns its change. The old ones are let go: they are large."""
-        change = np.inf if self.W is None else _change(W, self.W)
-        self.W, self.embedding = W, None
-        return change
-
-    @classmethod
-    def resumed(cls, kept: checkpoint.Checkpoint | None, rng: np.random.Generator) -> Any:
-        """The state after the last pass that was kept, or None."""
-        found = None if kept is None else kept.load("pass", rng)
-        if found is None:
-            return None
-        return cls(**({"shown": None, "shares": None} | found | {"path": found["path"].tolist()}))
-
-
-def _embed(state: _State, recipe: Recipe, rng: np.random.Generator) -> np.ndarray:
-    """Give a state the embedding of its graph; returns the eigenvalues."""
-    assert state.W is not None
-    guess, state.guess = state.guess, None
-    pairs = eigenvectors(state.W, recipe, rng, guess)
-    del guess
-    state.guess = pairs.vectors if pairs.block is None else pairs.block
-    P = pairs.vectors
-    if recipe.gamma > 0:
-        P, state.labels = _pulled(P, state.W, recipe, state.labels, rng)
-    state.embedding = embed(P, recipe)
-    return pairs.values
-
-
 def _blend(
-    geometries: Sequence[Neighbourhoods],
-    codes: Sequence[Codes],
-    weights: np.ndarray,
+    rivals: Sequence[Rival], codes: dict[int, LocalCodes], weights: np.ndarray
 ) -> sp.csr_array:
+    """The weighted sum of the graphs of the geometries in use."""
     parts = [
-        float(weight) * geometry.graph(values)
-        for geometry, (values, _, _), weight in zip(geometries, codes, weights, strict=True)
-        if weight > 0
+        float(weights[at]) * sparse_codes(rivals[at].neighbourhoods.neighbours, one.values)
+        for at, one in codes.items()
     ]
     graph = sp.csr_array(sum(parts[1:], start=parts[0]))
-    if any(geometry.present is not None for geometry in geometries):
+    if any(rival.present is not None for rival in rivals):
         # A sample that some views lack is described by the others alone.
         total = np.asarray(graph.sum(axis=1)).ravel()
         graph = sp.csr_array(sp.diags_array(1.0 / np.where(total > 0, total, 1.0)) @ graph)
@@ -258,22 +115,18 @@ def _blend(
 
 
 def _pulled(
-    P: np.ndarray,
-    W: sp.csr_array,
-    recipe: Recipe,
-    labels: np.ndarray | None,
-    rng: np.random.Generator,
+    P: np.ndarray, W: sp.csr_array, recipe: Recipe, labels: np.ndarray | None, run: Run
 ) -> tuple[np.ndarray, np.ndarray]:
     """The P-step with the labels' pull: target γ F̂ Qᵀ with F̂ of unit columns."""
     E = embed(P, recipe)
-    labels = rotate(E, rng=rng).labels if labels is None else labels
+    labels = rotate(E, rng=run.rng).labels if labels is None else labels
     one_hot = np.zeros_like(P)
     one_hot[np.arange(len(P)), labels] = 1.0
     one_hot /= np.sqrt(np.maximum(one_hot.sum(axis=0), 1.0))
     U, _, Vt = np.linalg.svd(P.T @ one_hot)
     L = laplacian(W, normalized=recipe.laplacian == "normalized")
-    P = stiefel_descent(L, recipe.gamma * one_hot @ (U @ Vt).T, P).P
-    return P, rotate(embed(P, recipe), rng=rng).labels
+    P = stiefel_descent(L, recipe.gamma * one_hot @ (U @ Vt).T, P, run=run).P
+    return P, rotate(embed(P, recipe), rng=run.rng).labels
 
 
 def _change(W: sp.csr_array, before: sp.csr_array) -> float:

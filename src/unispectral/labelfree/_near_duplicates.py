@@ -1,12 +1,13 @@
-"""Near-duplicates that crowd out all others: when a sample's candidates are copies of itself."""
+"""Near-duplicates that leave no room: samples most of whose candidates are copies of them."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-__all__ = ["crowding"]
+from unispectral._run import Run
+from unispectral.labelfree._neighbourhoods import LocalNeighbourhoods, Neighbourhoods
+
+__all__ = ["near_duplicate_share"]
 
 #: A squared distance so many times the one before it is a step out of a mass of near-duplicates.
 _STEP = 4.0
@@ -14,32 +15,28 @@ _STEP = 4.0
 _ROUNDING = 1e-6
 
 
-def crowding(neighbourhoods: Any) -> float:
+def near_duplicate_share(neighbourhoods: Neighbourhoods, run: Run | None = None) -> float:
     """The share of samples more than half of whose candidates are their near-duplicates.
 
     The distances of a sample to its candidates grow evenly, unless the first are to copies of it:
     then there is a step. Where it comes late, only few candidates say what the sample is beside,
-    and the graph of the masses hangs by threads. A mass that fills the list shows no step; it is
-    a component of its own, which mending joins to others.
-
-    Parameters
-    ----------
-    neighbourhoods : Neighbourhoods
-        Or what stands for them on a cluster.
+    and the graph of the groups of copies hangs by threads. A group that fills the list shows no
+    step; it is a component of its own, which component repair joins to others.
 
     Examples
     --------
-    >>> from unispectral.labelfree._geometry import Neighbourhoods
     >>> far = np.array([[0.01, 0.01, 0.01, 0.9], [0.5, 0.6, 0.7, 0.8]])
-    >>> crowding(Neighbourhoods("", np.zeros((2, 4), int), np.exp(-far), np.zeros((2, 4, 4)), -1))
+    >>> near_duplicate_share(
+    ...     LocalNeighbourhoods(np.zeros((2, 4), int), np.exp(-far), np.zeros((2, 4, 4)), -1)
+    ... )
     0.5
     """
-    counts = neighbourhoods.map_rows(_crowded)
+    counts = neighbourhoods.map_rows(_count, run=run)
     return float(sum(counts) / max(len(neighbourhoods.neighbours), 1))
 
 
-def _crowded(rows: slice, block: Any) -> int:
-    """How many samples of a block are crowded."""
+def _count(rows: slice, block: LocalNeighbourhoods) -> int:
+    """How many samples of a block have mostly near-duplicates."""
     half = block.near.shape[1] // 2
     with np.errstate(divide="ignore"):
         far = np.maximum(-np.log(block.near.astype(np.float64)), _ROUNDING)

@@ -1,10 +1,10 @@
-"""How far the clusters of a graph exceed those that a cloud without clusters would show.
+"""The null model: how much modularity samples without clusters would show.
 
 Any graph of near neighbours falls into parts of large modularity, the more so the fewer
 dimensions the samples have: points drawn at random in the plane look more clustered than faces.
-So modularity is compared with that of a cloud of as many points of the same local dimension, the
-way the adjusted Rand index is compared with chance. The best of several clouds counts, so that a
-small set is not taken for clustered by luck.
+So modularity is compared with that of Gaussian reference samples of the same size and local
+dimension, the way the adjusted Rand index is compared with chance. The best of several reference
+samples counts, so that a small set is not taken for clustered by luck.
 """
 
 from __future__ import annotations
@@ -14,33 +14,39 @@ from dataclasses import replace
 
 import numpy as np
 
-from unispectral import _checkpoint as checkpoint
+from unispectral._run import Run
 from unispectral.graph.quality import modularity
-from unispectral.labelfree._coding import Recipe, eigenvectors, embed, first_graph, read_out
-from unispectral.labelfree._geometry import Neighbourhoods, TableGeometry, localize, localizer
+from unispectral.labelfree._coding import eigenvectors, embed, first_graph, read_out
+from unispectral.labelfree._geometry import TableDistance
+from unispectral.labelfree._neighbourhoods import (
+    LocalNeighbourhoods,
+    Neighbourhoods,
+    localize,
+)
+from unispectral.labelfree._recipe import Recipe
 
-__all__ = ["Chance", "evidence", "local_dimension", "modularities"]
+__all__ = ["NullModel", "adjusted_modularity", "local_dimension", "modularities"]
 
-#: Dimensions of the clouds; between them their modularity is interpolated.
+#: Dimensions of the reference samples; between them their modularity is interpolated.
 DIMENSIONS = (1, 2, 3, 4, 6, 8, 12, 20, 40, 80)
-#: Clouds drawn per dimension, and the most points of one.
+#: Reference samples drawn per dimension, and the most points of one.
 DRAWS = 5
-CLOUD_SAMPLES = 2_000
+MAX_POINTS = 2_000
 
 
-def local_dimension(geometry: Neighbourhoods) -> float:
+def local_dimension(around: Neighbourhoods, run: Run | None = None) -> float:
     """How fast neighbours become more with distance: the dimension that samples have locally.
 
     The maximum-likelihood estimate of Levina and Bickel, from the farther half of the candidates,
     since near-duplicates are no sign of few dimensions; the median over the samples. With so few
-    candidates it is too large by a factor that clouds of known dimension share.
+    candidates it is too large by a factor that reference samples of known dimension share.
     """
-    spreads = np.concatenate(geometry.map_rows(_block_spread))
+    spreads = np.concatenate(around.map_rows(_block_spread, run=run))
     middle = float(np.median(spreads)) if spreads.size else 0.0
     return 1.0 / max(middle, 1e-3)
 
 
-def _block_spread(rows: slice, block: Neighbourhoods) -> np.ndarray:
+def _block_spread(rows: slice, block: LocalNeighbourhoods) -> np.ndarray:
     """The mean of log(farthest distance / distance) over the farther half of the candidates."""
     near = block.near[block.valid.all(axis=1)].astype(np.float64)
     half = max(near.shape[1] // 2 - 1, 0)
@@ -50,20 +56,20 @@ def _block_spread(rows: slice, block: Neighbourhoods) -> np.ndarray:
     return 0.5 * np.log(squared[:, -1:] / squared[:, half:-1]).mean(axis=1)
 
 
-class Chance:
-    """The modularity of clouds without clusters, by their local dimension.
+class NullModel:
+    """The modularity of reference samples without clusters, by their local dimension.
 
     Parameters
     ----------
     n_samples, n_neighbors : int
         Of the geometry that is compared with them.
     recipe : Recipe
-    n_init : int
     seed : int
+    run : Run
     counts : sequence of int or None
         The numbers of clusters; None for the recipe's own.
-    draws, most : int or None
-        Clouds per dimension, and the most points of one; None for the defaults.
+    draws, max_points : int or None
+        Reference samples per dimension, and the most points of one; None for the defaults.
     """
 
     def __init__(
@@ -71,95 +77,88 @@ class Chance:
         n_samples: int,
         n_neighbors: int,
         recipe: Recipe,
-        n_init: int,
         seed: int,
+        run: Run,
         *,
         counts: Sequence[int] | None = None,
         draws: int | None = None,
-        most: int | None = None,
+        max_points: int | None = None,
     ) -> None:
         self.n_samples = n_samples
         self.n_neighbors = n_neighbors
         self.recipe = replace(recipe, gamma=0.0)
-        self.n_init = n_init
         self.seed = seed
+        self.run = run.replace(executor=None)  # too small to be worth sending elsewhere
         self.counts = [recipe.n_clusters] if counts is None else list(counts)
         self.draws = draws or DRAWS
-        self.most = most or CLOUD_SAMPLES
-        self._clouds: dict[int, tuple[float, list[Neighbourhoods]]] = {}
+        self.max_points = max_points or MAX_POINTS
+        self._samples: dict[int, tuple[float, list[Neighbourhoods]]] = {}
         self._levels: dict[int, np.ndarray] = {}
 
     def expected(self, dimension: float) -> float:
-        """The modularity that the best of some clouds of this local dimension reaches."""
+        """The modularity that the best of some samples of this local dimension reaches."""
         return float(self.curve(dimension)[0])
 
     def curve(self, dimension: float) -> np.ndarray:
         """The same for each of the numbers of clusters."""
-        rungs = []
-        for rung in DIMENSIONS:
-            rungs.append(rung)
-            if self._measured(rung)[0] > dimension:
+        grid = []
+        for number in DIMENSIONS:
+            grid.append(number)
+            if self._measured(number)[0] > dimension:
                 break
-        rungs = rungs[-2:]
-        places = np.log([self._measured(rung)[0] for rung in rungs])
-        levels = np.array([self._level(rung) for rung in rungs])
+        grid = grid[-2:]
+        places = np.log([self._measured(number)[0] for number in grid])
+        levels = np.array([self._level(number) for number in grid])
         return np.array([np.interp(np.log(dimension), places, column) for column in levels.T])
 
-    def _measured(self, rung: int) -> tuple[float, list[Neighbourhoods]]:
-        if rung not in self._clouds:
-            clouds = [self._cloud(rung, draw) for draw in range(self.draws)]
-            self._clouds[rung] = float(np.mean([local_dimension(one) for one in clouds])), clouds
-        return self._clouds[rung]
+    def _measured(self, number: int) -> tuple[float, list[Neighbourhoods]]:
+        """The local dimension of the reference samples of one dimension, and these."""
+        if number not in self._samples:
+            drawn = [self._drawn(number, draw) for draw in range(self.draws)]
+            measured = float(np.mean([local_dimension(one, self.run) for one in drawn]))
+            self._samples[number] = measured, drawn
+        return self._samples[number]
 
-    def _cloud(self, rung: int, draw: int) -> Neighbourhoods:
-        rng = np.random.default_rng([self.seed, rung, draw])
-        points = rng.normal(size=(min(self.n_samples, self.most), rung))
-        token = localizer.set(None)  # a distributed fit has larger things to hand out
-        try:
-            with checkpoint.paused():
-                return localize(TableGeometry("cloud", points, None), self.n_neighbors, rng)
-        finally:
-            localizer.reset(token)
+    def _drawn(self, number: int, draw: int) -> Neighbourhoods:
+        rng = np.random.default_rng([self.seed, number, draw])
+        points = rng.normal(size=(min(self.n_samples, self.max_points), number))
+        return localize(TableDistance(table=points), self.n_neighbors, self.run.replace(rng=rng))
 
-    def _level(self, rung: int) -> np.ndarray:
-        if rung not in self._levels:
-            clouds = self._measured(rung)[1]
-            reached = np.max([self._modularities(one) for one in clouds], axis=0)
+    def _level(self, number: int) -> np.ndarray:
+        if number not in self._levels:
+            drawn = self._measured(number)[1]
+            reached = np.max([self._modularities(one) for one in drawn], axis=0)
             most = 1.0 - 1.0 / np.asarray(self.counts, dtype=np.float64)
             # Borders between clusters are met by a share of the samples that falls like this.
-            share = (len(clouds[0].neighbours) / self.n_samples) ** (1.0 / rung)
-            self._levels[rung] = most - (most - reached) * share
-        return self._levels[rung]
+            share = (len(drawn[0].neighbours) / self.n_samples) ** (1.0 / number)
+            self._levels[number] = most - (most - reached) * share
+        return self._levels[number]
 
-    def _modularities(self, cloud: Neighbourhoods) -> np.ndarray:
-        rng = np.random.default_rng(self.seed)
-        return modularities(cloud, self.recipe, self.counts, self.n_init, rng)
+    def _modularities(self, around: Neighbourhoods) -> np.ndarray:
+        run = self.run.replace(rng=np.random.default_rng(self.seed))
+        return modularities(around, self.recipe, self.counts, run)
 
 
 def modularities(
-    geometry: Neighbourhoods,
-    recipe: Recipe,
-    counts: Sequence[int],
-    n_init: int,
-    rng: np.random.Generator,
+    around: Neighbourhoods, recipe: Recipe, counts: Sequence[int], run: Run
 ) -> np.ndarray:
     """The modularity of the first graph of a geometry, cut into each of these numbers of parts."""
-    W = first_graph(geometry, recipe)
-    P = eigenvectors(W, replace(recipe, n_clusters=max(counts)), rng).vectors
+    W = first_graph(around, recipe, run)
+    P = eigenvectors(W, recipe.with_clusters(max(counts)), run).vectors
     found = []
     for count in counts:
-        here = replace(recipe, n_clusters=count)
-        E = embed(P[:, :count], here)
-        found.append(modularity(W, read_out(W, E, here, n_init=n_init, rng=rng)))
+        here = recipe.with_clusters(count)
+        labels = read_out(W, embed(P[:, :count], here), here, run.rng)
+        found.append(modularity(W, labels))
     return np.array(found)
 
 
-def evidence(reached: float, expected: float, n_clusters: int) -> float:
-    """Modularity adjusted for chance: 0 if no better than a cloud, 1 for separate clusters.
+def adjusted_modularity(reached: float, expected: float, n_clusters: int) -> float:
+    """Modularity adjusted for chance: 0 if no better than the null model, 1 if separate.
 
     Examples
     --------
-    >>> evidence(0.75, 0.5, 4), evidence(0.5, 0.5, 4)
+    >>> adjusted_modularity(0.75, 0.5, 4), adjusted_modularity(0.5, 0.5, 4)
     (1.0, 0.0)
     """
     most = 1.0 - 1.0 / n_clusters

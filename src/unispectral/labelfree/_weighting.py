@@ -1,28 +1,58 @@
-"""Weights of kernels in the label-free model: by the evidence of clusters that each shows."""
+"""Weights of kernels in the label-free model: by the clusters that each shows beyond chance."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._run import Run
 from unispectral.graph.quality import modularity
-from unispectral.labelfree._coding import Codes, Recipe, codes_of, eigenvectors, embed, read_out
-from unispectral.labelfree._geometry import Neighbourhoods
-from unispectral.labelfree._null_model import Chance, evidence, local_dimension
+from unispectral.labelfree._coding import LocalCodes, codes_of, eigenvectors, embed, read_out
+from unispectral.labelfree._neighbourhoods import Neighbourhoods, sparse_codes
+from unispectral.labelfree._null_model import NullModel, adjusted_modularity, local_dimension
+from unispectral.labelfree._recipe import Recipe
+from unispectral.labelfree._rivals import Rival
 from unispectral.spectrum import affinity
 
-__all__ = ["weigh"]
+__all__ = ["Weighting", "weigh"]
 
 #: The share of a geometry's modularity that its clusters must reach in another kernel's graph.
 SUPPORT = 0.25
 
+Fuse = Callable[[np.ndarray], list[Rival]]
+
+
+class Weighting(NamedTuple):
+    """What the competition of the geometries gave.
+
+    Attributes
+    ----------
+    rivals : list of Rival
+        Those that competed, the fused ones last.
+    codes : list of LocalCodes
+        Of each, without an embedding in the prices.
+    weights : ndarray
+        Of each; they sum to one.
+    evidence : ndarray or None
+        The adjusted modularity of each kernel; None where there was nothing to compare.
+    shares : ndarray or None
+        The share of each kernel in the fused geometries; None where there are none.
+    """
+
+    rivals: list[Rival]
+    codes: list[LocalCodes]
+    weights: np.ndarray
+    evidence: np.ndarray | None = None
+    shares: np.ndarray | None = None
+
 
 @dataclass
-class _Shown:
-    """What a geometry shows when it is clustered alone."""
+class _Clustering:
+    """The clusters of one geometry alone."""
 
     graph: sp.csr_array
     labels: np.ndarray
@@ -30,43 +60,46 @@ class _Shown:
 
 
 def weigh(
-    geometries: list[Neighbourhoods],
-    codes: list[Codes],
-    recipe: Recipe,
-    families: Sequence[int] | None,
-    n_init: int,
-    rng: np.random.Generator,
-    fuse: Callable[[np.ndarray], list[Neighbourhoods]] | None = None,
-) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-    """The weight of every geometry, the evidence of every kernel, and their shares in a fusion.
+    rivals: Sequence[Rival], recipe: Recipe, run: Run, fuse: Fuse | None = None
+) -> Weighting:
+    """Weights of all geometries.
 
     The geometries of one kernel are rivals, views of the same thing: the one of largest
-    modularity stands for it. Kernels weigh a power of their evidence. One with too little, or
-    whose clusters show in no other of the kernels that are left, gets nothing; where no kernel
-    shows the clusters of another, they cannot all be right, and the clearest is believed.
+    modularity stands for it. Kernels weigh a power of their adjusted modularity. One with too
+    little, or whose clusters show in no other of the kernels that are left, gets nothing; where
+    no kernel shows the clusters of another, they cannot all be right, and the clearest is
+    believed.
 
-    Where several kernels are left and can be fused, the fused geometries are appended to
-    ``geometries`` and ``codes``, and weighed like those of one kernel more.
+    Parameters
+    ----------
+    rivals : sequence of Rival
+    recipe : Recipe
+    run : Run
+    fuse : callable(shares) or None
+        Gives the geometries of several kernels taken together, which are weighed like those of
+        one kernel more.
     """
-    if len(geometries) == 1:
-        return np.ones(1), None, None
-    n_init = max(1, n_init // 2)
-    shown = [
-        _show(geometry, values, recipe, n_init, rng)
-        for geometry, (values, _, _) in zip(geometries, codes, strict=True)
+    rivals = list(rivals)
+    codes = [codes_of(rival.neighbourhoods, recipe, None, run) for rival in rivals]
+    if len(rivals) == 1:
+        return Weighting(rivals, codes, np.ones(1))
+    recipe = replace(recipe, n_init=max(1, recipe.n_init // 2))
+    alone = [
+        _cluster_alone(rival.neighbourhoods, one, recipe, run)
+        for rival, one in zip(rivals, codes, strict=True)
     ]
-    kernels = np.zeros(len(shown), dtype=int) if families is None else np.asarray(families)
-    champions = [
-        max(np.flatnonzero(kernels == kernel).tolist(), key=lambda at: shown[at].modularity)
+    kernels = np.array([rival.kernel for rival in rivals])
+    winners = [
+        max(np.flatnonzero(kernels == kernel).tolist(), key=lambda at: alone[at].modularity)
         for kernel in np.unique(kernels)
     ]
-    if len(champions) == 1:
-        return np.eye(len(shown))[champions[0]], None, None
-    judge = _Judge(recipe, n_init, int(rng.integers(2**31 - 1)))
-    found = np.array([judge.evidence(geometries[at], shown[at].modularity) for at in champions])
+    if len(winners) == 1:
+        return Weighting(rivals, codes, np.eye(len(rivals))[winners[0]])
+    judge = _Judge(recipe, run)
+    found = np.array([judge(rivals[at].neighbourhoods, alone[at].modularity) for at in winners])
     kept = found >= min(recipe.min_evidence, float(found.max()))
     places = np.flatnonzero(kept)
-    supported = _supported([shown[champions[place]] for place in places])
+    supported = _supported([alone[winners[place]] for place in places])
     kept[places] = supported if supported.any() else places == np.argmax(found)
     earned = np.where(kept, np.maximum(found, 0.0) ** recipe.sharpness, 0.0)
     if not earned.any():
@@ -74,63 +107,59 @@ def weigh(
     shares = earned / earned.sum()
     fused = fuse(shares) if fuse is not None and np.count_nonzero(shares) > 1 else []
     if fused:
-        start = len(geometries)
-        geometries += fused
-        codes += [codes_of(geometry, recipe, None) for geometry in fused]
-        shown += [
-            _show(geometry, values, recipe, n_init, rng)
-            for geometry, (values, _, _) in zip(fused, codes[start:], strict=True)
+        more = [codes_of(rival.neighbourhoods, recipe, None, run) for rival in fused]
+        together = [
+            _cluster_alone(rival.neighbourhoods, one, recipe, run).modularity
+            for rival, one in zip(fused, more, strict=True)
         ]
-        champions.append(max(range(start, len(shown)), key=lambda at: shown[at].modularity))
-        together = judge.evidence(geometries[champions[-1]], shown[champions[-1]].modularity)
-        earned = np.append(earned, max(together, 0.0) ** recipe.sharpness)
-    weights = np.zeros(len(shown))
-    weights[champions] = earned / earned.sum()
-    return weights, found, shares if fused else None
+        best = int(np.argmax(together))
+        winners.append(len(rivals) + best)
+        rivals, codes = rivals + fused, codes + more
+        beyond = judge(fused[best].neighbourhoods, together[best])
+        earned = np.append(earned, max(beyond, 0.0) ** recipe.sharpness)
+    weights = np.zeros(len(rivals))
+    weights[winners] = earned / earned.sum()
+    return Weighting(rivals, codes, weights, found, shares if fused else None)
 
 
-def _show(
-    geometry: Neighbourhoods,
-    values: np.ndarray,
-    recipe: Recipe,
-    n_init: int,
-    rng: np.random.Generator,
-) -> _Shown:
-    W = affinity(geometry.graph(values))
-    here = slice(None) if geometry.present is None else np.flatnonzero(geometry.present)
-    own = W if geometry.present is None else W[here][:, here]
-    E = embed(eigenvectors(own, recipe, rng).vectors, recipe)
+def _cluster_alone(
+    around: Neighbourhoods, codes: LocalCodes, recipe: Recipe, run: Run
+) -> _Clustering:
+    W = affinity(sparse_codes(around.neighbours, codes.values))
+    here = slice(None) if around.present is None else np.flatnonzero(around.present)
+    own = W if around.present is None else W[here][:, here]
+    E = embed(eigenvectors(own, recipe, run).vectors, recipe)
     # Samples that the view lacks have no edges there, and their label does not count.
     labels = np.zeros(W.shape[0], dtype=np.intp)
-    labels[here] = read_out(own, E, recipe, n_init=n_init, rng=rng)
-    return _Shown(W, labels, modularity(W, labels))
+    labels[here] = read_out(own, E, recipe, run.rng)
+    return _Clustering(W, labels, modularity(W, labels))
 
 
 class _Judge:
-    """Adjusts modularity for chance, with the same clouds for all geometries of one size."""
+    """Adjusts modularity for chance, with the same null model for all geometries of one size."""
 
-    def __init__(self, recipe: Recipe, n_init: int, seed: int) -> None:
+    def __init__(self, recipe: Recipe, run: Run) -> None:
         self.recipe = recipe
-        self.n_init = n_init
-        self.seed = seed
-        self.chances: dict[int, Chance] = {}
+        self.run = run
+        self.seed = int(run.rng.integers(2**31 - 1))
+        self.models: dict[int, NullModel] = {}
 
-    def evidence(self, geometry: Neighbourhoods, reached: float) -> float:
+    def __call__(self, around: Neighbourhoods, reached: float) -> float:
         if self.recipe.n_clusters == 1:
             return 1.0
-        n, k = geometry.neighbours.shape
-        n = n if geometry.present is None else int(geometry.present.sum())
-        if n not in self.chances:
-            self.chances[n] = Chance(n, k, self.recipe, self.n_init, self.seed)
-        expected = self.chances[n].expected(local_dimension(geometry))
-        return evidence(reached, expected, self.recipe.n_clusters)
+        n, k = around.neighbours.shape
+        n = n if around.present is None else int(around.present.sum())
+        if n not in self.models:
+            self.models[n] = NullModel(n, k, self.recipe, self.seed, self.run)
+        expected = self.models[n].expected(local_dimension(around, self.run))
+        return adjusted_modularity(reached, expected, self.recipe.n_clusters)
 
 
-def _supported(shown: Sequence[_Shown]) -> np.ndarray:
+def _supported(alone: Sequence[_Clustering]) -> np.ndarray:
     """Which kernels have clusters that show in the graph of another."""
-    found = np.zeros(len(shown), dtype=bool)
-    for place, one in enumerate(shown):
-        others = [other.graph for other in shown if other is not one]
+    found = np.zeros(len(alone), dtype=bool)
+    for place, one in enumerate(alone):
+        others = [other.graph for other in alone if other is not one]
         best = max((modularity(graph, one.labels) for graph in others), default=0.0)
         found[place] = best >= SUPPORT * one.modularity
     return found

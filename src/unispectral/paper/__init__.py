@@ -1,8 +1,19 @@
-"""Ways to minimise the model's objective, each with a named result."""
+"""The paper's two models, SCSK and SCMK, and three ways to solve them."""
 
 from unispectral._result import Solution
 from unispectral.paper._alm import AlmState, alm
 from unispectral.paper._alm_solution import solve_alm
 from unispectral.paper._descent import DenseGraph, Objective, descend
+from unispectral.paper._estimators import SCMK, SCSK
 
-__all__ = ["AlmState", "DenseGraph", "Objective", "Solution", "alm", "descend", "solve_alm"]
+__all__ = [
+    "SCMK",
+    "SCSK",
+    "AlmState",
+    "DenseGraph",
+    "Objective",
+    "Solution",
+    "alm",
+    "descend",
+    "solve_alm",
+]

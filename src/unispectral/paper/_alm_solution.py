@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
 
 from unispectral._result import Solution
+from unispectral._run import Run
 from unispectral.kernels import KernelBank
 from unispectral.paper._alm import AlmState, alm
 from unispectral.paper._descent import Objective
@@ -23,8 +23,7 @@ def solve_alm(
     max_iter: int = 200,
     tol: float = 1e-3,
     max_time: float | None = None,
-    rng: np.random.Generator | None = None,
-    on_iteration: Callable[[int, float], None] | None = None,
+    run: Run | None = None,
 ) -> Solution:
     """Run :func:`alm` until it stops and gather its last state.
 
@@ -37,14 +36,14 @@ def solve_alm(
         The authors' rule: stop when ‖Z − S‖ < tol ‖Z‖.
     max_time : float or None
         Seconds after which the state reached is returned.
-    rng : Generator
-        Draws the start.
-    on_iteration : callable(iteration, objective) or None
+    run : Run or None
+        Its generator draws the start; it is told of every iteration.
 
     Returns
     -------
     Solution
     """
+    run = run or Run.of()
     begun = time.monotonic()
     path: list[float] = []
     state: AlmState | None = None
@@ -55,14 +54,14 @@ def solve_alm(
         alpha=objective.alpha,
         beta=objective.beta,
         gamma=objective.gamma,
+        mu=objective.mu,
         max_iter=max_iter,
         tol=tol,
-        random_state=rng,
+        random_state=run.rng,
     ):
         path.append(state.objective)
         reason = state.stop_reason
-        if on_iteration is not None:
-            on_iteration(state.iteration, path[-1])
+        run.progress("iterations", state.iteration, max_iter, f"objective {path[-1]:.6g}")
         if max_time is not None and time.monotonic() - begun > max_time:
             reason = f"the time limit of {max_time:g} s was reached"
             break

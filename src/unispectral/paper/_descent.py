@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral import _checkpoint as checkpoint
 from unispectral._result import Solution
+from unispectral._run import Run
 from unispectral.graph import Codes, codes
 from unispectral.kernels import KernelBank
 from unispectral.labels import Rotation, rotate
 from unispectral.paper._weights import initial_weights, kernel_weights, residuals
-from unispectral.spectrum import affinity, laplacian, stiefel_descent
-from unispectral.spectrum._eigen import smallest_eigenvectors
+from unispectral.spectrum import affinity, laplacian, smallest_eigenvectors, stiefel_descent
 
 __all__ = ["DenseGraph", "Graph", "Objective", "descend"]
+
+#: A rise of the objective by more than this share of it is no longer its own rounding.
+_ROUNDING = 1e-7
 
 
 @dataclass(frozen=True)
 class Objective:
-    """The numbers of the model: J = Tr(K − 2KZ + ZᵀKZ) + αΣZ + βTr(PᵀLP) + γ‖F − PQ‖²."""
+    """The numbers of the model: J = Tr(K − 2KZ + ZᵀKZ) + αΣZ + βTr(PᵀLP) + γ‖F − PQ‖².
+
+    ``ridge`` adds ρ Σⱼ Kⱼⱼ zⱼ² to each code's problem, which is what a frozen penalty ``mu`` of the
+    authors' algorithm amounts to; ``mu`` is where that penalty starts.
+    """
 
     n_clusters: int
     alpha: float
     beta: float
     gamma: float
     ridge: float = 0.0
+    mu: float = 0.1
 
 
 class Graph(Protocol):
@@ -52,14 +58,15 @@ class Graph(Protocol):
 class DenseGraph:
     """The exact Z-step over all samples, on the weighted sum of the kernels."""
 
-    def __init__(self, bank: KernelBank, tol: float) -> None:
+    def __init__(self, bank: KernelBank, tol: float, run: Run | None = None) -> None:
         self.bank = bank
         self.tol = tol
+        self.run = run
         self.K: np.ndarray | None = None
 
     def set_weights(self, weights: np.ndarray) -> None:
         self.K = None  # one n × n matrix at a time
-        self.K = self.bank.combine(weights)
+        self.K = self.bank.combine(weights, self.run)
 
     def solve(
         self, objective: Objective, embedding: np.ndarray | None, start: sp.csr_array | None
@@ -73,12 +80,13 @@ class DenseGraph:
             ridge=objective.ridge,
             start=start,
             tol=self.tol,
+            run=self.run,
         )
 
     def residuals(self, found: Codes) -> np.ndarray:
         if len(self.bank) == 1 and found.left is not None:
             return np.array([found.left.sum() / self.bank.coverage(0)])
-        return residuals(self.bank, found.matrix)
+        return residuals(self.bank, found.matrix, self.run)
 
     def ridge_term(self, matrix: sp.csr_array) -> float:
         assert self.K is not None
@@ -93,14 +101,14 @@ def descend(
     tol: float = 1e-5,
     n_init: int = 10,
     max_time: float | None = None,
-    rng: np.random.Generator | None = None,
-    on_iteration: Callable[[int, float], None] | None = None,
+    run: Run | None = None,
 ) -> Solution:
     """Minimise the objective over graph, embedding, rotation, labels and kernel weights in turn.
 
     The first graph is made without the spectral term, the first embedding is its eigenvectors and
     the first rotation the best of ``n_init`` starts; from there every block update lowers the
-    objective or leaves it.
+    objective or leaves it. Where rounding makes it rise all the same, the descent ends, and the
+    result says so.
 
     Parameters
     ----------
@@ -114,28 +122,21 @@ def descend(
         Starts of the first rotation.
     max_time : float or None
         Seconds after which the best state so far is returned.
-    rng : Generator
-        Draws the starts of the first rotation.
-    on_iteration : callable(iteration, objective) or None
-        Called after every iteration.
+    run : Run or None
+        Its generator draws the starts of the first rotation; it is told of every iteration.
 
     Returns
     -------
     Solution
     """
-    rng = rng or np.random.default_rng(0)
+    run = run or Run.of()
     begun = time.monotonic()
     bank = graph.bank
-    kept = checkpoint.current()
-    state = _State.resumed(kept, rng)
-    if state is None:
-        state = _first(graph, objective, n_init, rng)
-    else:
-        graph.set_weights(state.weights)
+    state = _first(graph, objective, n_init, run)
     path = state.path
     converged, reason = False, f"the limit of {max_iter} iterations was reached"
-    for iteration in range(len(path) + 1, max_iter + 1):
-        state.P = _update_embedding(state.P, laplacian(state.W), state.rotation, objective)
+    for iteration in range(1, max_iter + 1):
+        state.P = _update_embedding(state.P, laplacian(state.W), state.rotation, objective, run)
         state.rotation = rotate(state.P, start=state.rotation.Q)
         if len(bank) > 1:
             state.weights = kernel_weights(state.h)
@@ -144,18 +145,22 @@ def descend(
         start = state.matrix if len(bank) == 1 or path else None
         state.solved(graph, graph.solve(objective, state.P, start))
         path.append(_value(objective, graph, state))
-        if on_iteration is not None:
-            on_iteration(iteration, path[-1])
-        if len(path) > 1 and path[-2] - path[-1] <= tol * abs(path[-1]):
+        run.progress("descent", iteration, max_iter, f"objective {path[-1]:.6g}")
+        fell = path[-2] - path[-1] if len(path) > 1 else np.inf
+        if fell < -_ROUNDING * abs(path[-1]):
+            reason = (
+                f"the objective rose from {path[-2]:.6g} to {path[-1]:.6g}, which only rounding "
+                "can cause: the kernels have too few digits left"
+            )
+            break
+        if fell <= tol * abs(path[-1]):
             converged = True
             reason = f"the objective fell by less than {tol:g} of its value"
             break
         if max_time is not None and time.monotonic() - begun > max_time:
             reason = f"the time limit of {max_time:g} s was reached"
             break
-        if kept is not None and iteration < max_iter:
-            kept.save("iteration", state.arrays(), rng)
-    P = _update_embedding(state.P, laplacian(state.W), state.rotation, objective)
+    P = _update_embedding(state.P, laplacian(state.W), state.rotation, objective, run)
     rotation = rotate(P, start=state.rotation.Q)
     return Solution(
         Z=state.matrix.T.tocsr(),
@@ -175,7 +180,7 @@ def descend(
 
 @dataclass
 class _State:
-    """What one iteration hands to the next; also what a checkpoint keeps."""
+    """What one iteration hands to the next."""
 
     weights: np.ndarray
     P: np.ndarray
@@ -195,34 +200,15 @@ class _State:
         self.residual = found.residual
         self.passes += found.passes
 
-    def arrays(self) -> dict[str, Any]:
-        """Everything as arrays; the affinity follows from the codes."""
-        kept = {name: value for name, value in vars(self).items() if name not in _DERIVED}
-        return kept | {"Q": self.rotation.Q, "labels": self.rotation.labels}
 
-    @classmethod
-    def resumed(cls, kept: checkpoint.Checkpoint | None, rng: np.random.Generator) -> Any:
-        """The state after the last iteration that was kept, or None."""
-        found = None if kept is None else kept.load("iteration", rng)
-        if found is None:
-            return None
-        rotation = Rotation(found.pop("Q"), found.pop("labels"), 0.0)
-        found["residual"], found["passes"] = float(found["residual"]), int(found["passes"])
-        found["path"] = found["path"].tolist()
-        return cls(rotation=rotation, W=affinity(found["matrix"]), **found)
-
-
-_DERIVED = ("rotation", "W")
-
-
-def _first(graph: Graph, objective: Objective, n_init: int, rng: np.random.Generator) -> _State:
+def _first(graph: Graph, objective: Objective, n_init: int, run: Run) -> _State:
     """Codes without a spectral term, their eigenvectors, and the best of several rotations."""
     weights = initial_weights(len(graph.bank))
     graph.set_weights(weights)
     found = graph.solve(objective, None, None)
     W = affinity(found.matrix)
-    pairs = smallest_eigenvectors(W, objective.n_clusters, normalized=False, rng=rng)
-    rotation = rotate(pairs.vectors, n_init=n_init, rng=rng)
+    pairs = smallest_eigenvectors(W, objective.n_clusters, normalized=False, rng=run.rng, run=run)
+    rotation = rotate(pairs.vectors, n_init=n_init, rng=run.rng)
     h = graph.residuals(found)
     return _State(
         weights, pairs.vectors, rotation, pairs.values, found.matrix, W, h,
@@ -231,7 +217,7 @@ def _first(graph: Graph, objective: Objective, n_init: int, rng: np.random.Gener
 
 
 def _update_embedding(
-    P: np.ndarray, L: sp.csr_array, rotation: Rotation, objective: Objective
+    P: np.ndarray, L: sp.csr_array, rotation: Rotation, objective: Objective, run: Run
 ) -> np.ndarray:
     """The P-step; without a spectral term the optimum is the Procrustes solution alone."""
     one_hot = np.zeros_like(P)
@@ -242,7 +228,7 @@ def _update_embedding(
         U, _, Vt = np.linalg.svd(one_hot @ rotation.Q.T, full_matrices=False)
         return U @ Vt
     target = (objective.gamma / objective.beta) * (one_hot @ rotation.Q.T)
-    return stiefel_descent(L, target, P).P
+    return stiefel_descent(L, target, P, run=run).P
 
 
 def _value(objective: Objective, graph: Graph, state: _State) -> float:

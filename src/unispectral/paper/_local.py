@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from unispectral._result import Solution
+from unispectral._run import Run
 from unispectral.graph.candidates import candidates
 from unispectral.kernels import KernelBank
 from unispectral.paper._descent import Objective, descend
@@ -29,7 +30,7 @@ def descend_locally(
     objective: Objective,
     n_neighbors: int,
     *,
-    rng: np.random.Generator,
+    run: Run | None = None,
     gap: float = GAP,
     growths: int = GROWTHS,
     **settings: Any,
@@ -46,7 +47,7 @@ def descend_locally(
     objective : Objective
     n_neighbors : int
         Candidates to begin with.
-    rng : Generator
+    run : Run or None
     settings
         Of :func:`descend`.
 
@@ -54,16 +55,18 @@ def descend_locally(
     --------
     >>> bank = KernelBank(np.random.default_rng(0).normal(size=(40, 3)), "gaussian")
     >>> objective = Objective(2, 0.1, 0.1, 0.1)
-    >>> found = descend_locally(bank, objective, 10, rng=np.random.default_rng(0))
+    >>> found = descend_locally(bank, objective, 10)
     >>> len(found.labels)
     40
     """
+    run = run or Run.of()
     n = bank.n_samples
     k = min(n_neighbors, n - 1)
-    seed = int(rng.integers(2**31 - 1))
+    seed = int(run.rng.integers(2**31 - 1))
     weights = initial_weights(len(bank))
     for growth in range(growths + 1):
-        graph = LocalGraph(bank, candidates(bank, k, random_state=seed))
+        found_candidates = candidates(bank, k, random_state=seed, run=run)
+        graph = LocalGraph(bank, found_candidates, run=run)
         graph.set_weights(weights)
         first = graph.solve(objective, None, None)
         found = graph.check(first.matrix, objective, None, np.random.default_rng(seed))
@@ -78,6 +81,6 @@ def descend_locally(
             ConvergenceWarning,
             stacklevel=2,
         )
-    solution = descend(graph, objective, rng=rng, **settings)
+    solution = descend(graph, objective, run=run, **settings)
     work: dict[str, Any] = {**solution.work, "gap": found.gap, "n_neighbors": k}
     return dataclasses.replace(solution, work=work)

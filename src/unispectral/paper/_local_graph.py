@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral._threads import map_blocks
+from unispectral._run import Run, map_blocks
 from unispectral.graph._dense import Codes
 from unispectral.kernels import KernelBank
 from unispectral.paper._weights import residuals
@@ -67,6 +67,7 @@ class LocalGraph:
         candidates this is the exact Z-step.
     tol : float
         Optimality over the candidates, relative to K_ii.
+    run : Run or None
 
     Examples
     --------
@@ -78,8 +79,15 @@ class LocalGraph:
     [[0.0, 0.8, 0.0], [0.8, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
 
-    def __init__(self, bank: KernelBank, neighbours: np.ndarray, tol: float = 1e-6) -> None:
+    def __init__(
+        self,
+        bank: KernelBank,
+        neighbours: np.ndarray,
+        tol: float = 1e-6,
+        run: Run | None = None,
+    ) -> None:
         self.bank = bank
+        self.run = run
         self.neighbours = neighbours
         self.tol = tol
         self.weights = np.zeros(0)
@@ -98,9 +106,10 @@ class LocalGraph:
         """Codes of all samples; small problems are solved from scratch, whatever the start."""
         n, k = self.neighbours.shape
         step = int(np.clip(_BLOCK_ENTRIES // max(k * k, 1), 1, _MAX_ROWS))
-        return join(
-            map_blocks(lambda rows: self.solve_rows(objective, embedding, rows), n, step), n
+        parts = map_blocks(
+            lambda rows: self.solve_rows(objective, embedding, rows), n, step, self.run
         )
+        return join(parts, n)
 
     def solve_rows(
         self, objective: Prices, embedding: np.ndarray | None, rows: slice
@@ -141,7 +150,7 @@ class LocalGraph:
         return z, residual
 
     def residuals(self, found: Codes) -> np.ndarray:
-        return residuals(self.bank, found.matrix)
+        return residuals(self.bank, found.matrix, self.run)
 
     def ridge_term(self, matrix: sp.csr_array) -> float:
         return float((matrix.multiply(matrix) @ self.own).sum())

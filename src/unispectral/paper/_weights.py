@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral._threads import map_blocks
+from unispectral._run import Run, map_blocks
 from unispectral.kernels import KernelBank
 
 __all__ = ["initial_weights", "kernel_weights", "residuals"]
@@ -44,7 +44,7 @@ def kernel_weights(h: np.ndarray) -> np.ndarray:
     return (inverse / inverse.sum()) ** 2
 
 
-def residuals(bank: KernelBank, codes: sp.csr_array) -> np.ndarray:
+def residuals(bank: KernelBank, codes: sp.csr_array, run: Run | None = None) -> np.ndarray:
     """hᵣ = Tr(Kᵣ − 2KᵣZ + ZᵀKᵣZ) for every kernel, from the supports of the codes alone.
 
     As Kᵣ is symmetric, hᵣ = Tr Kᵣ + ⟨Kᵣ, ZZᵀ − Z − Zᵀ⟩: a kernel is evaluated once for each pair
@@ -55,6 +55,7 @@ def residuals(bank: KernelBank, codes: sp.csr_array) -> np.ndarray:
     bank : KernelBank
     codes : CSR array of shape (n, n)
         Row i is the code of sample i.
+    run : Run or None
 
     Examples
     --------
@@ -72,7 +73,7 @@ def residuals(bank: KernelBank, codes: sp.csr_array) -> np.ndarray:
         left, right, factors = _pairs(codes, uses, rows)
         return np.array([np.vdot(factors, values) for values in bank.pairs(left, right)])
 
-    for part in map_blocks(work, len(parts), 1):
+    for part in map_blocks(work, len(parts), 1, run):
         h += part
     # A view that lacks samples is judged by those it has.
     coverage = np.array([bank.coverage(r) for r in range(len(bank))])

@@ -15,10 +15,11 @@ every other member is an array in NumPy's own format, numbers only. Nothing in i
     Its parameters and fitted attributes by name. What JSON has no word for is an object with one
     key that tells: ``{"$array": member}``, ``{"$csr": members, "shape": …}``,
     ``{"$tuple": […]}``, ``{"$map": [[key, value], …]}``, ``{"$strings": […]}``,
-    ``{"$float": "nan"}``, ``{"$scalar": …, "dtype": …}``, ``{"$bank": …}``,
-    ``{"$kernel": class, "fields": {…}}``,
-    ``{"$object": class, "state": {…}}`` for the library's own objects, of a fixed list, and
-    ``{"$same": number}`` for one of these two that has been described before.
+    ``{"$float": "nan"}``, ``{"$scalar": …, "dtype": …}``, ``{"$evidence": …}``,
+    ``{"$kernel": class, "fields": {…}}``. A parameter that the file lacks has its default.
+``predictor``
+    What the estimator keeps of its samples, as plain values: layout of the input, tables and
+    kernels, and the geometries in which new samples are described. Absent for comparison methods.
 ``arrays``
     Type and shape of every array member.
 """

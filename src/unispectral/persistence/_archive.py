@@ -65,7 +65,9 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
     try:
         with open(path, "rb") as file:
             return _read(file, shown)
-    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, OSError) as error:
+    except (
+        zipfile.BadZipFile, zlib.error, EOFError, struct.error, OSError, OverflowError
+    ) as error:  # fmt: skip
         if isinstance(error, OSError) and error.errno != errno.EINVAL:
             raise  # no such file, no right to it; a place before its start is damage
         why = textwrap.shorten(str(error), 120, placeholder=" …")

@@ -8,23 +8,39 @@ import re
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from unispectral._version import __version__
 from unispectral.persistence._archive import ModelFileError, read_archive, write_archive
+from unispectral.persistence._predictor import predictor_state, restore_predictor
 from unispectral.persistence._values import Reader, Writer
+from unispectral.predict import Predictor
 
 __all__ = ["load_model", "save_model"]
 
 _BASELINES = ("AASC", "KKM", "MKKM", "RKKM", "RMKKM", "SC", "SSR", "TSEP", "ClustRF")
 #: The classes a file may name, and where they live.
 CLASSES = {
-    "SCSK": "unispectral.cluster",
-    "SCMK": "unispectral.cluster",
+    "UnifiedSpectralClustering": "unispectral.estimator",
+    "SCSK": "unispectral.paper",
+    "SCMK": "unispectral.paper",
     **dict.fromkeys(_BASELINES, "unispectral.baselines"),
 }
+#: What values of the wrong kind or size lead to while a model is put together.
+_WRONG = (
+    ValueError, TypeError, LookupError, AttributeError, ArithmeticError, MemoryError,
+    RecursionError, AssertionError,
+)  # fmt: skip
 _FITTED = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*_")
+#: What every model with a predictor has.
+_REQUIRED = (
+    "n_features_in_", "labels_", "n_clusters_", "graph_", "affinity_matrix_", "embedding_",
+    "rotation_", "membership_", "outlier_score_", "kernel_weights_", "kernel_names_",
+    "view_weights_", "geometry_weights_", "objective_", "n_iter_", "converged_", "stop_reason_",
+    "kkt_residual_", "eigenvalues_",
+)  # fmt: skip
 #: Shapes that belong together: n samples, c clusters, r kernels.
 _SHAPES = {
     "labels_": "n",
@@ -32,6 +48,8 @@ _SHAPES = {
     "affinity_matrix_": "nn",
     "membership_": "nc",
     "outlier_score_": "n",
+    "embedding_": "nc",
+    "rotation_": "cc",
     "kernel_weights_": "r",
     "kernel_names_": "r",
 }
@@ -46,7 +64,7 @@ def save_model(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    estimator : SCSK, SCMK or one of unispectral.baselines
+    estimator : UnifiedSpectralClustering, SCSK, SCMK or one of unispectral.baselines
         Fitted.
     path : str or path-like
         Where to write; customarily ends in ``.npz``.
@@ -64,9 +82,9 @@ def save_model(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     --------
     >>> import tempfile, numpy as np
     >>> from pathlib import Path
-    >>> from unispectral import SCSK
+    >>> from unispectral import UnifiedSpectralClustering
     >>> X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])
-    >>> model = SCSK(2, kernel="gaussian").fit(X)
+    >>> model = UnifiedSpectralClustering(2).fit(X)
     >>> path = Path(tempfile.mkdtemp()) / "model.npz"
     >>> save_model(model, path)
     >>> bool((load_model(path).labels_ == model.labels_).all())
@@ -81,13 +99,18 @@ def save_model(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     check_is_fitted(estimator)
     writer = Writer()
     params = estimator.get_params(deep=False)
+    if callable(params.get("verbose")):
+        params["verbose"] = 0  # whoever listens to this fit will not listen to the next
     fitted = {key: value for key, value in vars(estimator).items() if key not in params}
+    predictor = fitted.pop("_predictor_", None)
     manifest = {
         "library": __version__,
         "class": name,
         "params": {key: writer.encode(params[key], f"params.{key}") for key in params},
         "fitted": {key: writer.encode(fitted[key], f"fitted.{key}") for key in fitted},
     }
+    if isinstance(predictor, Predictor):
+        manifest["predictor"] = writer.encode(predictor_state(predictor), "predictor")
     write_archive(path, manifest, writer.arrays)
 
 
@@ -127,9 +150,10 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     try:
         return _rebuild(manifest, arrays)
     except ModelFileError as error:
-        raise ModelFileError(
-            f"{os.fspath(path)!r} has been changed or damaged: {error}"
-        ) from error
+        reason = str(error)
+    except _WRONG as error:  # a value of the file is not what its place asks for
+        reason = f"{type(error).__name__}: {error!s:.200}"
+    raise ModelFileError(f"{os.fspath(path)!r} has been changed or damaged: {reason}")
 
 
 def _rebuild(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
@@ -139,12 +163,11 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     cls = _class(name)
     reader = Reader(arrays)
     params = {key: reader.decode(value) for key, value in manifest["params"].items()}
-    known = set(cls._get_param_names())
-    if set(params) != known:
-        odd = sorted(set(params) ^ known)[0]
+    unknown = sorted(set(params) - set(cls._get_param_names()))
+    if unknown:
         raise ModelFileError(
-            f"{name} of this version ({__version__}) and of the file "
-            f"({manifest.get('library')!s:.40}) differ in the parameter {odd!r}."
+            f"{name} of this version ({__version__}) has no parameter {unknown[0]!r:.80}, which "
+            f"the file of version {manifest.get('library')!s:.40} has."
         )
     estimator = cls(**params)
     try:
@@ -157,7 +180,31 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
             raise ModelFileError(f"it names the attribute {key!r:.80}, which {name} cannot have.")
         setattr(estimator, key, reader.decode(value))
     _check_shapes(estimator)
+    if hasattr(cls, "predict_all"):
+        lacking = [key for key in _REQUIRED if key not in vars(estimator)]
+        if lacking:
+            raise ModelFileError(f"{lacking[0]!r} is missing.")
+        if "predictor" not in manifest:
+            raise ModelFileError("what it predicts with is missing.")
+        _check_kinds(estimator)
+        state = reader.decode(manifest["predictor"])
+        estimator._predictor_ = restore_predictor(state, estimator)
     return estimator
+
+
+def _check_kinds(estimator: Any) -> None:
+    """Numbers must be numbers and arrays arrays, or a prediction would fail later."""
+    for key in ("n_features_in_", "n_clusters_", "n_iter_"):
+        value = getattr(estimator, key)
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+            raise ModelFileError(f"{key} is {value!r:.40}.")
+    for key in ("embedding_", "rotation_", "membership_", "outlier_score_", "kernel_weights_"):
+        value = getattr(estimator, key)
+        if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+            raise ModelFileError(f"{key} is not an array of numbers.")
+    for key in ("graph_", "affinity_matrix_"):
+        if not sp.issparse(getattr(estimator, key)):
+            raise ModelFileError(f"{key} is not a sparse array.")
 
 
 def _class(name: str) -> Any:
@@ -191,23 +238,3 @@ def _check_shapes(estimator: Any) -> None:
             size is not None and size != found for size, found in zip(wanted, shape, strict=True)
         ):
             raise ModelFileError(f"{name} has shape {shape}, which does not fit the labels.")
-    embedding = getattr(estimator, "embedding_", None)
-    if embedding is not None and (embedding.ndim != 2 or embedding.shape[0] != sizes["n"]):
-        raise ModelFileError(f"embedding_ has shape {embedding.shape}.")
-    rotation = getattr(estimator, "rotation_", None)
-    if rotation is not None and (embedding is None or rotation.shape[:1] != embedding.shape[1:]):
-        raise ModelFileError(f"rotation_ has shape {rotation.shape}, which does not fit.")
-    _check_sources(estimator, len(labels))
-
-
-def _check_sources(estimator: Any, n: int) -> None:
-    """What new points are compared with must be the samples that have the labels."""
-    samples = getattr(estimator, "_samples_", None)
-    if samples is not None and samples.n_samples != n:
-        raise ModelFileError("the samples do not fit the labels.")
-    for source in getattr(estimator, "_sources_", ()):
-        own = getattr(source, "samples", None)
-        held = source.geometry.n_samples if hasattr(source, "geometry") else source.bank.n_samples
-        fits = held == n if own is None else len(own) == held and 0 <= own.min() <= own.max() < n
-        if not fits:
-            raise ModelFileError("the kernels do not fit the labels.")

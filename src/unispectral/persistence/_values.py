@@ -11,15 +11,25 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral.kernels import Gaussian, KernelBank, Linear, Metric, Polynomial
+from unispectral.kernels import Gaussian, Linear, Metric, Polynomial
+from unispectral.labelfree._counting import Evidence
 from unispectral.persistence._archive import ModelFileError
-from unispectral.persistence._bank import bank_state, restore_bank
-from unispectral.persistence._objects import name_of, rebuild, state_of
 
 __all__ = ["Reader", "Writer"]
 
 _KERNELS = {kernel.__name__: kernel for kernel in (Gaussian, Linear, Metric, Polynomial)}
 _DEPTH = 20
+_TAGS = (
+    "$float",
+    "$tuple",
+    "$map",
+    "$array",
+    "$strings",
+    "$csr",
+    "$kernel",
+    "$scalar",
+    "$evidence",
+)
 
 
 class Writer:
@@ -28,7 +38,6 @@ class Writer:
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray] = {}
         self._members: dict[int, str] = {}
-        self._objects: dict[int, int] = {}
         self._alive: list[Any] = []  # what was seen stays, so that no identity is used twice
 
     def encode(self, value: Any, name: str) -> Any:
@@ -42,8 +51,8 @@ class Writer:
             return value
         if isinstance(value, float):
             return value if math.isfinite(value) else {"$float": repr(value)}
-        if isinstance(value, KernelBank) or name_of(value):
-            return self._object(value, name)
+        if isinstance(value, Evidence):
+            return {"$evidence": self.encode(value._asdict(), name)}
         if isinstance(value, (list, tuple)):
             items = [self.encode(item, f"{name}.{k}") for k, item in enumerate(value)]
             return items if isinstance(value, list) else {"$tuple": items}
@@ -73,25 +82,11 @@ class Writer:
 
     def _keep(self, value: np.ndarray, name: str) -> str:
         if id(value) not in self._members:  # an array that several hold is written once
-            if name in self.arrays:
-                raise ValueError(f"two values of the model are called {name!r}.")
+            name = name if name not in self.arrays else f"{name}.{len(self.arrays)}"
             self.arrays[name] = value
             self._members[id(value)] = name
             self._alive.append(value)
         return self._members[id(value)]
-
-    def _object(self, value: Any, name: str) -> dict[str, Any]:
-        if id(value) in self._objects:
-            return {"$same": self._objects[id(value)]}
-        number = self._objects[id(value)] = len(self._objects)
-        self._alive.append(value)
-        if isinstance(value, KernelBank):
-            return {"$bank": self.encode(bank_state(value), name), "number": number}
-        state = {
-            key: self.encode(item, f"{name}.{_plain(key, 0)}")
-            for key, item in state_of(value).items()
-        }
-        return {"$object": name_of(value), "state": state, "number": number}
 
     def _sparse(self, value: Any, name: str) -> dict[str, Any]:
         value = sp.csr_array(value)
@@ -139,7 +134,6 @@ class Reader:
 
     def __init__(self, arrays: dict[str, np.ndarray]) -> None:
         self.arrays = arrays
-        self._objects: dict[int, Any] = {}
 
     def decode(self, value: Any, depth: int = 0) -> Any:
         if depth > _DEPTH:
@@ -149,7 +143,7 @@ class Reader:
         if isinstance(value, list):
             return [self.decode(item, depth + 1) for item in value]
         tags = [key for key in value if key.startswith("$")]
-        if len(tags) != 1 or not hasattr(self, f"_read_{tags[0][1:]}"):
+        if len(tags) != 1 or tags[0] not in _TAGS:
             raise ModelFileError(
                 f"it holds a value of unknown kind {tags or sorted(value)!r:.80}."
             )
@@ -157,7 +151,7 @@ class Reader:
             return getattr(self, f"_read_{tags[0][1:]}")(value, depth + 1)
         except ModelFileError:
             raise
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
             raise ModelFileError(f"its value of kind {tags[0]!r} is wrong ({error}).") from error
 
     def _take(self, name: Any) -> np.ndarray:
@@ -209,16 +203,5 @@ class Reader:
             raise ValueError(f"a scalar of type {dtype}")
         return dtype.type(self.decode(value["$scalar"], depth))
 
-    def _read_bank(self, value: dict[str, Any], depth: int) -> KernelBank:
-        return self._number(value, restore_bank(self.decode(value["$bank"], depth)))
-
-    def _read_object(self, value: dict[str, Any], depth: int) -> Any:
-        state = {key: self.decode(item, depth) for key, item in value["state"].items()}
-        return self._number(value, rebuild(value["$object"], state))
-
-    def _read_same(self, value: dict[str, Any], depth: int) -> Any:
-        return self._objects[value["$same"]]
-
-    def _number(self, value: dict[str, Any], found: Any) -> Any:
-        self._objects[value["number"]] = found
-        return found
+    def _read_evidence(self, value: dict[str, Any], depth: int) -> Evidence:
+        return Evidence(**self.decode(value["$evidence"], depth))

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from unispectral._compat import as_generator
-from unispectral._threads import limit_blas
+from unispectral._run import Run, limit_blas
 from unispectral.spectrum._subspace import Part, Subspace, filtered, null_vector
 
 __all__ = ["Eigenpairs", "smallest_eigenvectors"]
@@ -61,6 +61,7 @@ def smallest_eigenvectors(
     max_iter: int = 60,
     rng: int | np.random.Generator | None = 0,
     start: np.ndarray | None = None,
+    run: Run | None = None,
 ) -> Eigenpairs:
     """The smallest eigenpairs of the Laplacian of a symmetric non-negative graph.
 
@@ -87,6 +88,8 @@ def smallest_eigenvectors(
         The start of the block. The result does not depend on the number of threads.
     start : ndarray of shape (n, m), optional
         A guess, for instance the vectors of a similar graph.
+    run : Run, optional
+        Its threads are used; all cores without one.
 
     Returns
     -------
@@ -119,7 +122,9 @@ def smallest_eigenvectors(
     if n > _JOINT_NODES and missing + 8 <= _DENSE_SHARE * n:
         nulls = None if n_components == 1 else (member, null)
         with limit_blas(1):
-            joint = _jointly(W, degrees, normalized, nulls, missing, tol, max_iter, rng, start)
+            joint = _jointly(
+                W, degrees, normalized, nulls, missing, tol, max_iter, rng, start, run
+            )
         vectors = _spread(null, largest, n_vectors)
         values[n_components:], vectors[:, n_components:] = joint.values, joint.vectors
         return Eigenpairs(values, vectors, joint.residual, int(n_components), joint.block)
@@ -131,7 +136,8 @@ def smallest_eigenvectors(
             nodes = groups[component]
             if len(nodes) < 2:
                 break
-            part = Part(W if n_components == 1 else W[nodes][:, nodes], degrees[nodes], normalized)
+            own = W if n_components == 1 else W[nodes][:, nodes]
+            part = Part(own, degrees[nodes], normalized, run=run)
             guess = None if start is None else start[nodes]
             pairs = _within(part, min(missing, len(nodes) - 1), tol, max_iter, rng, guess)
             residual = max(residual, pairs.residual)
@@ -212,6 +218,7 @@ def _jointly(
     max_iter: int,
     rng: np.random.Generator,
     start: np.ndarray | None,
+    run: Run | None,
 ) -> Subspace:
     """The ``count`` smallest pairs of a whole graph beyond its null vectors, in one block.
 
@@ -228,7 +235,7 @@ def _jointly(
             (nulls[1][order], nulls[0][order], np.arange(n + 1)),
             shape=(n, int(nulls[0].max()) + 1),
         )
-    part = Part(W, degrees, normalized, matrix)
+    part = Part(W, degrees, normalized, matrix, run)
     del W  # the part has its own
     found = filtered(part, count, tol, max_iter, rng, start, order)
     if n <= _ORDERED_NODES:

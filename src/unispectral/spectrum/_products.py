@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
-from unispectral._threads import map_blocks
+from unispectral._run import Run, map_blocks
 
 __all__ = ["laplacian_step"]
 
@@ -26,6 +26,7 @@ def laplacian_step(
     scale: float = 1.0,
     shift: float = 0.0,
     keep: float = 0.0,
+    run: Run | None = None,
 ) -> np.ndarray:
     """``out = scale (diag − W) X + shift X + keep · previous``, one pass over the graph.
 
@@ -60,7 +61,7 @@ def laplacian_step(
     if len(X) <= 2 * _ROWS:  # starting threads would cost more than it saves
         work(slice(0, len(X)))
     else:
-        map_blocks(work, len(X), max(_ROWS, len(X) // _TASKS))
+        map_blocks(work, len(X), max(_ROWS, len(X) // _TASKS), run)
     return out
 
 

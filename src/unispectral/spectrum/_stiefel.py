@@ -8,6 +8,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from unispectral._run import Run
+
 __all__ = ["Embedding", "stiefel_descent"]
 
 #: Samples from which a product with the Laplacian is worth several threads.
@@ -48,6 +50,7 @@ def stiefel_descent(
     *,
     max_steps: int = 50,
     tol: float = 1e-5,
+    run: Run | None = None,
 ) -> Embedding:
     """The P-step: minimise Tr(PᵀLP) − 2 Tr(Pᵀ target) over PᵀP = I, from the P given.
 
@@ -66,15 +69,17 @@ def stiefel_descent(
     max_steps : int
     tol : float
         Stops when the Riemannian gradient is below ``tol`` times its scale.
+    run : Run or None
 
     Examples
     --------
+    >>> from unispectral.spectrum import laplacian
     >>> L = laplacian(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]))
     >>> found = stiefel_descent(L, np.zeros((2, 1)), np.array([[1.0], [0.0]]))
     >>> round(found.value, 6)
     0.0
     """
-    LP = _times(L, P)
+    LP = _times(L, P, run)
     value = _value(P, LP, target)
     shift = _largest_eigenvalue_bound(L)
     scale = max(shift + float(np.linalg.norm(target)), 1e-300)
@@ -84,11 +89,11 @@ def stiefel_descent(
     taken = 0
     while taken < max_steps and norm > tol * scale:
         trial = _orthonormal(P - step * gradient)
-        L_trial = _times(L, trial)
+        L_trial = _times(L, trial, run)
         trial_value = _value(trial, L_trial, target)
         if not trial_value <= value:
             trial = _polar(shift * P - LP + target)
-            L_trial = _times(L, trial)
+            L_trial = _times(L, trial, run)
             trial_value = _value(trial, L_trial, target)
             if trial_value > value:  # rounding: nothing left to gain
                 break
@@ -110,14 +115,15 @@ def stiefel_descent(
     return Embedding(P, value, norm, taken)
 
 
-def _times(L: sp.csr_array, X: np.ndarray) -> np.ndarray:
-    """``L X``, on all threads where that pays."""
+def _times(L: sp.csr_array, X: np.ndarray, run: Run | None) -> np.ndarray:
+    """``L X``, on all threads of a run where that pays."""
     if len(X) < _MANY:
         return L @ X
     from unispectral.spectrum._products import laplacian_step
 
     X = np.ascontiguousarray(X)
-    return laplacian_step(L, np.zeros(len(X), X.dtype), X, X, np.empty_like(X), scale=-1.0)
+    empty = np.empty_like(X)
+    return laplacian_step(L, np.zeros(len(X), X.dtype), X, X, empty, scale=-1.0, run=run)
 
 
 def _value(P: np.ndarray, LP: np.ndarray, target: np.ndarray) -> float:

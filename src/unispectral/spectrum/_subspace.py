@@ -15,7 +15,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from unispectral._threads import map_blocks
+from unispectral._run import Run, map_blocks
 
 __all__ = ["Part", "Subspace", "filtered", "null_vector"]
 
@@ -55,6 +55,7 @@ class Part:
     normalized : bool
     nulls : CSR array of shape (n, n_components) or None
         The null vectors, each within its component; None where there is one component.
+    run : Run or None
     """
 
     def __init__(
@@ -63,8 +64,10 @@ class Part:
         degrees: np.ndarray,
         normalized: bool,
         nulls: sp.csr_array | None = None,
+        run: Run | None = None,
     ) -> None:
         self.nulls = nulls
+        self.run = run
         self.null = null_vector(degrees, normalized)
         if normalized:
             scale = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
@@ -102,7 +105,7 @@ class Part:
     def off_null(self, X: np.ndarray) -> np.ndarray:
         """X without its share of the null vectors, in place."""
         if self.nulls is None:
-            share = _gram(self.null[:, None], X)
+            share = _gram(self.null[:, None], X, self.run)
             for start in range(0, len(X), _ROWS):
                 rows = slice(start, start + _ROWS)
                 X[rows] -= (self.null[rows, None] * share).astype(X.dtype)
@@ -196,7 +199,14 @@ def _filter(
     degree = int(np.clip(np.ceil(np.log(2 * gain) / rate), 4, _MAX_DEGREE))
     sigma = first = half / (floor - centre)
     new = laplacian_step(
-        W, diagonal, X, X, np.empty_like(X), scale=sigma / half, shift=-centre * sigma / half
+        W,
+        diagonal,
+        X,
+        X,
+        np.empty_like(X),
+        scale=sigma / half,
+        shift=-centre * sigma / half,
+        run=part.run,
     )
     for _ in range(degree - 1):
         following = 1.0 / (2.0 / first - sigma)
@@ -210,6 +220,7 @@ def _filter(
             scale=factor,
             shift=-centre * factor,
             keep=-sigma * following,
+            run=part.run,
         )
         X, new, sigma = new, X, following
     return new
@@ -222,51 +233,52 @@ def _rayleigh_ritz(
     from unispectral.spectrum._products import laplacian_step
 
     W, diagonal = part.arrays(X.dtype)
-    X = _whiten(part.off_null(X), rng)
-    X = _whiten(part.off_null(X), rng)
-    image = laplacian_step(W, diagonal, X, X, np.empty_like(X))
-    H = _gram(X, image)
+    X = _whiten(part.off_null(X), rng, part.run)
+    X = _whiten(part.off_null(X), rng, part.run)
+    image = laplacian_step(W, diagonal, X, X, np.empty_like(X), run=part.run)
+    H = _gram(X, image, part.run)
     values, turn = scipy.linalg.eigh((H + H.T) / 2, check_finite=False)
-    X, image = _turned(X, turn), _turned(image, turn)
+    X, image = _turned(X, turn, part.run), _turned(image, turn, part.run)
     squares = map_blocks(
         lambda rows: np.square(image[rows] - X[rows] * values.astype(X.dtype)).sum(
             axis=0, dtype=np.float64
         ),
         part.n,
         _ROWS,
+        part.run,
     )
     return values, X, np.sqrt(np.sum(squares, axis=0))
 
 
-def _whiten(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _whiten(X: np.ndarray, rng: np.random.Generator, run: Run | None) -> np.ndarray:
     """An orthonormal basis of the columns, in place; lost directions are drawn anew."""
-    S = _gram(X, X)
+    S = _gram(X, X, run)
     norms = np.sqrt(np.diag(S))
     norms[norms == 0] = 1
     values, turn = scipy.linalg.eigh(S / np.outer(norms, norms), check_finite=False)
     limit = values[-1] * len(norms) * np.finfo(X.dtype).eps * 10
     lost = values < limit
-    X = _turned(X, turn / norms[:, None] / np.sqrt(np.where(lost, 1, values)))
+    X = _turned(X, turn / norms[:, None] / np.sqrt(np.where(lost, 1, values)), run)
     if lost.any():
         fresh = rng.standard_normal((len(X), int(lost.sum()))).astype(X.dtype)
         X[:, lost] = fresh / np.sqrt(len(X))
     return X
 
 
-def _gram(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+def _gram(A: np.ndarray, B: np.ndarray, run: Run | None) -> np.ndarray:
     """``AᵀB`` in double precision, added up in a fixed order."""
     parts = map_blocks(
-        lambda rows: A[rows].T.astype(np.float64) @ B[rows].astype(np.float64), len(A), _ROWS
+        lambda rows: A[rows].T.astype(np.float64) @ B[rows].astype(np.float64), len(A), _ROWS, run
     )
     return np.sum(parts, axis=0)
 
 
-def _turned(X: np.ndarray, turn: np.ndarray) -> np.ndarray:
+def _turned(X: np.ndarray, turn: np.ndarray, run: Run | None) -> np.ndarray:
     """``X @ turn`` for a square turn, in place: a block of a large graph is large."""
     turn = turn.astype(X.dtype)
 
     def work(rows: slice) -> None:
         X[rows] = X[rows] @ turn
 
-    map_blocks(work, len(X), _ROWS)
+    map_blocks(work, len(X), _ROWS, run)
     return X

@@ -1,4 +1,4 @@
-"""The stages of a fit that run on workers: candidates with their small kernels, and codes."""
+"""Neighbourhoods on a cluster: candidates with their small kernels, and codes, on its workers."""
 
 from __future__ import annotations
 
@@ -9,56 +9,44 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from unispectral._memory import keep_freed
-from unispectral._threads import threads
-from unispectral._validation import well_placed
+from unispectral._run import Run
+from unispectral._validation import recentred
 from unispectral.graph.candidates import build_index
-from unispectral.labelfree._geometry import (
-    SINGLE_SAMPLES,
-    Geometry,
-    Neighbourhoods,
+from unispectral.labelfree._geometry import Geometry
+from unispectral.labelfree._neighbourhoods import (
+    CODE_ROWS,
+    KERNEL_ROWS,
+    LocalNeighbourhoods,
     block_kernels,
-    localize,
+    kernel_dtype,
 )
 
-__all__ = ["Kept", "RemoteNeighbourhoods", "distribute"]
+__all__ = ["DaskExecutor", "RemoteNeighbourhoods"]
 
 #: Blocks of samples per worker: small enough that losing a worker costs little.
 _BLOCKS_PER_WORKER = 4
 
 
-@dataclass
+@dataclass(frozen=True)
 class RemoteNeighbourhoods:
     """Neighbourhoods whose kernels stay in blocks on the workers.
 
-    Stands in for :class:`Neighbourhoods`; candidates are here, because the
-    graph needs them, and everything of size k² per sample is there.
+    Candidates are here, because the graph needs them, and everything of size k² per sample is
+    there.
     """
 
-    name: str
     neighbours: np.ndarray
     rate: float
     client: Any
     blocks: list[tuple[slice, Any]]
-    width: int
     present: np.ndarray | None = None
 
-    @property
-    def valid(self) -> np.ndarray:
-        return self.neighbours >= 0
-
-    def _replace(self, **changes: Any) -> RemoteNeighbourhoods:
-        return replace(self, **changes)
-
     def nearest(self, k: int) -> RemoteNeighbourhoods:
-        return replace(self, neighbours=self.neighbours[:, :k], width=k)
+        return replace(self, neighbours=self.neighbours[:, :k])
 
-    def graph(self, codes: np.ndarray) -> sp.csr_array:
-        return Neighbourhoods.graph(self, codes)  # type: ignore[arg-type]
-
-    def map_rows(self, work: Callable[..., Any], *arguments: Any) -> list[Any]:
+    def map_rows(self, work: Callable[..., Any], *arguments: Any, run: Run | None) -> list[Any]:
         """Apply ``work`` to each block where it is; results in the order of the samples."""
         shared = [
             self.client.scatter(argument, broadcast=True, hash=False)
@@ -66,19 +54,20 @@ class RemoteNeighbourhoods:
             else argument
             for argument in arguments
         ]
+        width = self.neighbours.shape[1]
         futures = [
-            self.client.submit(_apply, work, rows, block, self.width, *shared, pure=False)
+            self.client.submit(_apply, work, rows, block, width, *shared, pure=False)
             for rows, block in self.blocks
         ]
-        parts = self.client.gather(futures)
-        return [one for part in parts for one in part]
+        return [one for part in self.client.gather(futures) for one in part]
 
 
-class Kept:
-    """Candidates that outlive the worker on which a fit runs, until the fit is done.
+class DaskExecutor:
+    """Finds neighbourhoods on the workers of a client.
 
-    They take longest to find and little room. Every worker has a copy, and the scheduler knows
-    them by the name of the fit, so that a fit that is begun again on another worker finds them.
+    Candidates take longest to find and little room. Every worker has a copy, and the scheduler
+    knows them by the name of the fit, so that a fit that is begun again on another worker, after
+    the first was lost, finds them.
 
     Parameters
     ----------
@@ -92,7 +81,29 @@ class Kept:
         self.name = name
         self.searches = 0
 
-    def search(
+    def neighbourhoods(
+        self, geometry: Geometry, k: int, rate: float, run: Run, present: np.ndarray | None
+    ) -> RemoteNeighbourhoods:
+        """The neighbourhoods of a geometry whose neighbours are those of a table."""
+        client = self.client
+        shipped = client.scatter(geometry, broadcast=True, hash=False)
+        slices = _slices(geometry.n_samples if present is None else len(present), client)
+        neighbours, candidates = self._kept(
+            run.rng, lambda: _searched(client, geometry, shipped, k, len(slices), run)
+        )
+        blocks = []
+        for rows in slices:
+            key = f"neighbourhoods-{rows.start}-{uuid.uuid4().hex}"
+            block = client.submit(_block, shipped, rows, candidates, rate, present, key=key)
+            blocks.append((rows, block))
+        if present is not None:
+            own = np.flatnonzero(present)
+            within = np.full((len(present), k), -1, dtype=np.int64)
+            within[own] = np.where(neighbours >= 0, own[neighbours], -1)
+            neighbours = within
+        return RemoteNeighbourhoods(neighbours, rate, client, blocks, present)
+
+    def _kept(
         self, rng: np.random.Generator, find: Callable[[], np.ndarray]
     ) -> tuple[np.ndarray, Any]:
         """The candidates of the next geometry, found now or kept from before, and their future."""
@@ -115,41 +126,14 @@ class Kept:
                 self.client.unpublish_dataset(name)
 
 
-def distribute(kept: Kept) -> Callable[..., Any]:
-    """A replacement for the local search of neighbourhoods, on the workers of a client."""
-    client = kept.client
-
-    def find(geometry: Geometry, k: int, rate: float, rng: np.random.Generator) -> Any:
-        if _table(geometry) is None:  # kernels that no index knows look at all pairs: done here
-            from unispectral.labelfree._geometry import localizer
-
-            token = localizer.set(None)
-            try:
-                return localize(geometry, k, rng)
-            finally:
-                localizer.reset(token)
-        shipped = client.scatter(geometry, broadcast=True, hash=False)
-        slices = _blocks(geometry.n_samples, client)
-        neighbours, future = kept.search(
-            rng, lambda: _searched(client, geometry, shipped, k, len(slices), rng)
-        )
-        blocks = []
-        for rows in slices:
-            key = f"neighbourhoods-{rows.start}-{uuid.uuid4().hex}"
-            block = client.submit(_block, shipped, rows, future, rate, key=key)
-            blocks.append((rows, block))
-        return RemoteNeighbourhoods(geometry.name, neighbours, rate, client, blocks, k)
-
-    return find
-
-
 def _searched(
-    client: Any, geometry: Geometry, shipped: Any, k: int, count: int, rng: np.random.Generator
+    client: Any, geometry: Geometry, shipped: Any, k: int, count: int, run: Run
 ) -> np.ndarray:
     """The candidates of all samples, found by an index that is built here and used everywhere."""
-    index: Any = build_index(well_placed(_table(geometry))[0], k, random_state=rng)
+    table = geometry.search_table()
+    index: Any = build_index(recentred(table)[0], k, random_state=run.rng, run=run)
     slim = copy.copy(index)
-    if index.points is _table(geometry):
+    if index.points is table:
         slim.points = None  # the workers have them with the geometry
     searcher = client.scatter(slim, broadcast=True, hash=False)
     # Searched in groups that share cells, which is many times cheaper than any other split.
@@ -163,54 +147,69 @@ def _searched(
     return neighbours
 
 
-def _table(geometry: Geometry) -> Any:
-    if hasattr(geometry, "table"):
-        return geometry.table
-    bank, r = getattr(geometry, "bank", None), getattr(geometry, "r", 0)
-    return None if bank is None else bank.euclidean_table(r)
-
-
-def _blocks(n: int, client: Any) -> list[slice]:
+def _slices(n: int, client: Any) -> list[slice]:
     workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
     step = -(-n // (_BLOCKS_PER_WORKER * workers))
     # Whole multiples of the local block, so that sums are added up in the same order.
-    step = -(-step // 512) * 512
+    step = -(-step // CODE_ROWS) * CODE_ROWS
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
+# What follows runs on workers, whose threads are the scheduler's to use: one for each task.
 def _search(index: Any, geometry: Geometry, rows: np.ndarray, k: int) -> np.ndarray:
+    keep_freed()
     if index.points is None:
         index = copy.copy(index)
-        index.points = _table(geometry)
-    with threads(1), keep_freed():  # the worker's threads are the scheduler's to use
-        return index.search_own(rows, k).indices
+        index.points = geometry.search_table()
+    run = Run.of(1)
+    with run.limited():
+        return index.search_own(rows, k, run).indices
 
 
-def _block(geometry: Geometry, rows: slice, candidates: np.ndarray, rate: float) -> Neighbourhoods:
+def _block(
+    geometry: Geometry,
+    rows: slice,
+    candidates: np.ndarray,
+    rate: float,
+    present: np.ndarray | None,
+) -> LocalNeighbourhoods:
+    """The neighbourhoods of consecutive samples, of which some may be absent."""
+    keep_freed()
     numbers = np.arange(rows.start, rows.stop)
-    neighbours = candidates[rows]
+    if present is not None:
+        before = int(np.count_nonzero(present[: rows.start]))
+        numbers = before + np.arange(np.count_nonzero(present[rows]))
+    neighbours = candidates[numbers]
     k = neighbours.shape[1]
-    dtype = np.float32 if geometry.n_samples > SINGLE_SAMPLES else np.float64
+    dtype = kernel_dtype(geometry.n_samples)
     near = np.empty((len(numbers), k), dtype=dtype)
     among = np.empty((len(numbers), k, k), dtype=dtype)
-    with threads(1), keep_freed():
-        for start in range(0, len(numbers), 256):
-            part = slice(start, start + 256)
+    with Run.of(1).limited():
+        for start in range(0, len(numbers), KERNEL_ROWS):
+            part = slice(start, start + KERNEL_ROWS)
             near[part], among[part] = block_kernels(
                 geometry, rate, numbers[part], neighbours[part]
             )
-    return Neighbourhoods(geometry.name, neighbours, near, among, rate)
+    found = LocalNeighbourhoods(neighbours, near, among, rate)
+    if present is None:
+        return found
+    return found.within(present[rows], np.flatnonzero(present))
 
 
 def _apply(
-    work: Callable[..., Any], rows: slice, block: Neighbourhoods, width: int, *arguments: Any
+    work: Callable[..., Any],
+    rows: slice,
+    block: LocalNeighbourhoods,
+    width: int,
+    *arguments: Any,
 ) -> list[Any]:
+    keep_freed()
     if width < block.neighbours.shape[1]:
         block = block.nearest(width)
     found = []
-    with threads(1), keep_freed():
-        for start in range(0, len(block.neighbours), 512):
-            stop = min(start + 512, len(block.neighbours))
+    with Run.of(1).limited():
+        for start in range(0, len(block.neighbours), CODE_ROWS):
+            stop = min(start + CODE_ROWS, len(block.neighbours))
             here = slice(rows.start + start, rows.start + stop)
             found.append(work(here, block.rows(slice(start, stop)), *arguments))
     return found

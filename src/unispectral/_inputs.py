@@ -1,0 +1,281 @@
+"""From what the user gave to what the solvers take: tables, views and kernels, checked."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+
+from unispectral._errors import InputError, InputTypeError
+from unispectral._validation import (
+    Shift,
+    check_kernel_matrix,
+    check_samples,
+    check_views,
+    is_views,
+    recentred,
+    view_names,
+)
+from unispectral.kernels import Kernel, KernelBank
+
+__all__ = ["Layout", "Samples", "read", "read_new"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How samples come: what new samples are checked against.
+
+    Attributes
+    ----------
+    kind : {"table", "columns", "views", "kernels"}
+        One table, one table whose columns are views, several tables, or precomputed kernels.
+    view_names : tuple of str
+    n_features : tuple of int
+        Of each view; of precomputed kernels the number of training samples, for each kernel.
+    columns : tuple of int arrays
+        Of each view, for the kind "columns".
+    shifts : tuple of (offset, factor) or None
+        How each table was moved and scaled; None where it was not.
+    """
+
+    kind: str
+    view_names: tuple[str, ...]
+    n_features: tuple[int, ...]
+    columns: tuple[np.ndarray, ...] = ()
+    shifts: tuple[Shift | None, ...] = ()
+
+    def move(self, tables: list[Any]) -> list[Any]:
+        """Do to new samples what was done to the training samples."""
+        return [
+            table if shift is None else recentred(table, shift)[0]
+            for table, shift in zip(tables, self.shifts or [None] * len(tables), strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The training samples: tables (one per view), or kernels that came as matrices."""
+
+    layout: Layout
+    tables: tuple[Any, ...]
+    kernels: tuple[Kernel, ...] | None
+    bank: KernelBank | None
+    normalize: Any
+
+    @property
+    def n_samples(self) -> int:
+        return self.bank.n_samples if self.bank is not None else self.tables[0].shape[0]
+
+    def public_names(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Kernel names with the names of their views where there are several."""
+        if len(self.tables) < 2:
+            return tuple(names)
+        plain = [name.rpartition(":")[2] for name in names]
+        return tuple(
+            f"{self.layout.view_names[view]}:{name}"
+            for view, name in zip(self.kernel_views, plain, strict=True)
+        )
+
+    @property
+    def kernel_views(self) -> tuple[int, ...]:
+        """The view of each kernel, in the order of the weights."""
+        if self.kernels is None:
+            assert self.bank is not None
+            return (0,) * len(self.bank)
+        return tuple(view for view in range(len(self.tables)) for _ in self.kernels)
+
+
+def read(
+    estimator: BaseEstimator,
+    X: Any,
+    kernels: tuple[Kernel, ...] | None,
+    *,
+    views: Mapping | None = None,
+    normalize: Any = None,
+    distances_only: bool = False,
+) -> Samples:
+    """Check X and bring it into the form that the solvers take.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Gets ``n_features_in_`` and ``feature_names_in_``.
+    X : table, several views, or precomputed kernels
+    kernels : tuple of kernels or None
+        None for precomputed ones.
+    views : mapping or None
+        Names of views and their columns, for an X that is one table.
+    normalize : see :class:`KernelBank`
+    distances_only : bool
+        Whether the model takes distances in units of their median alone, so that a table may be
+        moved and scaled also under the linear kernel.
+    """
+    if kernels is None:
+        stack = list(X.values() if isinstance(X, Mapping) else X) if is_views(X) else [X]
+        bank = X if isinstance(X, KernelBank) else _precomputed(stack, normalize)
+        estimator.n_features_in_ = bank.n_samples
+        layout = Layout("kernels", ("kernel",), (bank.n_samples,) * len(bank))
+        return Samples(layout, (), None, bank, normalize)
+    columns: tuple[np.ndarray, ...] = ()
+    if views is not None:
+        if is_views(X):
+            raise InputError("views", "names columns of one table, but X holds several", "leave "
+                             "views out, or give one table")  # fmt: skip
+        table = check_samples(estimator, X, reset=True)
+        groups = _columns(estimator, views)
+        kind, names, columns = "columns", list(groups), tuple(groups.values())
+        tables = [table[:, numbers_] for numbers_ in columns]
+    elif is_views(X):
+        kind = "views"
+        tables, names = check_views(X)
+        estimator.n_features_in_ = sum(table.shape[1] for table in tables)
+    else:
+        kind, names = "table", ["X"]
+        tables = [check_samples(estimator, X, reset=True)]
+    shifts: tuple[Shift | None, ...] = ()
+    if all(_is_movable(kernel, distances_only, normalize) for kernel in kernels):
+        moved = [recentred(table) for table in tables]
+        tables = [table for table, _ in moved]
+        shifts = tuple(shift for _, shift in moved)
+    sizes = tuple(table.shape[1] for table in tables)
+    layout = Layout(kind, tuple(names), sizes, columns, shifts)
+    return Samples(layout, tuple(tables), tuple(kernels), None, normalize)
+
+
+def _is_movable(kernel: Kernel, distances_only: bool, normalize: Any) -> bool:
+    """Whether a kernel enters the model by distances in units of the data's own alone."""
+    able = getattr(kernel, "abilities", None)
+    if able is None:
+        return False
+    return able.movable or (distances_only and able.distances == "table" and normalize is None)
+
+
+def read_new(estimator: BaseEstimator, X: Any, layout: Layout) -> list[Any]:
+    """Check new samples against the training samples: one table per view, or cross kernels."""
+    if layout.kind == "kernels":
+        return _cross(X, layout)
+    if layout.kind != "views":
+        table = check_samples(estimator, X, reset=False)
+        if layout.kind == "columns":
+            return layout.move([table[:, numbers_] for numbers_ in layout.columns])
+        return layout.move([table])
+    if not is_views(X):
+        raise InputError(
+            "X",
+            f"is one table, but the model was fitted on {len(layout.view_names)} views "
+            f"({', '.join(layout.view_names)})",
+            "give one table per view",
+        )
+    if isinstance(X, Mapping):
+        named = dict(zip(view_names(X), X.values(), strict=True))
+        missing = [name for name in layout.view_names if name not in named]
+        if missing:
+            raise InputError("X", f"lacks the view {missing[0]!r} on which the model was fitted")
+        X = {name: named[name] for name in layout.view_names}
+    tables, _ = check_views(X, least=1)
+    if len(tables) != len(layout.n_features):
+        raise InputError(
+            "X", f"holds {len(tables)} views, but the model was fitted on {len(layout.n_features)}"
+        )
+    for name, table, known in zip(layout.view_names, tables, layout.n_features, strict=True):
+        if table.shape[1] != known:
+            raise InputError(
+                f"view {name!r}",
+                f"has {table.shape[1]} features, but the model was fitted on {known}",
+            )
+    return layout.move(tables)
+
+
+def _columns(estimator: BaseEstimator, groups: Mapping) -> dict[str, np.ndarray]:
+    """The column numbers of each group: names, numbers, slices or masks."""
+    known = list(getattr(estimator, "feature_names_in_", []))
+    names = view_names(groups)
+    found = {}
+    for name, given in zip(names, groups.values(), strict=True):
+        chosen = _column_numbers(f"views[{name!r}]", given, known, estimator.n_features_in_)
+        if not len(chosen):
+            raise InputError(f"views[{name!r}]", "is empty", "give it at least one column")
+        if len(set(chosen)) < len(chosen):
+            raise InputError(f"views[{name!r}]", "names a column more than once", "name it once")
+        found[name] = np.array(chosen, dtype=np.intp)
+    if not found:
+        raise InputError("views", "is empty", "name at least one view, or leave it out")
+    return found
+
+
+def _column_numbers(argument: str, given: Any, known: list[str], n_features: int) -> list[int]:
+    if isinstance(given, slice):
+        try:
+            return list(range(*given.indices(n_features)))
+        except TypeError:
+            raise InputTypeError(
+                argument, "is a slice of names", "list the names", value=given
+            ) from None
+    items = [given] if isinstance(given, (str, numbers.Integral)) else list(given)
+    masks = [isinstance(item, (bool, np.bool_)) for item in items]
+    if any(masks):
+        if not all(masks) or len(items) != n_features:
+            raise InputError(
+                argument,
+                f"is a mask of {len(items)} entries for {n_features} columns",
+                "give one True or False per column, or the numbers of the columns",
+            )
+        return [number for number, chosen in enumerate(items) if chosen]
+    return [_column_number(argument, item, known, n_features) for item in items]
+
+
+def _column_number(argument: str, item: Any, known: list[str], n_features: int) -> int:
+    if isinstance(item, str):
+        if item not in known:
+            raise InputError(argument, f"names the column {item!r}, which X does not have")
+        return known.index(item)
+    if not isinstance(item, numbers.Integral):
+        raise InputTypeError(argument, f"holds {item!r}", "give names or numbers of columns")
+    if not -n_features <= item < n_features:
+        raise InputError(
+            argument, f"holds the column number {item}, but X has {n_features} columns"
+        )
+    return int(item) % n_features
+
+
+def _precomputed(stack: list[Any], normalize: Any) -> KernelBank:
+    several = len(stack) > 1
+    checked: list[np.ndarray] = []
+    for r, K in enumerate(stack):
+        first = checked[0].shape[0] if checked else None
+        checked.append(check_kernel_matrix(K, f"X[{r}]" if several else "X", n_samples=first))
+    return KernelBank.precomputed(checked, normalize=normalize)
+
+
+def _cross(X: Any, layout: Layout) -> list[np.ndarray]:
+    """Cross kernels of new points: one (m, n) matrix for each kernel."""
+    stack = list(X.values() if isinstance(X, Mapping) else X) if is_views(X) else [X]
+    if len(stack) != len(layout.n_features):
+        raise InputError(
+            "X",
+            f"holds {len(stack)} cross kernels, but the model was fitted on "
+            f"{len(layout.n_features)}",
+        )
+    n = layout.n_features[0]
+    tables = []
+    for K in stack:
+        K = np.asarray(K.toarray() if sp.issparse(K) else K)
+        if K.dtype not in (np.float32, np.float64):
+            K = K.astype(np.float64)
+        if K.ndim != 2 or K.shape[1] != n:
+            raise InputError(
+                "X",
+                f"is a cross kernel of shape {K.shape}",
+                f"it needs one column for each of the {n} training samples",
+            )
+        if not np.isfinite(K).all():
+            raise InputError("X", "is a cross kernel with NaN or infinity", "remove these samples")
+        tables.append(K)
+    if len({len(K) for K in tables}) > 1:
+        raise InputError("X", "holds cross kernels with different numbers of rows")
+    return tables

@@ -1,0 +1,237 @@
+"""What a fit is run with: threads, random numbers, progress, and where its large stages run."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from threading import Lock
+from typing import Any, TextIO, TypeVar
+
+import numpy as np
+from joblib import cpu_count
+from threadpoolctl import ThreadpoolController
+
+from unispectral._compat import as_generator
+from unispectral._errors import InputError
+
+__all__ = ["Progress", "Run", "limit_blas", "map_blocks", "one_thread", "thread_count"]
+
+T = TypeVar("T")
+
+
+@lru_cache(maxsize=1)
+def _controller() -> ThreadpoolController:
+    """The libraries of this process; looking them up takes longer than a small fit."""
+    return ThreadpoolController()
+
+
+def limit_blas(count: int) -> AbstractContextManager:
+    """At most ``count`` BLAS threads inside the context."""
+    return _controller().limit(limits=count, user_api="blas")
+
+
+def one_thread() -> AbstractContextManager:
+    """A single thread in every numerical library: for small problems and one order of sums."""
+    return _controller().limit(limits=1)
+
+
+def thread_count(n_jobs: int | None = None) -> int:
+    """The number of threads that ``n_jobs`` means.
+
+    None is what the process may use: all cores, or ``OMP_NUM_THREADS`` where that is set; −1 all
+    cores, −2 all but one.
+
+    Examples
+    --------
+    >>> thread_count(3)
+    3
+    """
+    # In a worker of a pool the other workers have the other cores.
+    cores = 1 if multiprocessing.current_process().daemon else cpu_count()
+    if n_jobs is None:
+        return min(cores, int(os.environ.get("OMP_NUM_THREADS") or 10**6) or 1)
+    if n_jobs == 0:
+        raise InputError(
+            "n_jobs", "has no meaning", "use None or -1 for all cores, 1 for one", value=0
+        )
+    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+class Progress:
+    """Report stages of a fit: to a stream, to a function, or to nobody.
+
+    On a terminal the line is rewritten in place; elsewhere each stage is one line, so that logs
+    stay readable.
+
+    Parameters
+    ----------
+    verbose : int, bool or callable
+        0 is silent, 1 reports on the stream; a function is called with the name of the stage, the
+        steps done, their number or None, and a note.
+    stream : text stream or None
+        Standard error if None.
+
+    Examples
+    --------
+    >>> Progress(0)("graph", 1, 2)  # silent
+    >>> Progress(lambda *report: print(report))("graph", 1, 2)
+    ('graph', 1, 2, '')
+    """
+
+    def __init__(self, verbose: Any = 0, stream: TextIO | None = None) -> None:
+        self.listener = verbose if callable(verbose) else None
+        self.active = self.listener is None and bool(verbose)
+        self.stream = stream or sys.stderr
+        self.begun = time.monotonic()
+        self._stage = ""
+        self._stage_begun = self.begun
+        self._shown = 0.0
+        self._lock = Lock()
+
+    def __call__(
+        self, stage: str, done: int = 0, total: int | None = None, note: str = ""
+    ) -> None:
+        """Say that ``done`` of ``total`` steps of a stage are behind us."""
+        if self.listener is not None:
+            self.listener(stage, done, total, note)
+        elif self.active:
+            self._write(stage, done, total, note)
+
+    def ticker(self, stage: str, total: int) -> Callable[[int], None]:
+        """A function that any thread may call to say how many more steps of a stage are done.
+
+        Examples
+        --------
+        >>> tick = Progress(lambda *report: print(report)).ticker("candidates", 5)
+        >>> tick(2)
+        ('candidates', 2, 5, '')
+        """
+        done = 0
+
+        def tick(steps: int) -> None:
+            nonlocal done
+            with self._lock:
+                done += steps
+                self(stage, done, total)
+
+        return tick
+
+    def _write(self, stage: str, done: int, total: int | None, note: str) -> None:
+        now = time.monotonic()
+        new = stage != self._stage
+        if new:
+            self._stage, self._stage_begun = stage, now
+        terminal = getattr(self.stream, "isatty", lambda: False)()
+        if not new and not (terminal and now - self._shown > 0.1) and done != total:
+            return
+        self._shown = now
+        text = f"[{now - self.begun:7.1f} s] {stage}"
+        if total:
+            text += f" {done}/{total}"
+            spent = now - self._stage_begun
+            if 0 < done < total and spent > 1:
+                text += f", about {spent / done * (total - done):.0f} s left"
+        if note:
+            text += f" ({note})"
+        self.stream.write(f"\r\x1b[2K{text}" if terminal else f"{text}\n")
+        self.stream.flush()
+
+    def close(self) -> None:
+        """End the line on a terminal."""
+        if self.active and getattr(self.stream, "isatty", lambda: False)():
+            self.stream.write("\n")
+
+
+@dataclass(frozen=True)
+class Run:
+    """Threads, random numbers, progress and the place of execution of one fit or prediction.
+
+    It is made once, by the estimator, and passed down; nothing below asks for any of them
+    elsewhere.
+
+    Attributes
+    ----------
+    n_threads : int
+    rng : numpy.random.Generator
+    progress : Progress
+    executor : object or None
+        Finds neighbourhoods elsewhere, with the method ``neighbourhoods(geometry, k, rate, run)``;
+        None finds them here.
+
+    Examples
+    --------
+    >>> run = Run.of(n_jobs=1, random_state=0)
+    >>> run.map_blocks(lambda block: block.stop - block.start, 5, 2)
+    [2, 2, 1]
+    """
+
+    n_threads: int
+    rng: np.random.Generator
+    progress: Progress = field(default_factory=Progress)
+    executor: Any = None
+
+    @classmethod
+    def of(
+        cls,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        verbose: Any = 0,
+        executor: Any = None,
+    ) -> Run:
+        """A run from the parameters of an estimator."""
+        return cls(thread_count(n_jobs), as_generator(random_state), Progress(verbose), executor)
+
+    def replace(self, **changes: Any) -> Run:
+        """The same with some fields changed."""
+        return replace(self, **changes)
+
+    @contextmanager
+    def limited(self) -> Iterator[Run]:
+        """Keep BLAS to one thread inside the context.
+
+        The threads of a run are those of :meth:`map_blocks`: between the small products of a fit
+        BLAS threads wait for each other by spinning, which takes longer than the products, and
+        the order of additions would depend on their number.
+        """
+        with limit_blas(1):
+            yield self
+
+    def map_blocks(self, work: Callable[[slice], T], total: int, step: int) -> list[T]:
+        """Apply ``work`` to consecutive blocks of ``range(total)`` on the threads of this run."""
+        return map_blocks(work, total, step, self)
+
+
+def map_blocks(
+    work: Callable[[slice], T], total: int, step: int, run: Run | None = None
+) -> list[T]:
+    """Apply ``work`` to consecutive blocks of ``range(total)``, by default on all cores.
+
+    Each block is worked on by one thread with one BLAS thread, so that results do not depend on
+    how many threads there are. An interrupt is noticed between blocks.
+
+    Examples
+    --------
+    >>> map_blocks(lambda block: block.stop - block.start, 5, 2)
+    [2, 2, 1]
+    """
+    blocks = [slice(start, min(start + step, total)) for start in range(0, total, step)]
+    count = min(thread_count() if run is None else run.n_threads, len(blocks))
+    with limit_blas(1):
+        if count <= 1:
+            return [work(block) for block in blocks]
+        with ThreadPoolExecutor(count) as pool:
+            futures = [pool.submit(work, block) for block in blocks]
+            try:
+                wait(futures, return_when=FIRST_EXCEPTION)
+                return [future.result() for future in futures]
+            except BaseException:
+                for future in futures:
+                    future.cancel()
+                raise

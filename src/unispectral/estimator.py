@@ -1,0 +1,233 @@
+"""The label-free model as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any
+
+from unispectral._base import (
+    AT_LEAST_ONE,
+    AT_LEAST_ZERO,
+    AUTO,
+    Fitted,
+    LearnedGraphClustering,
+    kernel_specs,
+)
+from unispectral._compat import Interval
+from unispectral._errors import InputError
+from unispectral._inputs import read
+from unispectral._run import Run
+from unispectral._validation import check_cluster_count
+from unispectral.labelfree import Recipe
+
+__all__ = ["UnifiedSpectralClustering"]
+
+
+class UnifiedSpectralClustering(LearnedGraphClustering):
+    """Clustering with a learned graph that needs no tuning, from one table or several views.
+
+    Graph, embedding and labels are found together, as in the models of Kang et al. (AAAI 2018);
+    every number is scale-free, and nothing has to be set but the number of clusters, which may be
+    left to the data, too.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto"
+        The number of clusters, or leave it to the graph.
+    kernels : str, kernel object, callable, list of these, or "precomputed"
+        ``"linear"`` (Euclidean distances), ``"gaussian"``, ``"polynomial"``, a name of the
+        paper's twelve such as ``"polyplus_4"``, any scikit-learn kernel name, a function of two
+        samples, or a list of them; ``"paper"`` are its twelve. ``"precomputed"`` takes a square
+        matrix, or a list or stack of them, as X. Several kernels are weighted.
+    views : mapping or None
+        Names of views and the columns that make up each (names, numbers, a slice or a mask), for
+        an X that is one table. X itself may also be a list or a mapping of tables; a row of NaN
+        is a sample that a view lacks, and frames are matched by their index.
+    n_neighbors : int or "auto"
+        Candidates of each sample's code, its nearest neighbours. ``"auto"`` is 8, or as many as a
+        cluster of mean size has other members if these are fewer, but at least 3.
+    whiten : list of (width, strength), "auto" or None
+        Whitened geometries that compete with the kernel's own: the width of the Gaussian in units
+        of the median distance, and how strongly common directions are shrunk. None for none.
+    alpha : float
+        Price of a coefficient of the graph, in units of the kernel's median: larger is sparser.
+        0 … 1 is the useful range.
+    beta : float
+        How strongly distances in the embedding raise the prices of edges, 0 … 3.
+    ridge : float
+        Multiple of the kernel's diagonal added to its quadratic term: larger spreads each code
+        over more neighbours.
+    max_clusters : int
+        The most that ``n_clusters="auto"`` considers.
+    max_iter : int
+        Passes over graph and embedding.
+    tol : float or "auto"
+        Stops early when a pass changes the graph by less than this share.
+    n_init : int
+        Starts of the read-out of the labels.
+    n_jobs : int or None
+        Threads; None uses all cores. The result does not depend on it.
+    random_state : int, RandomState, Generator or None
+    verbose : int or callable
+        1 reports progress on standard error; a function is called with the stage, the steps
+        done, their number or None, and a note.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+    n_clusters_ : int
+    graph_ : CSR array of shape (n_samples, n_samples)
+        The learned graph Z; column i is the code of sample i.
+    affinity_matrix_ : CSR array
+        Its symmetric form.
+    embedding_ : ndarray of shape (n_samples, n_clusters)
+        The continuous labels P, with rows of length one.
+    rotation_ : ndarray of shape (n_clusters, n_clusters)
+    membership_ : ndarray of shape (n_samples, n_clusters)
+        How much each sample belongs to each cluster; rows sum to one.
+    outlier_score_ : ndarray of shape (n_samples,)
+        Large for samples that their neighbours explain badly.
+    kernel_weights_ : ndarray of shape (n_kernels,)
+    kernel_names_ : tuple of str
+    kernel_evidence_ : ndarray of shape (n_kernels,) or None
+        How far the modularity of each kernel's own clusters exceeds that of samples without
+        clusters: 0 is no better, 1 is separate clusters. None with one kernel.
+    view_weights_ : dict
+        The sum of the weights of each view's kernels.
+    geometry_weights_ : dict
+        Weight of each geometry that took part.
+    objective_ : ndarray
+        One value per pass.
+    n_iter_, converged_, stop_reason_ : how the fit ended, in numbers and words
+    kkt_residual_ : float
+        How far the codes are from optimal, relative to the kernel's diagonal.
+    eigenvalues_ : ndarray
+        The smallest eigenvalues of the graph's Laplacian.
+    cluster_evidence_ : Evidence or None
+        Why ``n_clusters="auto"`` chose this number.
+
+    See Also
+    --------
+    SCSK, SCMK : The paper's own models.
+
+    References
+    ----------
+    Z. Kang, C. Peng, Q. Cheng, Z. Xu: Unified Spectral Clustering with Optimal Graph. AAAI 2018.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from unispectral import UnifiedSpectralClustering
+    >>> X, y = make_moons(200, noise=0.05, random_state=0)
+    >>> labels = UnifiedSpectralClustering(n_clusters=2).fit_predict(X)
+    >>> bool((labels == y).all() or (labels != y).all())
+    True
+    """
+
+    _parameter_constraints: dict[str, list] = {
+        **LearnedGraphClustering._parameter_constraints,
+        "n_clusters": [AT_LEAST_ONE, AUTO],
+        "kernels": "no_validation",  # type: ignore[dict-item]
+        "views": [Mapping, None],
+        "n_neighbors": [AT_LEAST_ONE, AUTO],
+        "whiten": [list, tuple, AUTO, None],
+        "alpha": [AT_LEAST_ZERO],
+        "beta": [AT_LEAST_ZERO],
+        "max_clusters": [Interval(Integral, 2, None, closed="left")],
+        "max_iter": [AT_LEAST_ONE],
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        kernels="linear",
+        views=None,
+        n_neighbors="auto",
+        whiten="auto",
+        alpha=1e-3,
+        beta=1.0,
+        ridge=1.0,
+        max_clusters=20,
+        max_iter=4,
+        tol="auto",
+        n_init=10,
+        n_jobs=None,
+        random_state=0,
+        verbose=0,
+    ):
+        self.n_clusters = n_clusters
+        self.kernels = kernels
+        self.views = views
+        self.n_neighbors = n_neighbors
+        self.whiten = whiten
+        self.alpha = alpha
+        self.beta = beta
+        self.ridge = ridge
+        self.max_clusters = max_clusters
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _recipe(self) -> Recipe:
+        """The numbers of the model that the parameters ask for."""
+        auto = "auto"
+        return Recipe(
+            n_clusters=0 if self.n_clusters == auto else int(self.n_clusters),
+            alpha=float(self.alpha),
+            beta=float(self.beta),
+            ridge=float(self.ridge),
+            n_neighbors=None if self.n_neighbors == auto else int(self.n_neighbors),
+            whiten=None if isinstance(self.whiten, str) else _pairs(self.whiten),
+            max_clusters=int(self.max_clusters),
+            max_iter=int(self.max_iter),
+            tol=None if self.tol == auto else float(self.tol),
+            n_init=int(self.n_init),
+        )
+
+    def _solve(self, X: Any, run: Run) -> Fitted:
+        from unispectral.labelfree._fit import code_price, fit
+
+        recipe = self._recipe()
+        kernels = kernel_specs(self.kernels, "kernels")
+        samples = read(self, X, kernels, views=self.views, distances_only=True)
+        if recipe.n_clusters:
+            check_cluster_count(recipe.n_clusters, samples.n_samples)
+        found = fit(samples, recipe, run)
+        self.kernel_evidence_ = found.solution.evidence
+        self.cluster_evidence_ = found.evidence
+        return Fitted(
+            samples=samples,
+            solution=found.solution,
+            kernel_weights=found.kernel_weights,
+            kernel_names=found.kernel_names,
+            geometry_weights=found.geometry_weights,
+            outlier_score=found.outlier_score,
+            parts=found.parts,
+            alpha=code_price(recipe),
+            ridge=recipe.ridge,
+            n_candidates=found.n_candidates,
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernels, str) and self.kernels == "precomputed"
+        return tags
+
+
+def _pairs(whiten: Any) -> tuple[tuple[float, float], ...]:
+    """Pairs (width, strength), all above zero."""
+    try:
+        pairs = tuple((float(width), float(strength)) for width, strength in whiten or ())
+    except (TypeError, ValueError):
+        raise InputError(
+            "whiten", "must be 'auto', None or pairs (width, strength) such as [(2, 3)]",
+            value=whiten,
+        ) from None  # fmt: skip
+    if any(not (width > 0 and strength > 0) for width, strength in pairs):
+        raise InputError("whiten", "holds numbers that are not above 0", value=whiten)
+    return pairs

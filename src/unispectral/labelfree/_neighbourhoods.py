@@ -1,0 +1,187 @@
+"""A geometry reduced to what codes need: each sample's candidates and small kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from unispectral._memory import require_memory
+from unispectral._run import Run, map_blocks
+from unispectral.labelfree._geometry import Geometry, median_distance, nearest_in
+
+__all__ = [
+    "CODE_ROWS",
+    "LocalNeighbourhoods",
+    "Neighbourhoods",
+    "block_kernels",
+    "kernel_dtype",
+    "localize",
+    "sparse_codes",
+]
+
+#: Above this many samples neighbourhoods are kept in single precision: half the memory.
+SINGLE_SAMPLES = 50_000
+#: Samples whose kernels, and samples whose codes, are computed together. Distributed blocks are
+#: whole multiples of the latter, so that sums are added up in the same order everywhere.
+KERNEL_ROWS = 256
+CODE_ROWS = 512
+
+T = TypeVar("T")
+
+
+class Neighbourhoods(Protocol):
+    """Candidates of every sample and the Gaussian kernel around it, here or on other machines.
+
+    The kernel is the Gaussian of the geometry's median distance, so that its own diagonal is one
+    and its median over pairs e^{-1/2} whatever the data.
+
+    Attributes
+    ----------
+    neighbours : int array of shape (n, k)
+        −1 where there are fewer candidates, and for samples that the geometry lacks.
+    rate : float
+        The kernel is exp(rate · d²).
+    present : bool array of shape (n,) or None
+        The samples that the geometry has; None for all.
+    """
+
+    @property
+    def neighbours(self) -> np.ndarray: ...
+
+    @property
+    def rate(self) -> float: ...
+
+    @property
+    def present(self) -> np.ndarray | None: ...
+
+    def nearest(self, k: int) -> Neighbourhoods:
+        """The same with only the k nearest candidates of each sample."""
+
+    def map_rows(self, work: Callable[..., T], *arguments: Any, run: Run | None) -> list[T]:
+        """``work(rows, their local neighbourhoods, *arguments)`` for consecutive blocks.
+
+        Results are in the order of the samples.
+        """
+
+
+class LocalNeighbourhoods(NamedTuple):
+    """Neighbourhoods in the memory of this process.
+
+    ``near`` (n, k) are the kernels of each sample with its candidates, ``among`` (n, k, k) those
+    among the candidates.
+    """
+
+    neighbours: np.ndarray
+    near: np.ndarray
+    among: np.ndarray
+    rate: float
+    present: np.ndarray | None = None
+
+    @property
+    def valid(self) -> np.ndarray:
+        """Where there is a candidate."""
+        return self.neighbours >= 0
+
+    def rows(self, rows: slice) -> LocalNeighbourhoods:
+        """The neighbourhoods of consecutive samples."""
+        return self._replace(
+            neighbours=self.neighbours[rows], near=self.near[rows], among=self.among[rows]
+        )
+
+    def map_rows(self, work: Callable[..., T], *arguments: Any, run: Run | None) -> list[T]:
+        return map_blocks(
+            lambda rows: work(rows, self.rows(rows), *arguments),
+            len(self.neighbours),
+            CODE_ROWS,
+            run,
+        )
+
+    def nearest(self, k: int) -> LocalNeighbourhoods:
+        return self._replace(
+            neighbours=self.neighbours[:, :k],
+            near=np.ascontiguousarray(self.near[:, :k]),
+            among=np.ascontiguousarray(self.among[:, :k, :k]),
+        )
+
+    def within(self, present: np.ndarray, numbers: np.ndarray | None = None) -> Any:
+        """The same, where these samples are those of all for which ``present`` is true.
+
+        ``numbers`` are the numbers that candidates have among all samples; those of the present
+        ones by default.
+        """
+        n, k = len(present), self.neighbours.shape[1]
+        own = np.flatnonzero(present)
+        numbers = own if numbers is None else numbers
+        neighbours = np.full((n, k), -1, dtype=np.int64)
+        neighbours[own] = np.where(self.valid, numbers[self.neighbours], -1)
+        near, among = np.zeros((n, k)), np.zeros((n, k, k))
+        near[own], among[own] = self.near, self.among
+        return LocalNeighbourhoods(neighbours, near, among, self.rate, present)
+
+
+def localize(
+    geometry: Geometry, k: int, run: Run, present: np.ndarray | None = None
+) -> Neighbourhoods:
+    """Find each sample's k nearest and evaluate the Gaussian kernel around it.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    k : int
+    run : Run
+        Its executor, if it has one, does this on other machines.
+    present : bool array or None
+        Which of all samples are those of the geometry.
+    """
+    n = geometry.n_samples
+    k = min(k, n - 1)
+    rate = -0.5 / median_distance(geometry)
+    if run.executor is not None and geometry.search_table() is not None:
+        return run.executor.neighbourhoods(geometry, k, rate, run, present)
+    neighbours = nearest_in(geometry, k, run)
+    dtype = kernel_dtype(n)
+    require_memory(
+        float(n) * k * (k + 1) * np.dtype(dtype).itemsize,
+        f"The neighbourhoods of {n} samples",
+        f"use a smaller n_neighbors than {k}, fewer kernels or fewer samples",
+    )
+    near = np.empty((n, k), dtype=dtype)
+    among = np.empty((n, k, k), dtype=dtype)
+
+    def work(rows: slice) -> None:
+        near[rows], among[rows] = block_kernels(
+            geometry, rate, np.arange(rows.start, rows.stop), neighbours[rows]
+        )
+
+    map_blocks(work, n, KERNEL_ROWS, run)
+    found = LocalNeighbourhoods(neighbours, near, among, rate)
+    return found if present is None else found.within(present)
+
+
+def kernel_dtype(n_samples: int) -> Any:
+    """The precision in which the kernels of so many samples are kept."""
+    return np.float32 if n_samples > SINGLE_SAMPLES else np.float64
+
+
+def block_kernels(
+    geometry: Geometry, rate: float, rows: np.ndarray, neighbours: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The Gaussian kernel of some samples to their candidates, and among these."""
+    to, between = geometry.around(rows, np.maximum(neighbours, 0))
+    return np.exp(to * rate), np.exp(between * rate)
+
+
+def sparse_codes(neighbours: np.ndarray, codes: np.ndarray) -> sp.csr_array:
+    """Codes (n, k) over candidates as a CSR array whose row i is the code of sample i."""
+    n = len(codes)
+    keep = (neighbours >= 0) & (codes > 0)
+    starts = np.concatenate([[0], np.cumsum(keep.sum(axis=1))])
+    if starts[-1] <= np.iinfo(neighbours.dtype).max:
+        # Else SciPy would make all numbers as long as these.
+        starts = starts.astype(neighbours.dtype)
+    matrix = sp.csr_array((codes[keep], neighbours[keep], starts), shape=(n, n))
+    matrix.sort_indices()
+    return matrix

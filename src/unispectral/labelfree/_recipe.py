@@ -1,0 +1,133 @@
+"""The numbers of the label-free model, all in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+__all__ = ["Recipe"]
+
+#: Fewer candidates than this make no graph that holds together.
+_LEAST_NEIGHBORS = 3
+#: Candidates of each code, and of the graphs in which clusters are counted.
+NEIGHBORS = 8
+COUNTING_NEIGHBORS = 10
+#: Up to this many samples whitened geometries take part. Above, they cost more than the rest of
+#: the fit, and landmarks that are few beside the samples flatter their modularity.
+WHITEN_SAMPLES = 3_000
+#: Widths and strengths of the whitened geometries, for one kernel and for each of several.
+_WHITEN_ONE = tuple((width, shrink) for width in (1.0, 2.0, 4.0) for shrink in (0.3, 3.0))
+_WHITEN_EACH = ((2.0, 0.3), (2.0, 3.0))
+#: Above this many samples the passes end at a change of the graph that moves no label.
+_LARGE_SAMPLES = 10_000
+_TOL, _LARGE_TOL = 1e-4, 5e-3
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything that the label-free model works by; scale-free, the same for any data.
+
+    The estimator sets the first group. The second are the departures from the paper's objective,
+    each of which can be switched off for a study: with
+    :func:`unispectral.labelfree.cluster` a changed recipe is tried on data.
+
+    Attributes
+    ----------
+    n_clusters : int
+        0 where the number is not known yet.
+    alpha : float
+        Price of a coefficient of the graph, in units of the kernel's median.
+    beta : float
+        How much of ½‖eᵢ − eⱼ‖² is added to the price of edge ij, in the same unit.
+    ridge : float
+        Multiple of the kernel's diagonal in the quadratic term.
+    n_neighbors : int or None
+        Candidates of each code; None is 8, or as many as a cluster of mean size has other
+        members if these are fewer, but at least 3.
+    whiten : tuple of (width, strength) or None
+        Whitened geometries that compete with the kernel's own; None leaves it to the sizes.
+    max_clusters : int
+        The most that is considered where the number of clusters is sought.
+    max_iter : int
+        Passes: the first without, the others with the embedding in the prices.
+    tol : float or None
+        Stops early when a pass changes the graph by less than this share; None leaves it to the
+        number of samples.
+    n_init : int
+        Starts of the read-out of the labels.
+
+    gamma : float
+        Pull of the labels on the embedding; 0 leaves the eigenvectors.
+    sharpness : float
+        Weights of kernels grow with this power of their adjusted modularity.
+    min_evidence : float
+        Kernels with less adjusted modularity get no weight.
+    scale_codes : bool
+        Whether codes are scaled to sum one.
+    laplacian : {"normalized", "unnormalized"}
+    unit_rows : bool
+        Whether rows of the embedding are scaled to length one.
+    repair : bool
+        Whether components too small to be clusters are joined to their surroundings.
+    fuse : bool
+        Whether the sum of the distances of the kernels in use is one kernel more.
+    assign_labels : {"best", "kmeans", "rotation"}
+        How labels are read out; "best" is whichever has the larger modularity.
+
+    Examples
+    --------
+    >>> Recipe(n_clusters=3).alpha
+    0.001
+    """
+
+    n_clusters: int = 0
+    alpha: float = 1e-3
+    beta: float = 1.0
+    ridge: float = 1.0
+    n_neighbors: int | None = None
+    whiten: tuple[tuple[float, float], ...] | None = None
+    max_clusters: int = 20
+    max_iter: int = 4
+    tol: float | None = None
+    n_init: int = 10
+
+    gamma: float = 0.0
+    sharpness: float = 4.0
+    min_evidence: float = 0.2
+    scale_codes: bool = True
+    laplacian: str = "normalized"
+    unit_rows: bool = True
+    repair: bool = True
+    fuse: bool = True
+    assign_labels: str = "best"
+
+    def with_clusters(self, n_clusters: int) -> Recipe:
+        """The same for another number of clusters."""
+        return replace(self, n_clusters=int(n_clusters))
+
+    def candidates(self, n_samples: int) -> int:
+        """Candidates of each code: no more than a cluster of mean size has other members.
+
+        Examples
+        --------
+        >>> Recipe(40).candidates(200), Recipe(40).candidates(400), Recipe(0).candidates(400)
+        (4, 8, 10)
+        """
+        if self.n_neighbors is not None:
+            return self.n_neighbors if self.n_clusters else max(self.n_neighbors, 10)
+        if not self.n_clusters:
+            return COUNTING_NEIGHBORS
+        return min(NEIGHBORS, max(_LEAST_NEIGHBORS, n_samples // self.n_clusters - 1))
+
+    def whitened(self, n_samples: int, one_kernel: bool) -> tuple[tuple[float, float], ...]:
+        """The whitened geometries of each kernel."""
+        if self.whiten is not None:
+            return self.whiten
+        if n_samples > WHITEN_SAMPLES:
+            return ()
+        return _WHITEN_ONE if one_kernel else _WHITEN_EACH
+
+    def tolerance(self, n_samples: int) -> float:
+        """The change of the graph at which the passes end."""
+        if self.tol is not None:
+            return self.tol
+        return _LARGE_TOL if n_samples > _LARGE_SAMPLES else _TOL

@@ -1,0 +1,299 @@
+"""The paper's two models as scikit-learn estimators: SCSK is SCMK with one kernel."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+from unispectral._base import (
+    AT_LEAST_ZERO,
+    Fitted,
+    LearnedGraphClustering,
+    kernel_specs,
+)
+from unispectral._compat import Interval, StrOptions
+from unispectral._errors import InputError
+from unispectral._inputs import read
+from unispectral._run import Run
+from unispectral._validation import check_cluster_count
+from unispectral.paper._descent import Objective
+
+__all__ = ["SCMK", "SCSK"]
+
+#: Limits where ``"auto"`` leaves them to the solver.
+_LIMITS = {"alm": (200, 1e-3), "exact": (50, 1e-5), "local": (50, 1e-5)}
+
+
+class _PaperModel(LearnedGraphClustering):
+    """What SCSK and SCMK share: everything but the name of the kernels' parameter."""
+
+    _parameter_constraints: dict[str, list] = {
+        **LearnedGraphClustering._parameter_constraints,
+        "normalize": [str, tuple, list, None],
+        "alpha": [AT_LEAST_ZERO],
+        "beta": [AT_LEAST_ZERO],
+        "gamma": [AT_LEAST_ZERO],
+        "mu": [Interval(Real, 0, None, closed="neither")],
+        "solver": [StrOptions({"alm", "exact", "local"})],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    _kernel_argument: str
+
+    def _solve(self, X: Any, run: Run) -> Fitted:
+        from unispectral.paper._fit import fit
+
+        kernels = kernel_specs(getattr(self, self._kernel_argument), self._kernel_argument)
+        normalize = self.normalize
+        if isinstance(normalize, str) and normalize == "auto":
+            normalize = None if kernels is None else "cosine"
+        samples = read(self, X, kernels, normalize=normalize)
+        if (
+            samples.bank is not None
+            and len(samples.bank) > 1
+            and self._kernel_argument == "kernel"
+        ):
+            raise InputError(
+                "X",
+                f"holds {len(samples.bank)} kernels, but {type(self).__name__} takes one square "
+                "matrix",
+                "use SCMK",
+            )
+        check_cluster_count(self.n_clusters, samples.n_samples)
+        max_iter, tol = _LIMITS[self.solver]
+        return fit(
+            samples,
+            Objective(
+                int(self.n_clusters),
+                float(self.alpha),
+                float(self.beta),
+                float(self.gamma),
+                float(self.ridge),
+                float(self.mu),
+            ),
+            self.solver,
+            run,
+            max_iter=max_iter if self.max_iter == "auto" else int(self.max_iter),
+            tol=tol if self.tol == "auto" else float(self.tol),
+            n_init=int(self.n_init),
+            max_time=self.max_time,
+        )
+
+
+_PARAMETERS = """normalize : {"auto", "cosine", "center", "trace", "none"} or tuple
+        Normalisation of each kernel; several are applied in order. ``"auto"`` is ``"cosine"``,
+        the paper's, and none for precomputed kernels.
+    alpha : float
+        Price of a coefficient of the graph: larger is sparser.
+    beta : float
+        Weight of the spectral term.
+    gamma : float
+        Weight of the distance to the discrete labels; above a thousandth of ``beta`` the first
+        labels stay what they are.
+    mu : float
+        Where the penalty of ``solver="alm"`` starts. It grows in every iteration and freezes the
+        codes, which acts like a ridge: the paper's results depend on it, and the paper does not
+        give it.
+    ridge : float
+        Multiple of the kernel's diagonal added to its quadratic term by the other solvers, which
+        is what ``mu`` amounts to; 0 in the paper.
+    solver : {"alm", "exact", "local"}
+        ``"alm"`` is the paper's own algorithm, which made its figures. ``"exact"`` minimises the
+        printed objective by block-coordinate descent, each block to its optimum; ``"local"`` does
+        so over each sample's nearest candidates, for many samples.
+    max_iter, tol : int and float, or "auto"
+        Limits of the iteration.
+    n_init : int
+        Starts of the first rotation, for ``"exact"`` and ``"local"``.
+    max_time : float or None
+        Seconds after which the fit returns what it has, with a ConvergenceWarning.
+    n_jobs : int or None
+        Threads; None uses all cores. The result does not depend on it.
+    random_state : int, RandomState, Generator or None
+    verbose : int or callable
+        1 reports progress on standard error; a function is called with the stage, the steps
+        done, their number or None, and a note.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+    n_clusters_ : int
+    graph_ : CSR array of shape (n_samples, n_samples)
+        The learned graph Z; column i is the code of sample i.
+    affinity_matrix_ : CSR array
+        Its symmetric form.
+    embedding_ : ndarray of shape (n_samples, n_clusters)
+        The continuous labels P.
+    rotation_ : ndarray of shape (n_clusters, n_clusters)
+    membership_ : ndarray of shape (n_samples, n_clusters)
+        How much each sample belongs to each cluster; rows sum to one.
+    outlier_score_ : ndarray of shape (n_samples,)
+        Large for samples of small degree in the graph.
+    kernel_weights_ : ndarray of shape (n_kernels,)
+    kernel_names_ : tuple of str
+    view_weights_ : dict
+        The sum of the weights of each view's kernels.
+    objective_ : ndarray
+        One value per iteration; with ``"alm"`` it may rise.
+    n_iter_, converged_, stop_reason_ : how the fit ended, in numbers and words
+    kkt_residual_ : float
+        How far the codes are from optimal, relative to the kernel's diagonal; with ``"alm"``, how
+        far the codes are from their thresholded copy.
+    eigenvalues_ : ndarray
+        The smallest eigenvalues of the graph's Laplacian; empty with ``"alm"``.
+
+    See Also
+    --------
+    UnifiedSpectralClustering : The model that needs no tuning.
+
+    References
+    ----------
+    Z. Kang, C. Peng, Q. Cheng, Z. Xu: Unified Spectral Clustering with Optimal Graph. AAAI 2018."""
+
+
+class SCSK(_PaperModel):
+    __doc__ = f"""Spectral clustering with a single kernel and a learned graph (Kang et al., 2018).
+
+    The paper's Algorithm 1, and its printed objective solved exactly. It has parameters that the
+    paper tuned with labels; :class:`unispectral.UnifiedSpectralClustering` needs none.
+
+    Parameters
+    ----------
+    n_clusters : int
+    kernel : str, kernel object, callable or "precomputed"
+        ``"linear"``, ``"gaussian"``, ``"polynomial"``, a name of the paper's twelve such as
+        ``"polyplus_4"``, any scikit-learn kernel name, a function of two samples, or
+        ``"precomputed"`` for a square matrix as X.
+    {_PARAMETERS}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from unispectral import SCSK
+    >>> model = SCSK(n_clusters=3, solver="exact").fit(load_iris().data)
+    >>> sorted(set(model.labels_.tolist()))
+    [0, 1, 2]
+    """
+
+    _kernel_argument = "kernel"
+    _parameter_constraints: dict[str, list] = {
+        **_PaperModel._parameter_constraints,
+        "kernel": "no_validation",  # type: ignore[dict-item]
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        kernel="polyplus_4",
+        normalize="auto",
+        alpha=0.01,
+        beta=1e-4,
+        gamma=1e-7,
+        mu=1.0,
+        ridge=0.0,
+        solver="alm",
+        max_iter="auto",
+        tol="auto",
+        n_init=10,
+        max_time=None,
+        n_jobs=None,
+        random_state=0,
+        verbose=0,
+    ):
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.normalize = normalize
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.mu = mu
+        self.ridge = ridge
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
+
+class SCMK(_PaperModel):
+    __doc__ = f"""Spectral clustering with multiple kernels and a learned graph (Kang et al., 2018).
+
+    The paper's Algorithm 2, and its printed objective solved exactly: the kernels are weighted
+    while the graph of their sum is learned. It has parameters that the paper tuned with labels;
+    :class:`unispectral.UnifiedSpectralClustering` needs none.
+
+    Parameters
+    ----------
+    n_clusters : int
+    kernels : str, list or "precomputed"
+        ``"paper"`` (its twelve), ``"paper-text"`` (as its text prints them), a list of anything
+        that :class:`SCSK` takes as a kernel, or ``"precomputed"`` for a list or stack of square
+        matrices as X. X may also be a list or a mapping of tables, of which each gets all
+        kernels.
+    {_PARAMETERS}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from unispectral import SCMK
+    >>> model = SCMK(n_clusters=3, solver="exact").fit(load_iris().data)
+    >>> len(model.kernel_weights_)
+    12
+    """
+
+    _kernel_argument = "kernels"
+    _parameter_constraints: dict[str, list] = {
+        **_PaperModel._parameter_constraints,
+        "kernels": "no_validation",  # type: ignore[dict-item]
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        kernels="paper",
+        normalize="auto",
+        alpha=0.01,
+        beta=1e-4,
+        gamma=1e-7,
+        mu=1.0,
+        ridge=0.0,
+        solver="alm",
+        max_iter="auto",
+        tol="auto",
+        n_init=10,
+        max_time=None,
+        n_jobs=None,
+        random_state=0,
+        verbose=0,
+    ):
+        self.n_clusters = n_clusters
+        self.kernels = kernels
+        self.normalize = normalize
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.mu = mu
+        self.ridge = ridge
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernels, str) and self.kernels == "precomputed"
+        return tags

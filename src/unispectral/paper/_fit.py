@@ -1,0 +1,151 @@
+"""The paper's models from checked samples to a solution."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from unispectral._base import Fitted
+from unispectral._inputs import Samples
+from unispectral._memory import require_memory
+from unispectral._run import Run, limit_blas
+from unispectral.kernels import KernelBank
+from unispectral.paper._alm_solution import solve_alm
+from unispectral.paper._descent import DenseGraph, Objective, descend
+from unispectral.paper._local import descend_locally
+from unispectral.predict import KernelSumPart, low_degree_score
+
+__all__ = ["fit"]
+
+#: Candidates of each code with ``solver="local"``, to begin with.
+CANDIDATES = 30
+#: Training points that the code of a new point may use.
+_PREDICTION_CANDIDATES = 64
+#: Matrices of all pairs that a solver holds.
+_MATRICES = {"exact": 2.5, "alm": 9.0}
+#: Above this many samples the authors' algorithm takes minutes.
+_SLOW_ALM = 2_500
+#: Samples whose pairs give the median distance.
+_SAMPLE = 300
+#: Where the mean of a table is this many times its spread, the cosines of its rows are all one to
+#: working precision.
+_FAR = 2e6
+
+
+def fit(
+    samples: Samples,
+    objective: Objective,
+    solver: str,
+    run: Run,
+    *,
+    max_iter: int,
+    tol: float,
+    n_init: int,
+    max_time: float | None,
+) -> Fitted:
+    """Minimise the paper's objective by one of three solvers.
+
+    Parameters
+    ----------
+    samples : Samples
+    objective : Objective
+    solver : {"alm", "exact", "local"}
+    run : Run
+    max_iter, tol, n_init, max_time : limits of the solver
+    """
+    _warn_of_lost_digits(samples)
+    bank = _bank(samples, solver, run)
+    limits: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "max_time": max_time, "run": run}
+    if solver == "alm":
+        if bank.n_samples > _SLOW_ALM:
+            warnings.warn(
+                f"solver='alm' factorises a matrix of {bank.n_samples} × {bank.n_samples} in every "
+                "iteration, which takes minutes; solver='exact' or 'local' is faster.",
+                UserWarning,
+                stacklevel=6,
+            )
+        with limit_blas(run.n_threads):  # its time goes into factorising n × n matrices
+            solution = solve_alm(bank, objective, **limits)
+    elif solver == "local":
+        solution = descend_locally(bank, objective, CANDIDATES, n_init=n_init, **limits)
+    else:
+        graph = DenseGraph(bank, tol=1e-6, run=run)
+        solution = descend(graph, objective, n_init=n_init, **limits)
+    bank.release()
+    names = samples.public_names(bank.names)
+    degrees = _degrees(solution.Z)
+    typical = float(np.median(degrees[degrees > 0])) if (degrees > 0).any() else 1.0
+    return Fitted(
+        samples=samples,
+        solution=solution,
+        kernel_weights=solution.weights,
+        kernel_names=names,
+        geometry_weights=dict(zip(names, solution.weights.tolist(), strict=True)),
+        outlier_score=low_degree_score(degrees, typical),
+        parts=[KernelSumPart(bank, solution.weights, _close(bank, solution.weights))],
+        alpha=objective.alpha,
+        ridge=objective.ridge,
+        n_candidates=_PREDICTION_CANDIDATES,
+        typical_degree=typical,
+    )
+
+
+def _bank(samples: Samples, solver: str, run: Run) -> KernelBank:
+    """The kernels on the samples, once there is room for what the solver will hold of them."""
+    if samples.bank is not None:
+        return samples.bank
+    n, tables = samples.n_samples, list(samples.tables)
+    if solver == "local":
+        return KernelBank(tables, samples.kernels, normalize=samples.normalize, gram=False)
+    size = np.result_type(*(table.dtype for table in tables)).itemsize
+    require_memory(
+        _MATRICES[solver] * n * n * size,
+        f"solver={solver!r} on {n} samples",
+        "use solver='local', UnifiedSpectralClustering, or float32 input",
+    )
+    run.progress("kernels")
+    return KernelBank(tables, samples.kernels, normalize=samples.normalize, run=run)
+
+
+def _warn_of_lost_digits(samples: Samples) -> None:
+    """Say so where dot products of a table far from the origin have no digits left."""
+    if samples.kernels is None:
+        return
+    able = [getattr(kernel, "abilities", None) for kernel in samples.kernels]
+    lost = [
+        kernel.name
+        for kernel, one in zip(samples.kernels, able, strict=True)
+        if one is not None and one.search == "cosine"
+    ]
+    for name, table in zip(samples.layout.view_names, samples.tables, strict=True):
+        if not lost or sp.issparse(table):
+            continue
+        mean = np.nanmean(table, axis=0, dtype=np.float64)
+        spread = float(np.nanmax(np.abs(table - mean)))
+        if float(np.abs(mean).max()) > _FAR * max(spread, 1e-300):
+            shown = ", ".join(repr(one) for one in lost[:3]) + (" …" if len(lost) > 3 else "")
+            warnings.warn(
+                f"{name} lies {np.abs(mean).max() / max(spread, 1e-300):.1g} times its spread "
+                f"from the origin, where the kernels {shown} have no digits left to tell samples "
+                "apart; subtract the mean of each column.",
+                UserWarning,
+                stacklevel=6,
+            )
+
+
+def _close(bank: KernelBank, weights: np.ndarray) -> float:
+    """The squared distance at which rounding cannot tell two points apart."""
+    n = bank.n_samples
+    chosen = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp))
+    own = bank.combine_diagonal(weights)[chosen].astype(np.float64)
+    block = own[:, None] + own[None, :] - 2.0 * bank.combine_block(weights, chosen, chosen)
+    upper = block[np.triu_indices(len(chosen), 1)]
+    median = float(np.median(upper)) if upper.size else 1.0
+    return (1e-10 if bank.dtype == np.float64 else 1e-6) * max(median, 1e-300)
+
+
+def _degrees(graph: sp.csr_array) -> np.ndarray:
+    return np.asarray((graph + graph.T).sum(axis=1)).ravel()
