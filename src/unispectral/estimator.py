@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 from unispectral._base import (
@@ -15,7 +15,6 @@ from unispectral._base import (
     kernel_specs,
 )
 from unispectral._compat import Interval
-from unispectral._errors import InputError
 from unispectral._inputs import read
 from unispectral._run import Run
 from unispectral._validation import check_cluster_count
@@ -47,9 +46,10 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
     n_neighbors : int or "auto"
         Candidates of each sample's code, its nearest neighbours. ``"auto"`` is 8, or as many as a
         cluster of mean size has other members if these are fewer, but at least 3.
-    whiten : list of (width, strength), "auto" or None
-        Whitened geometries that compete with the kernel's own: the width of the Gaussian in units
-        of the median distance, and how strongly common directions are shrunk. None for none.
+    whiten : "auto", float or None
+        Whether directions in which all samples vary are shrunk before distances are taken, as
+        helps where clusters are subspaces. ``"auto"`` lets the plain distance and two strengths
+        compete on few samples; a number is the strength, None takes the plain distance.
     alpha : float
         Price of a coefficient of the graph, in units of the kernel's median: larger is sparser.
         0 … 1 is the useful range.
@@ -89,10 +89,12 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
     outlier_score_ : ndarray of shape (n_samples,)
         Large for samples that their neighbours explain badly.
     kernel_weights_ : ndarray of shape (n_kernels,)
+        Equal for all kernels, of all views, that are used; 0 for those whose neighbours no other
+        shares, which show nothing but noise.
     kernel_names_ : tuple of str
-    kernel_evidence_ : ndarray of shape (n_kernels,) or None
-        How far the modularity of each kernel's own clusters exceeds that of samples without
-        clusters: 0 is no better, 1 is separate clusters. None with one kernel.
+    kernel_agreement_ : ndarray of shape (n_kernels,) or None
+        The modularity of the clusters on each kernel's own graph: how well they show in it. None
+        with one kernel.
     view_weights_ : dict
         The sum of the weights of each view's kernels.
     geometry_weights_ : dict
@@ -131,7 +133,7 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         "kernels": "no_validation",  # type: ignore[dict-item]
         "views": [Mapping, None],
         "n_neighbors": [AT_LEAST_ONE, AUTO],
-        "whiten": [list, tuple, AUTO, None],
+        "whiten": [Interval(Real, 0, None, closed="neither"), AUTO, None],
         "alpha": [AT_LEAST_ZERO],
         "beta": [AT_LEAST_ZERO],
         "max_clusters": [Interval(Integral, 2, None, closed="left")],
@@ -150,9 +152,9 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         beta=1.0,
         ridge=1.0,
         max_clusters=20,
-        max_iter=4,
+        max_iter=2,
         tol="auto",
-        n_init=10,
+        n_init=4,
         n_jobs=None,
         random_state=0,
         verbose=0,
@@ -182,7 +184,7 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
             beta=float(self.beta),
             ridge=float(self.ridge),
             n_neighbors=None if self.n_neighbors == auto else int(self.n_neighbors),
-            whiten=None if isinstance(self.whiten, str) else _pairs(self.whiten),
+            whiten=_strengths(self.whiten),
             max_clusters=int(self.max_clusters),
             max_iter=int(self.max_iter),
             tol=None if self.tol == auto else float(self.tol),
@@ -198,7 +200,7 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         if recipe.n_clusters:
             check_cluster_count(recipe.n_clusters, samples.n_samples)
         found = fit(samples, recipe, run)
-        self.kernel_evidence_ = found.solution.evidence
+        self.kernel_agreement_ = found.kernel_agreement
         self.cluster_evidence_ = found.evidence
         return Fitted(
             samples=samples,
@@ -219,15 +221,8 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         return tags
 
 
-def _pairs(whiten: Any) -> tuple[tuple[float, float], ...]:
-    """Pairs (width, strength), all above zero."""
-    try:
-        pairs = tuple((float(width), float(strength)) for width, strength in whiten or ())
-    except (TypeError, ValueError):
-        raise InputError(
-            "whiten", "must be 'auto', None or pairs (width, strength) such as [(2, 3)]",
-            value=whiten,
-        ) from None  # fmt: skip
-    if any(not (width > 0 and strength > 0) for width, strength in pairs):
-        raise InputError("whiten", "holds numbers that are not above 0", value=whiten)
-    return pairs
+def _strengths(whiten: Any) -> tuple[float, ...]:
+    """The strengths of whitening that compete with the plain distance."""
+    if isinstance(whiten, str):
+        return Recipe().whiten
+    return () if whiten is None else (float(whiten),)

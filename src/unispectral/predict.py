@@ -115,7 +115,9 @@ class GeometryPart:
         """The table that an index of many training points is made of, where there is one."""
         if self.geometry.n_samples <= EXACT_SAMPLES:
             return None
-        return getattr(self.geometry, "indexable_table", lambda: None)()
+        single = len(getattr(self.geometry, "parts", ())) == 1
+        table = self.geometry.parts[0].table() if single else None
+        return table if isinstance(table, np.ndarray) else None
 
     def nearest(self, new: list[Any], k: int, run: Run) -> Nearest:
         tables, known = _filled(new, self.geometry)

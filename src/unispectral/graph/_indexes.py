@@ -6,10 +6,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.spatial import cKDTree
 
 from unispectral._run import Run, map_blocks
 
-__all__ = ["CellIndex", "ExactIndex", "NeighbourIndex", "Neighbours"]
+__all__ = ["CellIndex", "ExactIndex", "NeighbourIndex", "Neighbours", "TreeIndex"]
 
 #: Entries of one block of products.
 _BLOCK_ENTRIES = 2**22
@@ -125,6 +126,45 @@ class ExactIndex:
             0, part.shape[0], False,
         )  # fmt: skip
         return out
+
+
+class TreeIndex:
+    """A k-d tree, for points with few coordinates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> TreeIndex(np.array([[0.0], [1.0], [3.0]])).search(np.array([[0.9]]), 2).indices.tolist()
+    [[1, 0]]
+    """
+
+    def __init__(self, points: np.ndarray) -> None:
+        self.n_samples = len(points)
+        self.points = points
+        self.tree = cKDTree(points)
+
+    def search(
+        self, queries: Any, k: int, exclude: np.ndarray | None = None, run: Run | None = None
+    ) -> Neighbours:
+        wide = min(k + _SPARE, self.n_samples)
+        threads = 1 if run is None else run.n_threads
+        distances, found = self.tree.query(queries, wide, workers=threads)
+        found = found.reshape(len(queries), wide).astype(np.int32)
+        distances = np.square(distances.reshape(len(queries), wide))
+        if exclude is not None:
+            own = found == exclude[:, None]
+            found[own], distances[own] = -1, np.inf
+        order = np.lexsort((found, distances), axis=1)
+        out = Neighbours(
+            np.take_along_axis(found, order, axis=1), np.take_along_axis(distances, order, axis=1)
+        )
+        return _first(out, k)
+
+    def search_own(self, rows: np.ndarray, k: int, run: Run | None = None) -> Neighbours:
+        return self.search(self.points[rows], k, rows, run)
+
+    def groups(self, count: int) -> list[np.ndarray]:
+        return _even_groups(self.n_samples, count)
 
 
 class CellIndex:

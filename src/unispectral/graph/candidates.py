@@ -16,15 +16,18 @@ from unispectral.graph._indexes import (
     ExactIndex,
     NeighbourIndex,
     Neighbours,
+    TreeIndex,
 )
 from unispectral.kernels import KernelBank
 
-__all__ = ["INDEXES", "build_index", "candidates", "nearest", "searches", "union"]
+__all__ = ["INDEXES", "TREE_COLUMNS", "build_index", "candidates", "nearest", "searches", "union"]
 
-INDEXES = ("auto", "exact", "cells")
+INDEXES = ("auto", "exact", "tree", "cells")
 METRICS = ("euclidean", "cosine")
 #: Up to this many samples all pairs are compared, which takes well under a second.
 EXACT_SAMPLES = 10_000
+#: Up to this many columns a tree finds neighbours sooner than any product of matrices.
+TREE_COLUMNS = 8
 _BLOCK_ENTRIES = 2**22
 
 
@@ -44,10 +47,11 @@ def build_index(
     table : ndarray or CSR array of shape (n, d)
     k : int
         How many neighbours will be asked for; an approximate index measures its recall for them.
-    index : {"auto", "exact", "cells"}
-        ``"exact"`` compares all pairs; ``"cells"`` finds about 97 % of the neighbours in dense
-        tables at a cost that grows little faster than n.
-        ``"auto"`` is exact up to 10,000 rows and for sparse tables, cells above.
+    index : {"auto", "exact", "tree", "cells"}
+        ``"exact"`` compares all pairs; ``"tree"`` is a k-d tree, for few columns; ``"cells"``
+        finds about 97 % of the neighbours in dense tables at a cost that grows little faster than
+        n. ``"auto"`` is a tree up to 8 columns, exact up to 10,000 rows and for sparse tables,
+        cells above.
     metric : {"euclidean", "cosine"}
     random_state : int or Generator
     run : Run, optional
@@ -69,17 +73,21 @@ def build_index(
         raise InputError("k", "must be at least 1", value=k)
     rng = as_generator(random_state)
     sparse = sp.issparse(table)
-    if sparse and index == "cells":
+    if sparse and index in ("cells", "tree"):
         raise InputError(
             "index", "needs a dense table", "use 'exact' for a sparse one", value=index
         )
     if index == "auto":
         index = "exact" if sparse or table.shape[0] <= EXACT_SAMPLES else "cells"
+        if not sparse and metric == "euclidean" and table.shape[1] <= TREE_COLUMNS:
+            index = "tree"
     if metric == "cosine":
         inner = build_index(unit_rows(table), k, index=index, random_state=rng, run=run)
         return _CosineIndex(inner)
     if index == "cells":
         return CellIndex(table, k, rng=rng, run=run)
+    if index == "tree":
+        return TreeIndex(table)
     return ExactIndex(table)
 
 

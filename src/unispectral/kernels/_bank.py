@@ -130,6 +130,17 @@ class KernelBank:
             if features is not None:
                 features.drop_gram()
 
+    def take(self, r: int, rows: np.ndarray) -> KernelBank:
+        """A bank of kernel ``r`` alone on some of the samples."""
+        kernel = self._bound[r]
+        if isinstance(kernel, MatrixKernel):
+            return KernelBank.precomputed(
+                kernel.matrix[np.ix_(rows, rows)], normalize=self.normalize, names=[kernel.name]
+            )
+        assert kernel.spec is not None
+        table = kernel.features.X[rows]  # type: ignore[attr-defined]
+        return KernelBank(table, [kernel.spec], normalize=self.normalize, gram=False)
+
     def abilities(self, r: int) -> Abilities:
         """What kernel ``r`` promises of its values."""
         return self._bound[r].abilities

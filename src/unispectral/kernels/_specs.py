@@ -68,7 +68,8 @@ class Abilities:
 class Kernel(Protocol):
     """A kernel before it meets data: it has a name and can bind itself to a table.
 
-    It may declare its :class:`Abilities` as an attribute ``abilities``. ``bind`` returns a function of :class:`Products` (kernels made of dot products and distances),
+    It may declare its :class:`Abilities` as an attribute ``abilities``. ``bind`` returns a
+    function of :class:`Products` (kernels made of dot products and distances),
     or ``None`` when the kernel needs the features themselves (:class:`Metric`).
     """
 

@@ -10,19 +10,21 @@ from sklearn.cluster import KMeans
 
 from unispectral._kmeans import SMALL, kmeans
 from unispectral._run import Run, one_thread
-from unispectral.graph.quality import modularity
+from unispectral.labelfree._geometry import evenly_spaced
 from unispectral.labelfree._neighbourhoods import (
     LocalNeighbourhoods,
     Neighbourhoods,
     sparse_codes,
 )
 from unispectral.labelfree._recipe import Recipe
+from unispectral.labelfree._refinement import quality
 from unispectral.labels import assign, rotate
 from unispectral.spectrum import Eigenpairs, affinity, smallest_eigenvectors
 
 __all__ = [
     "MEDIAN",
     "LocalCodes",
+    "code_graph",
     "codes_of",
     "eigenvectors",
     "embed",
@@ -118,10 +120,20 @@ def _block_error(rows: slice, block: LocalNeighbourhoods, recipe: Recipe) -> np.
     return 1.0 + fit - 2.0 * np.einsum("bk,bk->b", z, block.near)
 
 
+def code_graph(
+    around: Neighbourhoods,
+    recipe: Recipe,
+    embedding: np.ndarray | None = None,
+    run: Run | None = None,
+) -> tuple[sp.csr_array, LocalCodes]:
+    """The codes of all samples as a CSR array whose row i is the code of sample i, and these."""
+    codes = codes_of(around, recipe, embedding, run)
+    return sparse_codes(around.neighbours, codes.values), codes
+
+
 def first_graph(around: Neighbourhoods, recipe: Recipe, run: Run | None = None) -> sp.csr_array:
     """The affinity of a geometry before anything is known of clusters."""
-    values = codes_of(around, recipe, None, run).values
-    return affinity(sparse_codes(around.neighbours, values))
+    return affinity(code_graph(around, recipe, None, run)[0])
 
 
 def eigenvectors(
@@ -154,31 +166,29 @@ def embed(P: np.ndarray, recipe: Recipe) -> np.ndarray:
 def read_out(
     W: sp.csr_array, embedding: np.ndarray, recipe: Recipe, rng: np.random.Generator
 ) -> np.ndarray:
-    """Labels of the embedding: k-means and rotations, the one of largest modularity kept.
+    """Labels of the embedding: k-means and a rotation, the best on the graph by :func:`quality`.
 
     Above ``READ_OUT_SAMPLES`` samples both are found on that many, and then applied to all.
     """
-    seeds = rng.integers(2**31 - 1, size=recipe.n_init)
-    some = embedding
-    if len(embedding) > READ_OUT_SAMPLES:
-        some = embedding[np.sort(rng.choice(len(embedding), READ_OUT_SAMPLES, replace=False))]
     found = []
+    some = embedding[evenly_spaced(len(embedding), READ_OUT_SAMPLES)]
     if recipe.assign_labels != "rotation":
+        seeds = rng.integers(2**31 - 1, size=recipe.n_init).tolist()
         with one_thread():  # threads would cost more than they bring, and change the order of sums
             found += _by_kmeans(some, embedding, recipe.n_clusters, seeds)
     if recipe.assign_labels != "kmeans":
         turn = rotate(some, n_init=max(1, recipe.n_init // 2), rng=rng).Q
         found.append(assign(embedding, turn))
-    return max(found, key=lambda labels: modularity(W, labels))
+    return max(found, key=lambda labels: quality(W, labels))
 
 
 def _by_kmeans(
-    some: np.ndarray, embedding: np.ndarray, n_clusters: int, seeds: np.ndarray
+    some: np.ndarray, embedding: np.ndarray, n_clusters: int, seeds: list[int]
 ) -> list[np.ndarray]:
     """Labels of all rows from k-means on some of them, one start for each seed."""
     if len(embedding) <= SMALL:
-        return list(kmeans(embedding, n_clusters, seeds.tolist()))
+        return list(kmeans(embedding, n_clusters, seeds))
     return [
         KMeans(n_clusters, n_init=1, random_state=seed).fit(some).predict(embedding)
-        for seed in seeds.tolist()
+        for seed in seeds
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,8 +23,8 @@ SMALL_SHARE = 0.1
 
 def repaired(
     graph: sp.csr_array,
-    rivals: Sequence[Any],
-    weights: np.ndarray,
+    geometry: Any,
+    rate: float,
     recipe: Recipe,
     k: int,
     seed: int,
@@ -33,15 +32,14 @@ def repaired(
 ) -> sp.csr_array:
     """A graph whose small components are joined to the rest.
 
-    The geometry of largest weight says what is near; only one that knows all samples can.
-
     Parameters
     ----------
     graph : CSR array of shape (n, n)
         Row i is the code of sample i.
-    rivals : sequence of Rival
-    weights : ndarray
-        Of the rivals.
+    geometry : Geometry
+        Says what is near; must know all samples.
+    rate : float
+        Of its Gaussian kernel.
     recipe : Recipe
     k : int
         Candidates outside the component.
@@ -49,18 +47,12 @@ def repaired(
         Of the search among many samples.
     run : Run
     """
-    whole = [at for at, rival in enumerate(rivals) if rival.present is None]
-    if not whole:
-        return graph
-    chosen = rivals[max(whole, key=lambda at: weights[at])]
 
     def search(rows: np.ndarray, among: np.ndarray, width: int) -> np.ndarray:
-        return nearest_among(chosen.geometry, rows, among, width, seed, run)
+        return nearest_among(geometry, rows, among, width, seed, run)
 
     def solve(rows: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
-        return _codes_over(
-            chosen.geometry, chosen.neighbourhoods.rate, rows, neighbours, recipe, run
-        )
+        return _codes_over(geometry, rate, rows, neighbours, recipe, run)
 
     least = max(2, int(SMALL_SHARE * graph.shape[0] / recipe.n_clusters))
     return attach_small(graph, least, k, search, solve).codes

@@ -1,72 +1,97 @@
 """Coupling: graph and embedding in turn, each pass with the last embedding in its prices.
 
 The pieces are the paper's: sparse non-negative codes in kernel space, an embedding from their
-graph, labels from the embedding, prices of edges raised by distances in the embedding, weights
-over kernels. What differs, each for a measured reason, is listed in the manual.
+graph, labels from the embedding, prices of edges raised by distances in the embedding. What
+differs, each for a measured reason, is listed in the manual.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from unispectral._memory import give_back
-from unispectral._result import Solution
 from unispectral._run import Run
-from unispectral.labelfree._coding import LocalCodes, codes_of, eigenvectors, embed, read_out
-from unispectral.labelfree._neighbourhoods import sparse_codes
+from unispectral.labelfree._coding import code_graph, eigenvectors, embed
+from unispectral.labelfree._neighbourhoods import Neighbourhoods
 from unispectral.labelfree._recipe import Recipe
-from unispectral.labelfree._rivals import MANY, Rival
-from unispectral.labelfree._weighting import Weighting
-from unispectral.labels import procrustes, rotate
+from unispectral.labels import rotate
 from unispectral.spectrum import affinity, laplacian, stiefel_descent
 
-__all__ = ["couple"]
+__all__ = ["Coupled", "couple"]
+
+#: Above this many samples memory that is free is given back between the stages.
+_MANY = 10_000
 
 Repair = Callable[[sp.csr_array], sp.csr_array]
 
 
+class Coupled(NamedTuple):
+    """Graph and embedding after the last pass.
+
+    Attributes
+    ----------
+    graph : CSR array of shape (n, n)
+        Row i is the code of sample i.
+    first : CSR array of shape (n, n)
+        The affinity of the first pass, which no embedding has touched: the judge of labels.
+    embedding : ndarray of shape (n, c)
+    eigenvalues : ndarray of shape (c,)
+    objective : list of float
+        One value per pass.
+    residual : float
+        How far the codes are from optimal.
+    reason : str
+        Why the passes ended.
+    """
+
+    graph: sp.csr_array
+    first: sp.csr_array
+    embedding: np.ndarray
+    eigenvalues: np.ndarray
+    objective: list[float]
+    residual: float
+    reason: str
+
+
 def couple(
-    weighting: Weighting, recipe: Recipe, run: Run, repair: Repair | None = None
-) -> Solution:
-    """Learn the graph of the geometries in use, coupled with its own embedding.
+    views: Sequence[Neighbourhoods],
+    shares: Sequence[float],
+    recipe: Recipe,
+    run: Run,
+    repair: Repair | None = None,
+) -> Coupled:
+    """Learn the graph, coupled with its own embedding.
 
     Parameters
     ----------
-    weighting : Weighting
-        The geometries, their weights and their first codes.
+    views : sequence of Neighbourhoods
+        Whose graphs are added up.
+    shares : sequence of float
+        The weight of each.
     recipe : Recipe
     run : Run
     repair : callable(graph) or None
         Joins small components of a graph to the rest of it.
-
-    Returns
-    -------
-    Solution
-        Its weights are those of the geometries.
     """
-    rivals, weights = weighting.rivals, weighting.weights
-    active = np.flatnonzero(weights > 0).tolist()
-    codes = {at: weighting.codes[at] for at in active}
-    tol = recipe.tolerance(len(rivals[0].neighbourhoods.neighbours))
+    tol = recipe.tolerance(len(views[0].neighbours))
     reason = f"the {recipe.max_iter} passes asked for were made"
     path: list[float] = []
-    W = labels = embedding = guess = None
+    first: sp.csr_array | None = None
+    W: sp.csr_array | None = None
+    labels = embedding = guess = None
     for iteration in range(1, recipe.max_iter + 1):
-        if embedding is not None:
-            codes = {
-                at: codes_of(rivals[at].neighbourhoods, recipe, embedding, run) for at in active
-            }
         graph = sp.csr_array((0, 0))  # the last one is let go before the next is made
-        graph = _blend(rivals, codes, weights)
+        graph, value, residual = _blend(views, shares, recipe, embedding, run)
         if repair is not None:
             graph = repair(graph)
-        last, W, embedding = W, affinity(graph), None
-        change = np.inf if last is None else _change(W, last)
-        del last
-        if graph.shape[0] > MANY:
+        before, W, embedding = W, affinity(graph), None
+        change = np.inf if before is None else _change(W, before)
+        first = W if first is None else first
+        if graph.shape[0] > _MANY:
             give_back()
         pairs = eigenvectors(W, recipe, run, guess)
         guess = pairs.vectors if pairs.block is None else pairs.block
@@ -74,44 +99,37 @@ def couple(
         if recipe.gamma > 0:
             P, labels = _pulled(P, W, recipe, labels, run)
         embedding = embed(P, recipe)
-        path.append(float(sum(weights[at] * codes[at].objective for at in active)))
-        run.progress("passes", iteration, recipe.max_iter, f"objective {path[-1]:.6g}")
+        path.append(value)
+        run.progress("passes", iteration, recipe.max_iter)
         if change < tol:
             reason = f"the last pass changed the graph by less than {tol:g} of itself"
             break
-    assert W is not None
+    assert first is not None
     assert embedding is not None
-    labels = read_out(W, embedding, recipe, run.rng)
-    return Solution(
-        Z=graph.T.tocsr(),
-        P=embedding,
-        Q=procrustes(embedding, labels),
-        labels=labels,
-        weights=weights,
-        objective=path,
-        n_iter=len(path),
-        converged=True,
-        reason=reason,
-        kkt=max(codes[at].residual for at in active),
-        eigenvalues=pairs.values,
-        evidence=weighting.evidence,
-    )
+    return Coupled(graph, first, embedding, pairs.values, path, residual, reason)
 
 
 def _blend(
-    rivals: Sequence[Rival], codes: dict[int, LocalCodes], weights: np.ndarray
-) -> sp.csr_array:
-    """The weighted sum of the graphs of the geometries in use."""
-    parts = [
-        float(weights[at]) * sparse_codes(rivals[at].neighbourhoods.neighbours, one.values)
-        for at, one in codes.items()
-    ]
-    graph = sp.csr_array(sum(parts[1:], start=parts[0]))
-    if any(rival.present is not None for rival in rivals):
+    views: Sequence[Neighbourhoods],
+    shares: Sequence[float],
+    recipe: Recipe,
+    embedding: np.ndarray | None,
+    run: Run,
+) -> tuple[sp.csr_array, float, float]:
+    """The weighted sum of the views' graphs, of their objectives, and the largest residual."""
+    graph, value, residual = None, 0.0, 0.0
+    for view, share in zip(views, shares, strict=True):
+        part, codes = code_graph(view, recipe, embedding, run)
+        part *= float(share)
+        graph = part if graph is None else sp.csr_array(graph + part)
+        value += float(share) * codes.objective
+        residual = max(residual, codes.residual)
+    assert graph is not None
+    if any(view.present is not None for view in views):
         # A sample that some views lack is described by the others alone.
         total = np.asarray(graph.sum(axis=1)).ravel()
         graph = sp.csr_array(sp.diags_array(1.0 / np.where(total > 0, total, 1.0)) @ graph)
-    return graph
+    return graph, value, residual
 
 
 def _pulled(

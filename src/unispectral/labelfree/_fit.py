@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,20 +11,27 @@ import numpy as np
 from unispectral._inputs import Samples
 from unispectral._result import Solution
 from unispectral._run import Run
-from unispectral.labelfree._coding import MEDIAN, reconstruction_error
+from unispectral.graph.candidates import EXACT_SAMPLES
+from unispectral.kernels import KernelBank
+from unispectral.labelfree._coding import MEDIAN, read_out, reconstruction_error
 from unispectral.labelfree._component_repair import repaired
+from unispectral.labelfree._contest import choose_geometry, in_geometry
 from unispectral.labelfree._counting import Evidence, count_in_geometries
 from unispectral.labelfree._coupling import couple
+from unispectral.labelfree._geometry import KernelDistance, KernelPart
 from unispectral.labelfree._near_duplicates import near_duplicate_share
-from unispectral.labelfree._recipe import WHITEN_SAMPLES, Recipe
-from unispectral.labelfree._rivals import FUSED, Rival, find_rivals, fused_rivals
-from unispectral.labelfree._weighting import Weighting, weigh
+from unispectral.labelfree._neighbourhoods import Neighbourhoods, localize
+from unispectral.labelfree._recipe import Recipe
+from unispectral.labelfree._refinement import refined
+from unispectral.labelfree._views import agreement, fused, informative
+from unispectral.labels import procrustes
 from unispectral.predict import GeometryPart
 
-__all__ = ["LabelFreeFit", "fit"]
+__all__ = ["LabelFreeFit", "code_price", "fit"]
 
-#: Above ``WHITEN_SAMPLES`` samples candidates are doubled, at most so often, where so many samples
-#: have mostly near-duplicates of themselves among them.
+#: Above this many samples candidates are doubled, at most so often, where so many samples have
+#: mostly near-duplicates of themselves among them.
+_MANY_SAMPLES = 3_000
 _NEAR_DUPLICATES = 0.5
 _DOUBLINGS = 2
 
@@ -34,11 +42,12 @@ class LabelFreeFit(NamedTuple):
     Attributes
     ----------
     solution : Solution
-    recipe : Recipe
-        With the number of clusters.
     n_candidates : int
     kernel_weights : ndarray of shape (n_kernels,)
+        Equal for all that are used, zero for those that show nothing.
     kernel_names : tuple of str
+    kernel_agreement : ndarray of shape (n_kernels,) or None
+        The modularity of the clusters on each kernel's own graph; None with one kernel.
     geometry_weights : dict
     outlier_score : ndarray of shape (n_samples,)
     parts : list of GeometryPart
@@ -48,18 +57,38 @@ class LabelFreeFit(NamedTuple):
     """
 
     solution: Solution
-    recipe: Recipe
     n_candidates: int
     kernel_weights: np.ndarray
     kernel_names: tuple[str, ...]
+    kernel_agreement: np.ndarray | None
     geometry_weights: dict[str, float]
     outlier_score: np.ndarray
     parts: list[GeometryPart]
     evidence: Evidence | None
 
 
+@dataclass
+class _View:
+    """One kernel on one table: its distance, and the samples that the table has."""
+
+    name: str
+    distance: KernelDistance
+    present: np.ndarray | None
+
+    def localized(self, k: int, run: Run, strength: float | None = None) -> _Located:
+        geometry = in_geometry(self.distance, strength, run)
+        return _Located(geometry, localize(geometry, k, run, self.present))
+
+
+class _Located(NamedTuple):
+    """A geometry with its neighbourhoods."""
+
+    geometry: Any
+    around: Neighbourhoods
+
+
 def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
-    """Rival geometries, the number of clusters, weights, and the coupled graph.
+    """Views that show something, their geometry, the coupled graph, and labels.
 
     Parameters
     ----------
@@ -68,106 +97,201 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
         With ``n_clusters=0`` their number is sought.
     run : Run
     """
-    run.progress("geometries")
     n = samples.n_samples
-    one_kernel = samples.kernels is not None and len(samples.kernels) == 1
-    whiten = recipe.whitened(n, one_kernel)
+    views = _views(samples, run)
+    run.progress("neighbours")
     k = recipe.candidates(n)
-    rivals, names = find_rivals(samples, whiten, k, run)
-    grown = 1
-    if recipe.n_neighbors is None and n > WHITEN_SAMPLES:
-        for _ in range(_DOUBLINGS):
-            shares = [near_duplicate_share(rival.neighbourhoods, run) for rival in rivals]
-            if max(shares) <= _NEAR_DUPLICATES:
-                break
-            grown *= 2
-            rivals, _ = find_rivals(samples, whiten, grown * k, run)
+    kept = np.ones(len(views), dtype=bool)
+    plain: list[_Located] = []
+    if len(views) > 1:
+        plain = [view.localized(k, run) for view in views]
+        kept = informative([one.around for one in plain])
+    used = [views[at] for at in np.flatnonzero(kept)]
+    plain = [plain[at] for at in np.flatnonzero(kept)] if plain else []
+    together = used[0].distance if len(used) == 1 else fused([view.distance for view in used])
+    whole = used[0].present if len(used) == 1 else None
     evidence = None
     if not recipe.n_clusters:
-        whole = [rival for rival in rivals if rival.present is None] or rivals
-        around = [rival.neighbourhoods for rival in whole]
-        evidence = count_in_geometries(around, recipe, run, grown=grown)
+        evidence = _counted(together, used, recipe, k, run)
         recipe = recipe.with_clusters(evidence.n_clusters)
         k = recipe.candidates(n)
-        rivals = [rival.nearest(grown * k) for rival in rivals]
-    k *= grown
-    fuse = None
-    if recipe.fuse and len(names) > 1:
-        fusing = run.replace(rng=np.random.default_rng(int(run.rng.integers(2**31 - 1))))
-
-        def fuse(shares: np.ndarray) -> list[Rival]:
-            return fused_rivals(rivals, shares, whiten, k, fusing)
-
+        plain = [one._replace(around=one.around.nearest(k)) for one in plain]
+    strength = None if together is None else choose_geometry(together, recipe, run)
+    located: list[_Located] = []
+    if together is not None:
+        k, one = _widened(_View("", together, whole), strength, recipe, k, run)
+        located.append(one)
+    if len(used) > 1:
+        own = plain if strength is None and plain[0].around.neighbours.shape[1] == k else [
+            view.localized(k, run, strength) for view in used
+        ]  # fmt: skip
+        located += own
+    shares = _shares(len(used), together is not None, recipe)
     seed = int(run.rng.integers(2**31 - 1))
-    weighting = weigh(rivals, recipe, run, fuse)
+    nearby = next((one for one in located if one.around.present is None), None)
 
     def repair(graph: Any) -> Any:
-        return repaired(graph, weighting.rivals, weighting.weights, recipe, k, seed, run)
+        assert nearby is not None
+        return repaired(graph, nearby.geometry, nearby.around.rate, recipe, k, seed, run)
 
-    solution = couple(weighting, recipe, run, repair if recipe.repair else None)
-    return _described(samples, weighting, names, recipe, solution, k, evidence, run)
-
-
-def _described(
-    samples: Samples,
-    weighting: Weighting,
-    names: Sequence[str],
-    recipe: Recipe,
-    solution: Solution,
-    k: int,
-    evidence: Evidence | None,
-    run: Run,
-) -> LabelFreeFit:
-    """A solution with the weights of kernels, outlier scores, and what prediction needs."""
-    rivals, weights = weighting.rivals, weighting.weights
-    kernel_weights = np.zeros(len(names))
-    for rival, weight in zip(rivals, weights, strict=True):
-        if rival.kernel == FUSED:  # of several kernels, each by its share
-            kernel_weights += weight * weighting.shares
-        else:
-            kernel_weights[rival.kernel] += weight
-    # Each kernel judges by its own geometry, the first of its kernel, and as much as it weighs.
-    judging = np.zeros(len(rivals))
-    first = {rival.kernel: at for at, rival in reversed(list(enumerate(rivals)))}
-    error = np.zeros(samples.n_samples)
-    for kernel in np.flatnonzero(kernel_weights).tolist():
-        at = first[kernel]
-        judging[at] = kernel_weights[kernel]
-        error += judging[at] * reconstruction_error(rivals[at].neighbourhoods, recipe, run)
-    parts = [
-        GeometryPart(
-            geometry=rival.geometry,
-            rate=rival.neighbourhoods.rate,
-            weight=float(weight),
-            outlier_weight=float(judged),
-            close=_close(rival),
-            samples=None if rival.present is None else np.flatnonzero(rival.present),
-        )
-        for rival, weight, judged in zip(rivals, weights, judging, strict=True)
-        if weight > 0 or judged > 0
-    ]
-    public = samples.public_names(names)
-    titles = [rival.title(public) for rival in rivals]
-    return LabelFreeFit(
-        solution,
+    coupled = couple(
+        [one.around for one in located],
+        shares,
         recipe,
-        k,
-        kernel_weights,
-        public,
-        dict(zip(titles, weights.tolist(), strict=True)),
-        error,
-        parts,
-        evidence,
+        run,
+        repair if recipe.repair and nearby is not None else None,
+    )
+    run.progress("labels")
+    labels = read_out(coupled.first, coupled.embedding, recipe, run.rng)
+    if recipe.refine:
+        labels = refined(coupled.first, labels, recipe.n_clusters, run)
+    solution = Solution(
+        Z=coupled.graph.T.tocsr(),
+        P=coupled.embedding,
+        Q=procrustes(coupled.embedding, labels),
+        labels=labels,
+        weights=np.asarray(shares),
+        objective=coupled.objective,
+        n_iter=len(coupled.objective),
+        converged=True,
+        reason=coupled.reason,
+        kkt=coupled.residual,
+        eigenvalues=coupled.eigenvalues,
+    )
+    agreed = None
+    if len(views) > 1:
+        agreed = np.zeros(len(views))
+        agreed[kept] = agreement(
+            [one.around for one in located[-len(used) :]], labels, recipe, run
+        )
+    names = samples.public_names([view.name for view in views])
+    titles = ["all views"] if len(used) > 1 and together is not None else []
+    titles += [names[at] for at in np.flatnonzero(kept)]
+    error, parts = _described(located, shares, used, together, strength, k, recipe, run)
+    return LabelFreeFit(
+        solution=solution,
+        n_candidates=k,
+        kernel_weights=kept / kept.sum(),
+        kernel_names=names,
+        kernel_agreement=agreed,
+        geometry_weights={
+            title + (f" whitened {strength:g}" if hasattr(one.geometry, "base") else ""): share
+            for title, one, share in zip(titles, located, shares, strict=True)
+        },
+        outlier_score=error,
+        parts=parts,
+        evidence=evidence,
     )
 
 
-def _close(rival: Rival) -> float:
+def _views(samples: Samples, run: Run) -> list[_View]:
+    """Every kernel of every table, on the samples that the table has."""
+    if samples.bank is not None:
+        bank = samples.bank
+        return [
+            _View(name, KernelDistance([KernelPart(bank, r, -1)]), None)
+            for r, name in enumerate(bank.names)
+        ]
+    found = []
+    for view, table in enumerate(samples.tables):
+        present = None
+        if isinstance(table, np.ndarray) and np.isnan(table[:, 0]).any():
+            present = ~np.isnan(table[:, 0])
+            table = table[present]
+        bank = KernelBank(table, samples.kernels, normalize=samples.normalize, gram=False, run=run)
+        found += [
+            _View(name, KernelDistance([KernelPart(bank, r, view)]), present)
+            for r, name in enumerate(bank.names)
+        ]
+    return found
+
+
+def _counted(
+    together: KernelDistance | None, used: Sequence[_View], recipe: Recipe, k: int, run: Run
+) -> Evidence:
+    """The number of clusters, in the geometry of all views or in those of each."""
+    if together is not None:
+        around = [localize(together, k, run, used[0].present if len(used) == 1 else None)]
+    else:
+        around = [view.localized(k, run).around for view in used]
+    return count_in_geometries(around, recipe, run)
+
+
+def _widened(
+    view: _View, strength: float | None, recipe: Recipe, k: int, run: Run
+) -> tuple[int, _Located]:
+    """Neighbourhoods with twice the candidates, or four times, where near-duplicates abound."""
+    located = view.localized(k, run, strength)
+    if recipe.n_neighbors is None and len(located.around.neighbours) > _MANY_SAMPLES:
+        for _ in range(_DOUBLINGS):
+            if near_duplicate_share(located.around, run) <= _NEAR_DUPLICATES:
+                break
+            k *= 2
+            located = view.localized(k, run, strength)
+    return k, located
+
+
+def _shares(n_views: int, together: bool, recipe: Recipe) -> list[float]:
+    """Weights of the graphs: of all views together, if there is one, and of each view's own."""
+    if n_views == 1:
+        return [1.0]
+    share = recipe.fused_share if together else 0.0
+    return ([share] if together else []) + [(1.0 - share) / n_views] * n_views
+
+
+def _described(
+    located: Sequence[_Located],
+    shares: Sequence[float],
+    used: Sequence[_View],
+    together: KernelDistance | None,
+    strength: float | None,
+    k: int,
+    recipe: Recipe,
+    run: Run,
+) -> tuple[np.ndarray, list[GeometryPart]]:
+    """Outlier scores, and the geometries in which new samples are described.
+
+    Outliers are judged by plain distances: whitened rows have all the same length.
+    """
+    parts = [_part(one, share, 0.0) for one, share in zip(located, shares, strict=True)]
+    judges: list[_Located] = []
+    if strength is None and together is not None:
+        judges, judging = [located[0]], parts[:1]
+    elif together is not None:
+        plain = _View("", together, used[0].present if len(used) == 1 else None)
+        judges = [plain.localized(k, run)]
+        judging = [_part(judges[0], 0.0, 0.0)]
+        parts += judging
+    else:
+        judges, judging = list(located), parts
+    n = len(located[0].around.neighbours)
+    error, known = np.zeros(n), np.zeros(n)
+    for one, part in zip(judges, judging, strict=True):
+        part.outlier_weight = 1.0 / len(judges)
+        here = np.ones(n) if one.around.present is None else one.around.present
+        error += here * reconstruction_error(one.around, recipe, run)
+        known += here
+    return error / np.maximum(known, 1.0), parts
+
+
+def _part(located: _Located, weight: float, outlier_weight: float) -> GeometryPart:
+    around = located.around
+    return GeometryPart(
+        geometry=located.geometry,
+        rate=around.rate,
+        weight=float(weight),
+        outlier_weight=outlier_weight,
+        close=_close(located),
+        samples=None if around.present is None else np.flatnonzero(around.present),
+    )
+
+
+def _close(located: _Located) -> float:
     """The squared distance at which rounding cannot tell two points apart."""
-    base = getattr(rival.geometry, "base", rival.geometry)
+    base = getattr(located.geometry, "base", located.geometry)
     single = any(part.bank.dtype == np.float32 for part in base.parts)
-    indexed = base is rival.geometry and base.indexable_table() is not None
-    median = -0.5 / rival.neighbourhoods.rate
-    return (1e-6 if single or (indexed and base.n_samples > 10_000) else 1e-10) * median
+    indexed = base.n_samples > EXACT_SAMPLES  # whose distances are those of single precision
+    return (1e-6 if single or indexed else 1e-10) * -0.5 / located.around.rate
 
 
 def code_price(recipe: Recipe) -> float:

@@ -9,8 +9,7 @@ directions are shrunk. A geometry is one such distance on one set of samples.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -19,24 +18,25 @@ import scipy.linalg
 from unispectral._errors import InputError
 from unispectral._run import Run, map_blocks
 from unispectral._validation import recentred
+from unispectral.graph.candidates import TREE_COLUMNS, nearest
 from unispectral.kernels import KernelBank
 
 __all__ = [
     "Geometry",
     "KernelDistance",
     "KernelPart",
-    "TableDistance",
     "WhitenedDistance",
-    "expand",
+    "evenly_spaced",
     "median_distance",
     "nearest_in",
+    "whitened",
 ]
 
-#: Samples whose pairs give the median distance, and points of the Nyström approximation.
-_SAMPLE = 1_000
-LANDMARKS = 1_000
-#: Up to this many samples every one is a landmark, and the whitening is exact.
-EXACT_WHITENING = 1_000
+#: Samples whose pairs give the median distance.
+_MEDIAN_SAMPLES = 400
+#: Up to this many samples the inner products of all pairs are held while neighbours are sought.
+_HELD_SAMPLES = 4_000
+_BLOCK_ENTRIES = 2**20
 
 
 class Geometry(Protocol):
@@ -57,6 +57,74 @@ class Geometry(Protocol):
     def search_table(self) -> Any:
         """A table whose Euclidean neighbours are those of the geometry, or None."""
 
+    def hold(self, run: Run | None) -> bool:
+        """Keep the inner products of all pairs, if they are few; whether they are kept."""
+
+    def release(self) -> None:
+        """Forget them."""
+
+
+class _InnerProducts:
+    """Distances from inner products, which are held or computed when they are asked for."""
+
+    n_samples: int
+    own: np.ndarray
+    _held: np.ndarray | None = None
+
+    def products(self, rows: Any, cols: Any) -> np.ndarray:
+        raise NotImplementedError
+
+    def products_around(
+        self, rows: np.ndarray, neighbours: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        raise NotImplementedError
+
+    def all_products(self, run: Run | None) -> np.ndarray:
+        raise NotImplementedError
+
+    def hold(self, run: Run | None) -> bool:
+        if self._held is None and self.n_samples <= _HELD_SAMPLES:
+            self._held = self.all_products(run)
+        return self._held is not None
+
+    def release(self) -> None:
+        self._held = None
+
+    def distances(self, rows: Any, cols: Any) -> np.ndarray:
+        products = self.products(rows, cols) if self._held is None else self._held[rows][:, cols]
+        return _squared(products, self.own[rows][:, None], self.own[cols][None, :])
+
+    def around(self, rows: np.ndarray, neighbours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self._held is None:
+            near, among = self.products_around(rows, neighbours)
+        else:
+            near = self._held[rows[:, None], neighbours]
+            among = self._held[neighbours[:, :, None], neighbours[:, None, :]]
+        there = self.own[neighbours]
+        return (
+            _squared(near, self.own[rows][:, None], there),
+            _squared(among, there[:, :, None], there[:, None, :]),
+        )
+
+    def nearest_held(self, k: int, run: Run | None) -> np.ndarray:
+        """The k nearest other samples of each, by the inner products that are held."""
+        from unispectral.graph import _select
+
+        assert self._held is not None
+        n, held = self.n_samples, self._held
+        found = np.empty((n, k), dtype=np.int32)
+        everyone = np.arange(n, dtype=np.int32)
+        own = self.own.astype(held.dtype)
+
+        def work(rows: slice) -> None:
+            keys = np.empty((rows.stop - rows.start, k), dtype=held.dtype)
+            _select.select_smallest(
+                held[rows], own, everyone, everyone[rows], k, keys, found[rows]
+            )
+
+        map_blocks(work, n, max(1, _BLOCK_ENTRIES // n), run)
+        return found
+
 
 class KernelPart(NamedTuple):
     """One kernel of a bank, on one view, and what its squared distances are multiplied by.
@@ -70,180 +138,190 @@ class KernelPart(NamedTuple):
     view: int
     scale: float = 1.0
 
+    def table(self) -> Any:
+        """The table whose squared distances are those of the kernel, or None."""
+        return self.bank.euclidean_table(self.r, exact=True)
 
-class KernelDistance:
+    def alone(self) -> np.ndarray:
+        """Weights of the bank that leave this kernel as it is."""
+        weights = np.zeros(len(self.bank))
+        weights[self.r] = 1.0
+        return weights
+
+
+class KernelDistance(_InnerProducts):
     """The distance of one kernel, or the weighted sum of the squared distances of several."""
 
     def __init__(self, parts: Sequence[KernelPart], name: str | None = None) -> None:
         self.parts = list(parts)
         self.name = name or parts[0].bank.names[parts[0].r]
         self.n_samples = parts[0].bank.n_samples
-        self._own = [part.bank.diagonal(part.r).astype(np.float64) for part in self.parts]
+        self.own = self._sum(part.bank.diagonal(part.r).astype(np.float64) for part in self.parts)
 
-    def distances(self, rows: Any, cols: Any) -> np.ndarray:
-        return self._sum(
-            _squared(part.bank.block(part.r, rows, cols), own[rows][:, None], own[cols][None, :])
-            for part, own in zip(self.parts, self._own, strict=True)
-        )
+    def products(self, rows: Any, cols: Any) -> np.ndarray:
+        return self._sum(part.bank.block(part.r, rows, cols) for part in self.parts)
 
-    def around(self, rows: np.ndarray, neighbours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found = []
-        for part, own in zip(self.parts, self._own, strict=True):
-            near, among = part.bank.combine_neighbourhoods(_only(part), rows, neighbours)
-            there = own[neighbours]
-            found.append(
-                (
-                    _squared(near, own[rows][:, None], there),
-                    _squared(among, there[:, :, None], there[:, None, :]),
-                )
-            )
+    def products_around(
+        self, rows: np.ndarray, neighbours: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        found = [
+            part.bank.combine_neighbourhoods(part.alone(), rows, neighbours) for part in self.parts
+        ]
         return self._sum(near for near, _ in found), self._sum(among for _, among in found)
 
+    def all_products(self, run: Run | None) -> np.ndarray:
+        return self._sum(part.bank.matrix(part.r, run) for part in self.parts)
+
+    def cross_products(
+        self, new: list[Any], run: Run | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Inner products of new samples with these, and of each with itself."""
+        found = [
+            part.bank.combine_cross(part.alone(), new if part.view < 0 else new[part.view], run)
+            for part in self.parts
+        ]
+        return self._sum(between for between, _ in found), self._sum(own for _, own in found)
+
     def cross(self, new: list[Any], run: Run | None = None) -> np.ndarray:
-        found = []
-        for part, own in zip(self.parts, self._own, strict=True):
-            table = new if part.view < 0 else new[part.view]
-            between, self_ = part.bank.combine_cross(_only(part), table, run)
-            found.append(_squared(between, self_[:, None].astype(np.float64), own[None, :]))
-        return self._sum(iter(found))
+        between, own = self.cross_products(new, run)
+        return _squared(between, own[:, None].astype(np.float64), self.own[None, :])
 
     def search_table(self) -> Any:
         if len(self.parts) == 1:
             return self.parts[0].bank.euclidean_table(self.parts[0].r)
-        tables = [part.bank.euclidean_table(part.r, exact=True) for part in self.parts]
+        return self.features()
+
+    def features(self, new: list[Any] | None = None) -> np.ndarray | None:
+        """The dense table whose squared distances these are, of these or of new samples."""
+        tables = [part.table() for part in self.parts]
         if not all(isinstance(table, np.ndarray) for table in tables):
             return None
+        if new is not None:
+            tables = [new[part.view] for part in self.parts]
+        if len(tables) == 1 and self.parts[0].scale == 1.0:
+            return tables[0]
         scales = np.sqrt([part.scale for part in self.parts])
         return np.hstack([scale * table for scale, table in zip(scales, tables, strict=True)])
 
-    def indexable_table(self) -> np.ndarray | None:
-        """The dense table whose squared distances are those of the one kernel, or None."""
-        if len(self.parts) > 1 or self.parts[0].view < 0:
+    @property
+    def n_columns(self) -> int | None:
+        """Columns of all tables together; None where a kernel is not of a table."""
+        tables = [part.table() for part in self.parts]
+        if any(table is None for table in tables):
             return None
-        table = self.parts[0].bank.euclidean_table(self.parts[0].r, exact=True)
-        return table if isinstance(table, np.ndarray) else None
+        return sum(table.shape[1] for table in tables)
 
-    def _sum(self, values: Iterator[np.ndarray]) -> np.ndarray:
+    def subset(self, rows: np.ndarray) -> KernelDistance:
+        """The same distance on some of the samples."""
+        parts = [part._replace(bank=part.bank.take(part.r, rows), r=0) for part in self.parts]
+        return KernelDistance(parts, self.name)
+
+    def _sum(self, values: Any) -> np.ndarray:
         if len(self.parts) == 1 and self.parts[0].scale == 1.0:
             return next(iter(values))
         scaled = (part.scale * one for part, one in zip(self.parts, values, strict=True))
         return np.asarray(sum(scaled))
 
 
-@dataclass(kw_only=True)
-class TableDistance:
-    """Euclidean distances among the rows of a table."""
+class WhitenedDistance(_InnerProducts):
+    """Euclidean distances after the directions that all samples share have been shrunk.
 
-    table: np.ndarray
-    name: str = "table"
+    With the centred features C of a base geometry and λ = strength · trace(CᵀC) / n, the rows are
+    those of C (CᵀC + λI)^-½, scaled to length one. Their inner products are K (K + λI)⁻¹ with
+    K = CCᵀ, the closed form of self-expression with a ridge: codes over *all* samples.
 
-    def __post_init__(self) -> None:
-        self.n_samples = self.table.shape[0]
-        self._norms = _norms(self.table)
+    Parameters
+    ----------
+    base : KernelDistance
+    root : ndarray of shape (n, n) or None
+        Where there are more features than samples, features are root⁻¹ k(·, x) with the Cholesky
+        factor of the kernel; None where they are the columns of the tables.
+    mean : ndarray of shape (m,)
+        Of the features.
+    shrink_root : ndarray of shape (m, m)
+        The Cholesky factor of CᵀC + λI.
+    table : ndarray of shape (n, m)
+    name : str
+    """
 
-    def distances(self, rows: Any, cols: Any) -> np.ndarray:
-        dots = self.table[rows] @ self.table[cols].T
-        return _squared(dots, self._norms[rows][:, None], self._norms[cols][None, :])
+    def __init__(
+        self,
+        base: KernelDistance,
+        root: np.ndarray | None,
+        mean: np.ndarray,
+        shrink_root: np.ndarray,
+        table: np.ndarray,
+        name: str,
+    ) -> None:
+        self.base = base
+        self.root = root
+        self.mean = mean
+        self.shrink_root = shrink_root
+        self.table = table
+        self.name = name
+        self.n_samples = len(table)
+        self.own = np.einsum("ij,ij->i", table, table).astype(np.float64)
 
-    def around(self, rows: np.ndarray, neighbours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def products(self, rows: Any, cols: Any) -> np.ndarray:
+        return self.table[rows] @ self.table[cols].T
+
+    def products_around(
+        self, rows: np.ndarray, neighbours: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         gathered = self.table[neighbours]
         near = np.matmul(gathered, self.table[rows][:, :, None])[:, :, 0]
-        among = gathered @ gathered.transpose(0, 2, 1)
-        own = self._norms[neighbours]
-        return (
-            _squared(near, self._norms[rows][:, None], own),
-            _squared(among, own[:, :, None], own[:, None, :]),
-        )
+        return near, gathered @ gathered.transpose(0, 2, 1)
+
+    def all_products(self, run: Run | None) -> np.ndarray:
+        return self.table @ self.table.T
+
+    def cross(self, new: list[Any], run: Run | None = None) -> np.ndarray:
+        if self.root is None:
+            features = self.base.features(new)
+            assert features is not None
+        else:
+            features = _solved(self.root, self.base.cross_products(new, run)[0])
+        rows = _unit_rows(_solved(self.shrink_root, features - self.mean))
+        own = np.einsum("ij,ij->i", rows, rows).astype(np.float64)
+        return _squared(rows @ self.table.T, own[:, None], self.own[None, :])
 
     def search_table(self) -> np.ndarray:
         return self.table
 
 
-@dataclass(kw_only=True)
-class WhitenedDistance(TableDistance):
-    """Euclidean distances after the directions that all samples share have been shrunk.
+def whitened(base: KernelDistance, strength: float, run: Run | None = None) -> WhitenedDistance:
+    """The whitened form of a geometry.
 
-    With Kc the centred Gaussian kernel of a base geometry, at ``width`` times its median
-    distance, and λ = shrink · trace(Kc) / n, the features have the inner products
-    H = Kc (Kc + λI)⁻¹, scaled to unit diagonal. H is the closed form of self-expression with a
-    ridge, so that its entries are codes over *all* samples. Above ``EXACT_WHITENING`` samples,
-    landmarks stand for all (Nyström).
-
-    Attributes
+    Parameters
     ----------
     base : KernelDistance
-    name : str
-    landmarks : int array of shape (m,)
-    rate : float
-        The kernel is exp(rate · d²) of the base geometry.
-    root, shrink_root : ndarray of shape (m, m)
-        Cholesky factors: of the kernel of the landmarks, and of Gram matrix plus λ.
-    mean : ndarray of shape (m,)
-    table : ndarray of shape (n, m)
-        The features of all samples, of length one.
+    strength : float
+        How much is shrunk: λ in units of the mean squared length of the centred features.
     """
-
-    base: KernelDistance
-    landmarks: np.ndarray
-    rate: float
-    root: np.ndarray
-    mean: np.ndarray
-    shrink_root: np.ndarray
-
-    def cross(self, new: list[Any], run: Run | None = None) -> np.ndarray:
-        values = np.exp(self.base.cross(new, run)[:, self.landmarks] * self.rate)
-        rows = _shrunk(self.shrink_root, _solved(self.root, values) - self.mean)
-        return _squared(rows @ self.table.T, _norms(rows)[:, None], self._norms[None, :])
-
-
-def expand(
-    base: KernelDistance, whiten: Sequence[tuple[float, float]], rng: np.random.Generator
-) -> Iterator[Geometry]:
-    """A geometry and its whitened forms, given by (width, strength)."""
-    yield base
-    for width in dict.fromkeys(width for width, _ in whiten):
-        strengths = [strength for other, strength in whiten if other == width]
-        yield from _whitened(base, width, strengths, rng)
-
-
-def _whitened(
-    base: KernelDistance, width: float, strengths: Sequence[float], rng: np.random.Generator
-) -> Iterator[WhitenedDistance]:
-    """The whitened geometries of one width, which share everything but the last step."""
-    n = base.n_samples
-    landmarks = (
-        np.arange(n)
-        if n <= EXACT_WHITENING
-        else np.sort(rng.choice(n, size=min(n, LANDMARKS), replace=False))
-    )
-    rate = -0.5 / (width**2 * median_distance(base))
-    values = np.exp(base.distances(slice(None), landmarks) * rate)
-    root = _root(values[landmarks])
-    features = _solved(root, values)
+    n, columns = base.n_samples, base.n_columns
+    features = base.features() if columns is not None and columns <= n else None
+    root = None
+    if features is None:
+        root = features = _root(base.all_products(run).astype(np.float64))
     mean = features.mean(axis=0)
-    features -= mean
-    gram = features.T @ features
-    for strength in strengths:
-        raised = gram.copy()
-        added = strength * float(np.trace(gram)) / n
-        raised.flat[:: len(gram) + 1] += max(added, 1e-300)
-        shrink_root = scipy.linalg.cholesky(raised, lower=True, check_finite=False)
-        yield WhitenedDistance(
-            table=_shrunk(shrink_root, features),
-            name=f"{base.name} whitened {width:g}/{strength:g}",
-            base=base,
-            landmarks=landmarks,
-            rate=rate,
-            root=root,
-            mean=mean,
-            shrink_root=shrink_root,
-        )
+    centred = features - mean
+    gram = centred.T @ centred
+    gram.flat[:: len(gram) + 1] += max(strength * float(np.trace(gram)) / n, 1e-300)
+    shrink_root = scipy.linalg.cholesky(gram, lower=True, check_finite=False)
+    table = _unit_rows(_solved(shrink_root, centred))
+    return WhitenedDistance(
+        base, root, mean, shrink_root, table, f"{base.name} whitened {strength:g}"
+    )
+
+
+def evenly_spaced(n: int, most: int) -> np.ndarray:
+    """Numbers of at most so many samples, the same for everyone, whatever the seed."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
 
 
 def median_distance(geometry: Any) -> float:
     """The median squared distance between distinct samples, over an evenly spaced sample."""
-    n = geometry.n_samples
-    chosen = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp))
+    chosen = evenly_spaced(geometry.n_samples, _MEDIAN_SAMPLES)
     block = geometry.distances(chosen, chosen)[np.triu_indices(len(chosen), 1)]
     positive = block[block > 1e-12 * max(float(block.max(initial=0.0)), 1e-300)]
     return float(np.median(positive)) if positive.size else 1.0
@@ -251,9 +329,10 @@ def median_distance(geometry: Any) -> float:
 
 def nearest_in(geometry: Any, k: int, run: Run) -> np.ndarray:
     """The k nearest other samples of each, nearest first; −1 where there are fewer."""
-    from unispectral.graph.candidates import nearest
-
     table = geometry.search_table()
+    low = isinstance(table, np.ndarray) and table.shape[1] <= TREE_COLUMNS
+    if not low and geometry.hold(run):
+        return geometry.nearest_held(k, run)
     if table is not None:
         # Indexes work in single precision, which holds no square of 1e20.
         return nearest(recentred(table)[0], k, random_state=run.rng, run=run).indices
@@ -273,18 +352,8 @@ def _all_pairs_nearest(geometry: Any, k: int, run: Run | None) -> np.ndarray:
         order = np.argsort(np.take_along_axis(block, part, axis=1), axis=1, kind="stable")
         out[rows] = np.take_along_axis(part, order, axis=1)
 
-    map_blocks(work, n, max(1, 2**20 // n), run)
+    map_blocks(work, n, max(1, _BLOCK_ENTRIES // n), run)
     return out
-
-
-def _only(part: KernelPart) -> np.ndarray:
-    weights = np.zeros(len(part.bank))
-    weights[part.r] = 1.0
-    return weights
-
-
-def _norms(table: np.ndarray) -> np.ndarray:
-    return np.einsum("ij,ij->i", table, table).astype(np.float64)
 
 
 def _squared(products: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -295,28 +364,27 @@ def _squared(products: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.nd
 
 
 def _solved(root: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Rows whose dot products are the kernel: values · root⁻ᵀ."""
-    return scipy.linalg.solve_triangular(root, values.T, lower=True, check_finite=False).T.copy()
+    """values · root⁻ᵀ for a lower triangular root."""
+    return scipy.linalg.solve_triangular(root, values.T, lower=True, check_finite=False).T
+
+
+def _unit_rows(table: np.ndarray) -> np.ndarray:
+    norms = np.linalg.norm(table, axis=1, keepdims=True)
+    return np.ascontiguousarray(table / np.where(norms > 0, norms, 1))
 
 
 def _root(kernel: np.ndarray) -> np.ndarray:
     """The Cholesky factor of a kernel, with as little added to its diagonal as will do.
 
-    Repeated samples make a kernel singular; samples that differ in their last digits only make
-    it indefinite, since their distances are rounding errors.
+    Repeated samples, and fewer features than samples, make a kernel singular; samples that differ
+    in their last digits only make it indefinite, since their distances are rounding errors.
     """
-    added = 0.0
-    for jitter in (1e-8, 1e-6, 1e-4, 1e-2, 1.0, float(len(kernel))):
-        kernel.flat[:: len(kernel) + 1] += jitter - added
+    unit, added = max(float(np.trace(kernel)) / len(kernel), 1e-300), 0.0
+    for jitter in (1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0, float(len(kernel))):
+        kernel.flat[:: len(kernel) + 1] += (jitter - added) * unit
         added = jitter
         try:
             return scipy.linalg.cholesky(kernel, lower=True, check_finite=False)
         except np.linalg.LinAlgError:
             continue
     raise InputError("X", "has samples whose distances cannot be told apart", "rescale it")
-
-
-def _shrunk(root: np.ndarray, features: np.ndarray) -> np.ndarray:
-    rows = scipy.linalg.solve_triangular(root, features.T, lower=True, check_finite=False).T
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.ascontiguousarray(rows / np.where(norms > 0, norms, 1))

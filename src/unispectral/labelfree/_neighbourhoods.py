@@ -157,6 +157,7 @@ def localize(
         )
 
     map_blocks(work, n, KERNEL_ROWS, run)
+    geometry.release()
     found = LocalNeighbourhoods(neighbours, near, among, rate)
     return found if present is None else found.within(present)
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from unispectral._run import Run
 from unispectral.graph.quality import modularity
+from unispectral.kernels import KernelBank
 from unispectral.labelfree._coding import eigenvectors, embed, first_graph, read_out
-from unispectral.labelfree._geometry import TableDistance
+from unispectral.labelfree._geometry import KernelDistance, KernelPart
 from unispectral.labelfree._neighbourhoods import (
     LocalNeighbourhoods,
     Neighbourhoods,
@@ -122,7 +123,10 @@ class NullModel:
     def _drawn(self, number: int, draw: int) -> Neighbourhoods:
         rng = np.random.default_rng([self.seed, number, draw])
         points = rng.normal(size=(min(self.n_samples, self.max_points), number))
-        return localize(TableDistance(table=points), self.n_neighbors, self.run.replace(rng=rng))
+        geometry = KernelDistance(
+            [KernelPart(KernelBank(points, ["linear"], normalize=None, gram=False), 0, 0)]
+        )
+        return localize(geometry, self.n_neighbors, self.run.replace(rng=rng))
 
     def _level(self, number: int) -> np.ndarray:
         if number not in self._levels:

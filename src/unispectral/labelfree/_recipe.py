@@ -11,12 +11,8 @@ _LEAST_NEIGHBORS = 3
 #: Candidates of each code, and of the graphs in which clusters are counted.
 NEIGHBORS = 8
 COUNTING_NEIGHBORS = 10
-#: Up to this many samples whitened geometries take part. Above, they cost more than the rest of
-#: the fit, and landmarks that are few beside the samples flatter their modularity.
-WHITEN_SAMPLES = 3_000
-#: Widths and strengths of the whitened geometries, for one kernel and for each of several.
-_WHITEN_ONE = tuple((width, shrink) for width in (1.0, 2.0, 4.0) for shrink in (0.3, 3.0))
-_WHITEN_EACH = ((2.0, 0.3), (2.0, 3.0))
+#: Strengths of the whitened geometries that compete with the plain one, in order.
+WHITEN = (3.0, 0.3)
 #: Above this many samples the passes end at a change of the graph that moves no label.
 _LARGE_SAMPLES = 10_000
 _TOL, _LARGE_TOL = 1e-4, 5e-3
@@ -43,8 +39,8 @@ class Recipe:
     n_neighbors : int or None
         Candidates of each code; None is 8, or as many as a cluster of mean size has other
         members if these are fewer, but at least 3.
-    whiten : tuple of (width, strength) or None
-        Whitened geometries that compete with the kernel's own; None leaves it to the sizes.
+    whiten : tuple of float
+        Strengths of the whitened geometries that compete with the plain one, in order.
     max_clusters : int
         The most that is considered where the number of clusters is sought.
     max_iter : int
@@ -57,10 +53,6 @@ class Recipe:
 
     gamma : float
         Pull of the labels on the embedding; 0 leaves the eigenvectors.
-    sharpness : float
-        Weights of kernels grow with this power of their adjusted modularity.
-    min_evidence : float
-        Kernels with less adjusted modularity get no weight.
     scale_codes : bool
         Whether codes are scaled to sum one.
     laplacian : {"normalized", "unnormalized"}
@@ -68,10 +60,12 @@ class Recipe:
         Whether rows of the embedding are scaled to length one.
     repair : bool
         Whether components too small to be clusters are joined to their surroundings.
-    fuse : bool
-        Whether the sum of the distances of the kernels in use is one kernel more.
+    fused_share : float
+        The weight of the graph of all views' distances together; their own graphs share the rest.
+    refine : bool
+        Whether clusters are merged and split after the read-out.
     assign_labels : {"best", "kmeans", "rotation"}
-        How labels are read out; "best" is whichever has the larger modularity.
+        How labels are read out; "best" is whichever fits the graph better.
 
     Examples
     --------
@@ -84,20 +78,19 @@ class Recipe:
     beta: float = 1.0
     ridge: float = 1.0
     n_neighbors: int | None = None
-    whiten: tuple[tuple[float, float], ...] | None = None
+    whiten: tuple[float, ...] = WHITEN
     max_clusters: int = 20
-    max_iter: int = 4
+    max_iter: int = 2
     tol: float | None = None
-    n_init: int = 10
+    n_init: int = 4
 
     gamma: float = 0.0
-    sharpness: float = 4.0
-    min_evidence: float = 0.2
     scale_codes: bool = True
     laplacian: str = "normalized"
     unit_rows: bool = True
     repair: bool = True
-    fuse: bool = True
+    fused_share: float = 0.75
+    refine: bool = True
     assign_labels: str = "best"
 
     def with_clusters(self, n_clusters: int) -> Recipe:
@@ -117,14 +110,6 @@ class Recipe:
         if not self.n_clusters:
             return COUNTING_NEIGHBORS
         return min(NEIGHBORS, max(_LEAST_NEIGHBORS, n_samples // self.n_clusters - 1))
-
-    def whitened(self, n_samples: int, one_kernel: bool) -> tuple[tuple[float, float], ...]:
-        """The whitened geometries of each kernel."""
-        if self.whiten is not None:
-            return self.whiten
-        if n_samples > WHITEN_SAMPLES:
-            return ()
-        return _WHITEN_ONE if one_kernel else _WHITEN_EACH
 
     def tolerance(self, n_samples: int) -> float:
         """The change of the graph at which the passes end."""

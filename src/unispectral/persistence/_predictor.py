@@ -28,7 +28,7 @@ __all__ = ["predictor_state", "restore_predictor"]
 _MOST_PARTS = 10_000
 _MOST_CANDIDATES = 100_000
 _KINDS = ("table", "columns", "views", "kernels")
-_WHITENING = ("landmarks", "rate", "root", "mean", "shrink_root", "table")
+_WHITENING = ("root", "mean", "shrink_root", "table")
 
 
 def predictor_state(predictor: Predictor) -> dict[str, Any]:
@@ -199,16 +199,17 @@ def _check_tables(bank: KernelBank, views: Any, layout: Layout) -> None:
 
 
 def _whitened(state: Any, base: KernelDistance, name: str) -> WhitenedDistance:
-    count = len(state["landmarks"])
+    count, root = len(state["mean"]), state["root"]
+    n, columns = base.n_samples, base.n_columns
+    _require(count == (columns if root is None else n), "the features of a geometry")
+    _require(root is not None or base.features() is not None, "the features of a geometry")
     return WhitenedDistance(
-        table=_floats(state["table"], (base.n_samples, count)),
-        name=name,
         base=base,
-        landmarks=_indices(state["landmarks"], count, base.n_samples),
-        rate=-_real(-_real(state["rate"], least=-math.inf), above=0.0),
-        root=_floats(state["root"], (count, count)),
+        root=None if root is None else _floats(root, (n, n)),
         mean=_floats(state["mean"], (count,)),
         shrink_root=_floats(state["shrink_root"], (count, count)),
+        table=_floats(state["table"], (n, count)),
+        name=name,
     )
 
 
