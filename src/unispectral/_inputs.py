@@ -97,7 +97,7 @@ def read(
     *,
     views: Mapping | None = None,
     normalize: Any = None,
-    distances_only: bool = False,
+    label_free: bool = False,
 ) -> Samples:
     """Check X and bring it into the form that the solvers take.
 
@@ -111,9 +111,10 @@ def read(
     views : mapping or None
         Names of views and their columns, for an X that is one table.
     normalize : see :class:`KernelBank`
-    distances_only : bool
-        Whether the model takes distances in units of their median alone, so that a table may be
-        moved and scaled also under the linear kernel.
+    label_free : bool
+        Whether it is for the label-free model, which takes distances in units of their median
+        alone, so that a table may be moved also under the linear kernel, and which knows what to
+        do with samples that a view lacks.
     """
     if kernels is None:
         stack = list(X.values() if isinstance(X, Mapping) else X) if is_views(X) else [X]
@@ -133,12 +134,14 @@ def read(
     elif is_views(X):
         kind = "views"
         tables, names = check_views(X)
+        if not label_free:
+            _refuse_absent(tables, names)
         estimator.n_features_in_ = sum(table.shape[1] for table in tables)
     else:
         kind, names = "table", ["X"]
         tables = [check_samples(estimator, X, reset=True)]
     shifts: tuple[Shift | None, ...] = ()
-    if all(_is_movable(kernel, distances_only, normalize) for kernel in kernels):
+    if all(_is_movable(kernel, label_free, normalize) for kernel in kernels):
         moved = [recentred(table) for table in tables]
         tables = [table for table, _ in moved]
         shifts = tuple(shift for _, shift in moved)
@@ -147,12 +150,24 @@ def read(
     return Samples(layout, tuple(tables), tuple(kernels), None, normalize)
 
 
-def _is_movable(kernel: Kernel, distances_only: bool, normalize: Any) -> bool:
+def _is_movable(kernel: Kernel, label_free: bool, normalize: Any) -> bool:
     """Whether a kernel enters the model by distances in units of the data's own alone."""
     able = getattr(kernel, "abilities", None)
     if able is None:
         return False
-    return able.movable or (distances_only and able.distances == "table" and normalize is None)
+    return able.movable or (label_free and able.distances == "table" and normalize is None)
+
+
+def _refuse_absent(tables: Sequence[Any], names: Sequence[str]) -> None:
+    """The paper's models have no place for samples that a view lacks."""
+    for name, table in zip(names, tables, strict=True):
+        lacking = 0 if sp.issparse(table) else int(np.isnan(table[:, 0]).sum())
+        if lacking:
+            raise InputError(
+                f"view {name!r}",
+                f"lacks {lacking} samples (rows of NaN)",
+                "use UnifiedSpectralClustering, which takes such views",
+            )
 
 
 def read_new(estimator: BaseEstimator, X: Any, layout: Layout) -> list[Any]:
@@ -236,7 +251,7 @@ def _column_number(argument: str, item: Any, known: list[str], n_features: int) 
         return known.index(item)
     if not isinstance(item, numbers.Integral):
         raise InputTypeError(argument, f"holds {item!r}", "give names or numbers of columns")
-    if not -n_features <= item < n_features:
+    if not -n_features <= int(item) < n_features:
         raise InputError(
             argument, f"holds the column number {item}, but X has {n_features} columns"
         )

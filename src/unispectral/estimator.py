@@ -196,7 +196,7 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
 
         recipe = self._recipe()
         kernels = kernel_specs(self.kernels, "kernels")
-        samples = read(self, X, kernels, views=self.views, distances_only=True)
+        samples = read(self, X, kernels, views=self.views, label_free=True)
         if recipe.n_clusters:
             check_cluster_count(recipe.n_clusters, samples.n_samples)
         found = fit(samples, recipe, run)

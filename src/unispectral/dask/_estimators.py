@@ -141,7 +141,7 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
     def _landmark_rows(self, n: int) -> np.ndarray | None:
         if self.landmarks is None:
             return None
-        if not isinstance(self.landmarks, Integral) or self.landmarks < 2:
+        if not isinstance(self.landmarks, Integral) or int(self.landmarks) < 2:
             raise InputError(
                 "landmarks", "must be a whole number of at least 2, or None", value=self.landmarks
             )

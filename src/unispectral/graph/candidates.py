@@ -292,21 +292,7 @@ def _search(
     table = features.X
     if search.constant:
         table = _with_constant(table, search.constant)
-    present = bank.present[search.view]
-    chosen = np.arange(bank.n_samples) if present is None else np.flatnonzero(present)
-    found = nearest(
-        table if present is None else table[chosen],
-        k,
-        index=index,
-        metric=search.metric,
-        random_state=rng,
-        run=run,
-    ).indices
-    if present is None:
-        return found
-    out = np.full((bank.n_samples, k), -1, dtype=np.int32)
-    out[chosen] = np.where(found >= 0, chosen[found], -1)
-    return out
+    return nearest(table, k, index=index, metric=search.metric, random_state=rng, run=run).indices
 
 
 def kernel_nearest(bank: KernelBank, r: int, k: int, run: Run | None = None) -> np.ndarray:

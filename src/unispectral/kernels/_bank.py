@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from unispectral._run import Run, map_blocks
 from unispectral.kernels._bound import (
@@ -32,8 +31,7 @@ class KernelBank:
     Parameters
     ----------
     X : array, CSR array, or list of them
-        One table of samples, or several views of the same samples. A view in which a sample is
-        absent holds a row of NaN for it.
+        One table of samples, or several views of the same samples.
     kernels : see :func:`as_kernels`
         The kernels of every view.
     normalize : {"cosine", "center", "trace", "none"} or tuple
@@ -64,15 +62,12 @@ class KernelBank:
         tables = list(X) if isinstance(X, (list, tuple)) else [X]
         specs: tuple[Kernel, ...] = as_kernels(kernels)
         self.features: list[Features | None] = []
-        self.present: list[np.ndarray | None] = []
         bound: list[BoundKernel] = []
         for view, table in enumerate(tables):
-            table, present = _without_absent(table)
             features = Features(table)
             if gram:
                 features.keep_gram(run)
             self.features.append(features)
-            self.present.append(present)
             bound += [bind(spec, features, view) for spec in specs]
         if len(tables) > 1:
             for kernel in bound:
@@ -98,7 +93,7 @@ class KernelBank:
         if isinstance(kernels, np.ndarray) and kernels.ndim == 2:
             kernels = [kernels]
         self = cls.__new__(cls)
-        self.features, self.present = [None], [None]
+        self.features = [None]
         names = names or [f"kernel_{r}" for r in range(len(kernels))]
         bound = [MatrixKernel(name, K, 0) for name, K in zip(names, kernels, strict=True)]
         self._finish(list(bound), normalize)
@@ -151,9 +146,9 @@ class KernelBank:
         With ``exact`` the squared distances of the table are those of the kernel, too.
         """
         kernel = self._bound[r]
-        if not isinstance(kernel, ProductKernel) or self.present[kernel.view] is not None:
+        if not isinstance(kernel, ProductKernel):
             return None
-        steps, distances = set(self.normalize), kernel.abilities.distances
+        steps, distances = set(self.normalize), kernel.abilities.distances or ""
         # Centring a dot product leaves its distances as they are; a kernel that falls with the
         # distance has a constant diagonal, so that the other normalisations leave its order.
         allowed = {"table": {"center", "trace"}, "monotone": {"cosine", "trace"}}.get(distances)
@@ -173,15 +168,8 @@ class KernelBank:
         return self.combine(weights, run)
 
     def diagonal(self, r: int) -> np.ndarray:
-        """The diagonal of kernel ``r``; zero for a sample that its view lacks."""
-        present = self.present[self._bound[r].view]
-        values = self._bound[r].diagonal()
-        return values if present is None else values * present
-
-    def coverage(self, r: int) -> float:
-        """The share of the samples that the view of kernel ``r`` has."""
-        present = self.present[self._bound[r].view]
-        return 1.0 if present is None else float(present.mean())
+        """The diagonal of kernel ``r``."""
+        return self._bound[r].diagonal()
 
     def cross(self, r: int, X_new: Any) -> np.ndarray:
         """Kernel ``r`` between new samples and those of the bank.
@@ -213,7 +201,7 @@ class KernelBank:
             return False
         view, kernels = views[0]
         features = self.features[view]
-        if features is None or not features.has_gram or self.present[view] is not None:
+        if features is None or not features.has_gram:
             return False
         chosen = [r for r, _ in kernels]
         found = sum_rule([kernel for _, kernel in kernels], weights[chosen])
@@ -233,22 +221,22 @@ class KernelBank:
 
     def combine_block(self, weights: Any, rows: Index, cols: Index) -> np.ndarray:
         """A block of the weighted sum."""
-        sum_ = _WeightedSum(self.present, self._weights(weights))
+        weights, total = self._weights(weights), None
         for view, kernels in self._by_view(weights):
             features = self.features[view]
             products = features.block(rows, cols) if features is not None else None
             for r, kernel in kernels:
-                mask = self._mask(view, rows, cols)
-                sum_.add(r, kernel.block(rows, cols, products), mask)
-        return sum_.result()
+                total = _added(total, kernel.block(rows, cols, products), weights[r])
+        assert total is not None
+        return total
 
     def combine_diagonal(self, weights: Any) -> np.ndarray:
         """The diagonal of the weighted sum."""
-        sum_ = _WeightedSum(self.present, self._weights(weights))
-        for view, kernels in self._by_view(weights):
-            for r, kernel in kernels:
-                sum_.add(r, kernel.diagonal(), self.present[view])
-        return sum_.result()
+        weights, total = self._weights(weights), None
+        for r in np.flatnonzero(weights):
+            total = _added(total, self.diagonal(r), weights[r])
+        assert total is not None
+        return total
 
     def combine_cross(
         self, weights: Any, X_new: Any, run: Run | None = None
@@ -257,73 +245,45 @@ class KernelBank:
 
         ``X_new`` is a table, or one per view, or (precomputed) one cross matrix per kernel.
         """
-        between = _WeightedSum(self.present, self._weights(weights))
-        own = _WeightedSum(self.present, self._weights(weights))
+        weights, between, own = self._weights(weights), None, None
         several = isinstance(X_new, (list, tuple)) or getattr(X_new, "ndim", 2) == 3
         for view, kernels in self._by_view(weights):
-            features, here = self.features[view], self.present[view]
-            products, mask, present, table = None, None, None, X_new
+            features = self.features[view]
+            products, table = None, X_new
             if features is not None:
-                table, present = _without_absent(X_new[view] if several else X_new)
+                table = X_new[view] if several else X_new
                 products = features.cross(table, run)
-                if present is not None or here is not None:
-                    everyone = np.ones(self.n_samples, dtype=bool) if here is None else here
-                    there = np.ones(table.shape[0], dtype=bool) if present is None else present
-                    mask = np.outer(there, everyone)
             for r, kernel in kernels:
                 given = table[r] if several and features is None else table
                 values, alone = kernel.cross(given, products)
-                between.add(r, values, mask)
-                own.add(r, alone, present)
-        return between.result(), own.result()
+                between = _added(between, values, weights[r])
+                own = _added(own, alone, weights[r])
+        assert between is not None
+        assert own is not None
+        return between, own
 
     def pairs(self, left: np.ndarray, right: np.ndarray) -> Iterator[np.ndarray]:
-        """For each kernel in turn its values of pairs of samples; what a view lacks is zero."""
+        """For each kernel in turn its values of pairs of samples."""
         for view, kernels in self._by_view(np.ones(len(self))):
-            features, present = self.features[view], self.present[view]
+            features = self.features[view]
             products = features.pairs(left, right) if features is not None else None
             for _, kernel in kernels:
-                values = kernel.pairs(left, right, products)
-                if present is not None:
-                    values *= present[left] & present[right]
-                yield values
-
-    def neighbourhoods(
-        self, rows: np.ndarray, neighbours: np.ndarray, weights: Any = None
-    ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """For each kernel: its number, values to the neighbours (b, k), among them (b, k, k).
-
-        Kernels of weight zero are passed over; what a view lacks is zero.
-        """
-        weights = np.ones(len(self)) if weights is None else self._weights(weights)
-        for view, kernels in self._by_view(weights):
-            features, present = self.features[view], self.present[view]
-            products = features.neighbourhoods(rows, neighbours) if features is not None else None
-            for r, kernel in kernels:
-                near, among = kernel.neighbourhoods(rows, neighbours, products)
-                if present is not None:
-                    here = present[neighbours]
-                    near *= present[rows][:, None] & here
-                    among *= here[:, :, None] & here[:, None, :]
-                yield r, near, among
+                yield kernel.pairs(left, right, products)
 
     def combine_neighbourhoods(
         self, weights: Any, rows: np.ndarray, neighbours: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """The weighted sum to the neighbours (b, k) and among them (b, k, k)."""
-        weights = self._weights(weights)
-        near_sum = _WeightedSum(self.present, weights)
-        among_sum = _WeightedSum(self.present, weights)
-        for r, near, among in self.neighbourhoods(rows, neighbours, weights):
-            near_mask = among_mask = None
-            present = self.present[self._bound[r].view]
-            if present is not None:
-                here = present[neighbours]
-                near_mask = present[rows][:, None] & here
-                among_mask = here[:, :, None] & here[:, None, :]
-            near_sum.add(r, near, near_mask)
-            among_sum.add(r, among, among_mask)
-        return near_sum.result(), among_sum.result()
+        weights, near, among = self._weights(weights), None, None
+        for view, kernels in self._by_view(weights):
+            features = self.features[view]
+            products = features.neighbourhoods(rows, neighbours) if features is not None else None
+            for r, kernel in kernels:
+                one, other = kernel.neighbourhoods(rows, neighbours, products)
+                near, among = _added(near, one, weights[r]), _added(among, other, weights[r])
+        assert near is not None
+        assert among is not None
+        return near, among
 
     def _weights(self, weights: Any) -> np.ndarray:
         weights = np.asarray(weights, dtype=np.float64)
@@ -344,51 +304,12 @@ class KernelBank:
             if kernels:
                 yield view, kernels
 
-    def _mask(self, view: int, rows: Index, cols: Index) -> np.ndarray | None:
-        present = self.present[view]
-        return None if present is None else np.outer(present[rows], present[cols])
 
-
-class _WeightedSum:
-    """Σ w_r K_r; where a view lacks a sample, the weights of the others are scaled up."""
-
-    def __init__(self, present: list[np.ndarray | None], weights: np.ndarray) -> None:
-        self.weights = weights
-        self.masked = any(mask is not None for mask in present)
-        self.total: np.ndarray | None = None
-        self.share: np.ndarray | None = None
-
-    def add(self, r: int, values: np.ndarray, mask: np.ndarray | None) -> None:
-        weight = values.dtype.type(self.weights[r])
-        if weight != 1:
-            values *= weight
-        if self.masked:
-            share = np.full(values.shape, weight) if mask is None else mask * weight
-            if mask is not None:
-                values *= mask
-            self.share = share if self.share is None else self.share + share
-        if self.total is None:
-            self.total = values
-        else:
-            self.total += values
-
-    def result(self) -> np.ndarray:
-        assert self.total is not None
-        if self.share is not None:
-            full = self.weights.sum()
-            self.total *= np.divide(
-                full, self.share, out=np.zeros_like(self.total), where=self.share > 0
-            )
-        return self.total
-
-
-def _without_absent(table: Any) -> tuple[Any, np.ndarray | None]:
-    """Replace the rows of absent samples (all NaN) by zeros, and say which are present."""
-    if sp.issparse(table):
-        return table, None
-    absent = np.isnan(table[:, 0]) if table.shape[1] else np.zeros(table.shape[0], bool)
-    if not absent.any():
-        return table, None
-    filled = table.copy()
-    filled[absent] = 0
-    return filled, ~absent
+def _added(total: np.ndarray | None, values: np.ndarray, weight: float) -> np.ndarray:
+    """``total + weight · values``, in place of one of them."""
+    if weight != 1:
+        values *= values.dtype.type(weight)
+    if total is None:
+        return values
+    total += values
+    return total

@@ -53,7 +53,7 @@ def cluster(
 
     run = Run.of(n_jobs, random_state, verbose)
     samples = read(
-        BaseEstimator(), X, kernel_specs(kernels, "kernels"), views=views, distances_only=True
+        BaseEstimator(), X, kernel_specs(kernels, "kernels"), views=views, label_free=True
     )
     with run.limited():
         return fit(samples, recipe, run).solution

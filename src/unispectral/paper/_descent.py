@@ -27,7 +27,7 @@ _ROUNDING = 1e-7
 class Objective:
     """The numbers of the model: J = Tr(K − 2KZ + ZᵀKZ) + αΣZ + βTr(PᵀLP) + γ‖F − PQ‖².
 
-    ``ridge`` adds ρ Σⱼ Kⱼⱼ zⱼ² to each code's problem, which is what a frozen penalty ``mu`` of the
+    ``ridge`` adds ρ Σⱼ Kⱼⱼ zⱼ² to each code's problem, which is what a frozen penalty of the
     authors' algorithm amounts to; ``mu`` is where that penalty starts.
     """
 
@@ -85,7 +85,7 @@ class DenseGraph:
 
     def residuals(self, found: Codes) -> np.ndarray:
         if len(self.bank) == 1 and found.left is not None:
-            return np.array([found.left.sum() / self.bank.coverage(0)])
+            return np.array([found.left.sum()])
         return residuals(self.bank, found.matrix, self.run)
 
     def ridge_term(self, matrix: sp.csr_array) -> float:

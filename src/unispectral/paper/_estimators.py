@@ -148,11 +148,12 @@ _PARAMETERS = """normalize : {"auto", "cosine", "center", "trace", "none"} or tu
 
     References
     ----------
-    Z. Kang, C. Peng, Q. Cheng, Z. Xu: Unified Spectral Clustering with Optimal Graph. AAAI 2018."""
+    Z. Kang, C. Peng, Q. Cheng, Z. Xu: Unified Spectral Clustering with Optimal Graph. AAAI 2018.
+    """.rstrip()
 
 
 class SCSK(_PaperModel):
-    __doc__ = f"""Spectral clustering with a single kernel and a learned graph (Kang et al., 2018).
+    __doc__ = f"""Spectral clustering with a single kernel and a learned graph (Kang et al.).
 
     The paper's Algorithm 1, and its printed objective solved exactly. It has parameters that the
     paper tuned with labels; :class:`unispectral.UnifiedSpectralClustering` needs none.
@@ -225,7 +226,7 @@ class SCSK(_PaperModel):
 
 
 class SCMK(_PaperModel):
-    __doc__ = f"""Spectral clustering with multiple kernels and a learned graph (Kang et al., 2018).
+    __doc__ = f"""Spectral clustering with multiple kernels and a learned graph (Kang et al.).
 
     The paper's Algorithm 2, and its printed objective solved exactly: the kernels are weighted
     while the graph of their sum is learned. It has parameters that the paper tuned with labels;

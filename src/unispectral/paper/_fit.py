@@ -62,8 +62,8 @@ def fit(
     if solver == "alm":
         if bank.n_samples > _SLOW_ALM:
             warnings.warn(
-                f"solver='alm' factorises a matrix of {bank.n_samples} × {bank.n_samples} in every "
-                "iteration, which takes minutes; solver='exact' or 'local' is faster.",
+                f"solver='alm' factorises a matrix of all pairs of {bank.n_samples} samples in "
+                "every iteration, which takes minutes; solver='exact' or 'local' is faster.",
                 UserWarning,
                 stacklevel=6,
             )

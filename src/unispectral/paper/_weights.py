@@ -75,9 +75,7 @@ def residuals(bank: KernelBank, codes: sp.csr_array, run: Run | None = None) -> 
 
     for part in map_blocks(work, len(parts), 1, run):
         h += part
-    # A view that lacks samples is judged by those it has.
-    coverage = np.array([bank.coverage(r) for r in range(len(bank))])
-    return np.maximum(h, 0.0) / np.maximum(coverage, 1e-300)
+    return np.maximum(h, 0.0)
 
 
 def _pairs(

@@ -224,9 +224,8 @@ def _bank_state(bank: KernelBank) -> dict[str, Any]:
                 "X": features.X,
                 "squared_norms": features.squared_norms,
                 "scales": dict(features._scales),
-                "present": present,
             }
-            for features, present in zip(bank.features, bank.present, strict=True)
+            for features in bank.features
         ],
         "kernels": [
             {
@@ -249,7 +248,6 @@ def _bank(state: Any, layout: Layout) -> KernelBank:
     bank = KernelBank.__new__(KernelBank)
     bank.normalize = steps
     bank.features = [None if view is None else _features(view) for view in views]
-    bank.present = [None if view is None else view["present"] for view in views]
     kernels = _list(state["kernels"])
     _require(len(views) > 0 and len(kernels) > 0, "its kernels")
     _require(len(views) == 1 or None not in bank.features, "its kernels")
@@ -259,10 +257,6 @@ def _bank(state: Any, layout: Layout) -> KernelBank:
     sizes = {kernel.n_samples for kernel in bank._bound}
     sizes |= {features.n_samples for features in bank.features if features is not None}
     _require(sizes == {bank.n_samples}, "the samples of its kernels")
-    for present in bank.present:
-        if present is not None:
-            fits = isinstance(present, np.ndarray) and present.shape == (bank.n_samples,)
-            _require(fits and present.dtype == bool, "the mask of a view")
     return bank
 
 
