@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,8 @@ from unispectral._validation import (
 from unispectral.kernels import Kernel, KernelBank
 
 __all__ = ["Layout", "Samples", "read", "read_new"]
+
+Scaling = Callable[[Any], tuple[Shift | None, str]]
 
 
 @dataclass(frozen=True)
@@ -59,13 +61,17 @@ class Layout:
 
 @dataclass(frozen=True)
 class Samples:
-    """The training samples: tables (one per view), or kernels that came as matrices."""
+    """The training samples: tables (one per view), or kernels that came as matrices.
+
+    ``scaling`` says of each table whether it was standardised, and why.
+    """
 
     layout: Layout
     tables: tuple[Any, ...]
     kernels: tuple[Kernel, ...] | None
     bank: KernelBank | None
     normalize: Any
+    scaling: tuple[str, ...] = ()
 
     @property
     def n_samples(self) -> int:
@@ -97,7 +103,7 @@ def read(
     *,
     views: Mapping | None = None,
     normalize: Any = None,
-    label_free: bool = False,
+    scaling: Scaling | None = None,
 ) -> Samples:
     """Check X and bring it into the form that the solvers take.
 
@@ -111,10 +117,10 @@ def read(
     views : mapping or None
         Names of views and their columns, for an X that is one table.
     normalize : see :class:`KernelBank`
-    label_free : bool
-        Whether it is for the label-free model, which takes distances in units of their median
-        alone, so that a table may be moved also under the linear kernel, and which knows what to
-        do with samples that a view lacks.
+    scaling : callable(table) or None
+        Gives the shift of a table, or None, and a reason. For the label-free model, which takes
+        distances in units of their median alone, so that a table may be moved also under the
+        linear kernel, and which knows what to do with samples that a view lacks.
     """
     if kernels is None:
         stack = list(X.values() if isinstance(X, Mapping) else X) if is_views(X) else [X]
@@ -134,28 +140,34 @@ def read(
     elif is_views(X):
         kind = "views"
         tables, names = check_views(X)
-        if not label_free:
+        if scaling is None:
             _refuse_absent(tables, names)
         estimator.n_features_in_ = sum(table.shape[1] for table in tables)
     else:
         kind, names = "table", ["X"]
         tables = [check_samples(estimator, X, reset=True)]
-    shifts: tuple[Shift | None, ...] = ()
-    if all(_is_movable(kernel, label_free, normalize) for kernel in kernels):
-        moved = [recentred(table) for table in tables]
-        tables = [table for table, _ in moved]
-        shifts = tuple(shift for _, shift in moved)
+    shifts: list[Shift | None] = []
+    reasons: list[str] = []
+    movable = all(_is_movable(kernel, scaling is not None) for kernel in kernels)
+    for at, table in enumerate(tables):
+        shift, reason = None, "as given: the kernels are of the table as it is"
+        if movable and scaling is not None:
+            shift, reason = scaling(table)
+        if movable:
+            tables[at], shift = recentred(table, shift)
+        shifts.append(shift)
+        reasons.append(reason)
     sizes = tuple(table.shape[1] for table in tables)
-    layout = Layout(kind, tuple(names), sizes, columns, shifts)
-    return Samples(layout, tuple(tables), tuple(kernels), None, normalize)
+    layout = Layout(kind, tuple(names), sizes, columns, tuple(shifts))
+    return Samples(layout, tuple(tables), tuple(kernels), None, normalize, tuple(reasons))
 
 
-def _is_movable(kernel: Kernel, label_free: bool, normalize: Any) -> bool:
+def _is_movable(kernel: Kernel, by_distance: bool) -> bool:
     """Whether a kernel enters the model by distances in units of the data's own alone."""
     able = getattr(kernel, "abilities", None)
     if able is None:
         return False
-    return able.movable or (label_free and able.distances == "table" and normalize is None)
+    return able.movable or (by_distance and able.distances == "table")
 
 
 def _refuse_absent(tables: Sequence[Any], names: Sequence[str]) -> None:

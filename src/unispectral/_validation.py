@@ -35,8 +35,9 @@ _FAR = 1e3
 #: A table whose largest value lies outside is scaled by a power of two, which changes no digit.
 _SIZES = (1e-9, 1e9)
 
-#: The offset (one value per feature, or None) and the factor of a table that was moved or scaled.
-Shift = tuple[np.ndarray | None, float]
+#: The offset (one value per feature, or None) and the factor (one, or one per feature) of a table
+#: that was moved or scaled.
+Shift = tuple[np.ndarray | None, float | np.ndarray]
 
 
 def is_views(X: Any) -> bool:
@@ -297,7 +298,9 @@ def recentred(X: Table, shift: Shift | None = None) -> tuple[Table, Shift | None
             return X, None
     offset, factor = shift
     moved = X if offset is None else (X - offset).astype(X.dtype, copy=False)
-    return (moved if factor == 1.0 else moved * X.dtype.type(factor)), shift
+    if isinstance(factor, float) and factor == 1.0:
+        return moved, shift
+    return moved * np.asarray(factor, dtype=X.dtype), shift
 
 
 #: Rows of a table that are looked at together.

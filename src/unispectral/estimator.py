@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -14,11 +15,12 @@ from unispectral._base import (
     LearnedGraphClustering,
     kernel_specs,
 )
-from unispectral._compat import Interval
+from unispectral._compat import Interval, StrOptions
 from unispectral._inputs import read
 from unispectral._run import Run
 from unispectral._validation import check_cluster_count
 from unispectral.labelfree import Recipe
+from unispectral.labelfree._scaling import scaling_of
 
 __all__ = ["UnifiedSpectralClustering"]
 
@@ -43,6 +45,10 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         Names of views and the columns that make up each (names, numbers, a slice or a mask), for
         an X that is one table. X itself may also be a list or a mapping of tables; a row of NaN
         is a sample that a view lacks, and frames are matched by their index.
+    scaling : {"auto", "standard", "none"}
+        Whether columns are standardised. ``"auto"`` does so where they are measurements in
+        different units, of which one or two would decide alone, and leaves pixels, counts, sparse
+        tables and columns of like spread as they are; ``scaling_`` says what was done and why.
     n_neighbors : int or "auto"
         Candidates of each sample's code, its nearest neighbours. ``"auto"`` is 8, or as many as a
         cluster of mean size has other members if these are fewer, but at least 3.
@@ -95,6 +101,8 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
     kernel_agreement_ : ndarray of shape (n_kernels,) or None
         The modularity of the clusters on each kernel's own graph: how well they show in it. None
         with one kernel.
+    scaling_ : dict
+        For each table whether it was standardised, and why.
     view_weights_ : dict
         The sum of the weights of each view's kernels.
     geometry_weights_ : dict
@@ -132,6 +140,7 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         "n_clusters": [AT_LEAST_ONE, AUTO],
         "kernels": "no_validation",  # type: ignore[dict-item]
         "views": [Mapping, None],
+        "scaling": [StrOptions({"auto", "standard", "none"})],
         "n_neighbors": [AT_LEAST_ONE, AUTO],
         "whiten": [Interval(Real, 0, None, closed="neither"), AUTO, None],
         "alpha": [AT_LEAST_ZERO],
@@ -146,6 +155,7 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         *,
         kernels="linear",
         views=None,
+        scaling="auto",
         n_neighbors="auto",
         whiten="auto",
         alpha=1e-3,
@@ -162,6 +172,7 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         self.n_clusters = n_clusters
         self.kernels = kernels
         self.views = views
+        self.scaling = scaling
         self.n_neighbors = n_neighbors
         self.whiten = whiten
         self.alpha = alpha
@@ -196,11 +207,13 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
 
         recipe = self._recipe()
         kernels = kernel_specs(self.kernels, "kernels")
-        samples = read(self, X, kernels, views=self.views, label_free=True)
+        scaling = partial(scaling_of, scaling=self.scaling)
+        samples = read(self, X, kernels, views=self.views, scaling=scaling)
         if recipe.n_clusters:
             check_cluster_count(recipe.n_clusters, samples.n_samples)
         found = fit(samples, recipe, run)
         self.kernel_agreement_ = found.kernel_agreement
+        self.scaling_ = dict(zip(samples.layout.view_names, samples.scaling, strict=False))
         self.cluster_evidence_ = found.evidence
         return Fitted(
             samples=samples,

@@ -6,6 +6,7 @@ studies that switch single parts of it off.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from unispectral.labelfree._recipe import Recipe
@@ -19,6 +20,7 @@ def cluster(
     *,
     kernels: Any = "linear",
     views: Any = None,
+    scaling: str = "auto",
     n_jobs: int | None = None,
     random_state: Any = 0,
     verbose: Any = 0,
@@ -30,7 +32,7 @@ def cluster(
     X : as :class:`unispectral.UnifiedSpectralClustering` takes it
     recipe : Recipe
         Also of departures that the estimator has no parameter for.
-    kernels, views, n_jobs, random_state, verbose : see the estimator
+    kernels, views, scaling, n_jobs, random_state, verbose : see the estimator
 
     Returns
     -------
@@ -50,10 +52,15 @@ def cluster(
     from unispectral._inputs import read
     from unispectral._run import Run
     from unispectral.labelfree._fit import fit
+    from unispectral.labelfree._scaling import scaling_of
 
     run = Run.of(n_jobs, random_state, verbose)
     samples = read(
-        BaseEstimator(), X, kernel_specs(kernels, "kernels"), views=views, label_free=True
+        BaseEstimator(),
+        X,
+        kernel_specs(kernels, "kernels"),
+        views=views,
+        scaling=partial(scaling_of, scaling=scaling),
     )
     with run.limited():
         return fit(samples, recipe, run).solution

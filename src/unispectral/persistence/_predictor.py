@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral._inputs import Layout
+from unispectral._validation import Shift
 from unispectral.kernels import KernelBank
 from unispectral.kernels._bound import MatrixKernel, bind
 from unispectral.kernels._features import Features
@@ -135,10 +136,14 @@ def _layout(state: Any, n: int, n_features_in: int) -> Layout:
     return Layout(kind, names, sizes, columns, shifts)
 
 
-def _shift(state: Any, size: int) -> tuple[np.ndarray | None, float]:
+def _shift(state: Any, size: int) -> Shift:
     offset, factor = state
     if offset is not None:
         offset = _floats(offset, (size,))
+    if isinstance(factor, np.ndarray):
+        factor = _floats(factor, (size,))
+        _require(bool((np.isfinite(factor) & (factor > 0)).all()), "the scale of a column")
+        return offset, factor
     return offset, _real(factor, above=0.0)
 
 
