@@ -10,8 +10,8 @@ import numpy as np
 from benchmarks._data import Input
 from unispectral.baselines import SSR, TSEP, ClustRF
 from unispectral.baselines._base import Partition
-from unispectral.baselines._draws import FreshDraws, RecordedDraws
 from unispectral.baselines._kmeans import kmeans
+from unispectral.bench import recorded_baselines
 from unispectral.kernels import KernelBank
 from unispectral.metrics import scores
 
@@ -44,7 +44,7 @@ def _summary(rows: np.ndarray, best: np.ndarray | None = None) -> dict[str, Any]
 def _k_means_runs(embedding: np.ndarray, n_clusters: int) -> list[Partition]:
     """Independent k-means, one random start each."""
     return [
-        kmeans(embedding, n_clusters, FreshDraws(seed), n_init=1, max_iter=300)
+        kmeans(embedding, n_clusters, np.random.default_rng(seed), n_init=1, max_iter=300)
         for seed in range(K_MEANS_RUNS)
     ]
 
@@ -62,13 +62,12 @@ def ssr_from_samples(data: Input) -> dict[str, Any]:
     """SSR with the k-means of the record: random rows as first centres."""
     model = SSR(data.n_clusters, n_init=1, random_state=0).fit(data.X)
     runs = [
-        kmeans(
+        recorded_baselines.kmeans(
             model.embedding_,
             data.n_clusters,
-            RecordedDraws(seed),
+            recorded_baselines.RecordedStream(seed),
             n_init=1,
             max_iter=100,
-            recorded=True,
         )
         for seed in range(K_MEANS_RUNS)
     ]

@@ -22,10 +22,11 @@ import numpy as np
 from benchmarks._baselines_report import render
 from benchmarks._data import load
 from benchmarks._measure import machine
+from benchmarks._replay import aasc_root, replay
 from benchmarks._report import write_text
 from benchmarks._store import Store
 from benchmarks._unrecorded import UNRECORDED
-from unispectral.baselines.record import METHODS, aasc_root, replay
+from unispectral.bench.recorded_baselines import METHODS, SINGLE
 from unispectral.kernels import KernelBank, paper_kernels
 from unispectral.metrics import clustering_accuracy, normalized_mutual_info, purity
 
@@ -42,7 +43,6 @@ RECORDED = {
     "TR41": "tr41",
 }
 METRICS = ("ACC", "NMI", "Purity")
-SINGLE = ("KKM", "RKKM", "SC")
 #: Nobody knows which version of AASC's code these were recorded with.
 UNKNOWN_ROOT = ("JAFFE", "ORL", "COIL20")
 #: The record has six decimals.

@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from benchmarks._replay import replay
 
-from unispectral.baselines.record import replay
 from unispectral.datasets import fetch
 from unispectral.kernels import KernelBank
 from unispectral.metrics import clustering_accuracy, normalized_mutual_info, purity

@@ -15,7 +15,7 @@ ALL = [*SINGLE, *SEVERAL, SSR, ClustRF]
 
 @pytest.mark.parametrize("method", ALL)
 def test_more_clusters_than_samples(method):
-    with pytest.raises(ValueError, match=r"n_samples=12 is less than n_clusters=13"):
+    with pytest.raises(ValueError, match=r"n_clusters=13 is more than n_samples=12; ask"):
         method(13).fit(X)
 
 
@@ -66,12 +66,8 @@ def test_kernel_k_means_wants_a_definite_kernel():
 
 
 def test_one_setting_against_another():
-    with pytest.raises(ValueError, match="unnormalized"):
-        SC(3, laplacian="normalized", recorded=True).fit(X)
     with pytest.raises(ValueError, match="negative entries"):
         SC(3, kernel="linear", laplacian="normalized").fit(X)
-    with pytest.raises(ValueError, match="RandomState"):
-        KKM(3, recorded=True, random_state=np.random.default_rng(0)).fit(X)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +83,7 @@ def test_one_setting_against_another():
         (SC, {"laplacian": "random-walk"}),
         (RKKM, {"tol": -1.0}),
         (MKKM, {"n_init": 0}),
-        (KKM, {"recorded": "yes"}),
+        (KKM, {"max_iter": 0}),
     ],
 )
 def test_values_out_of_range(method, setting):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks._replay import aasc_root, replay
+from sklearn.datasets import make_blobs
 
-from unispectral.baselines._draws import RecordedDraws, as_draws
-from unispectral.baselines.record import METHODS, aasc_root, replay
+from unispectral.bench.recorded_baselines import METHODS, RecordedMethod, RecordedStream
 from unispectral.kernels import KernelBank, paper_kernels
 
 from ._cells import (
@@ -86,12 +87,14 @@ def test_aasc_meets_the_record(dataset, unit, data_home, reference):
 
 
 def test_draws_are_those_of_matlab():
-    draws = RecordedDraws()
     # rand, randsample with and without the permutation branch, from a fresh generator
-    np.testing.assert_allclose(draws.uniform(2, 1).ravel(), [0.814723686393179, 0.905791937075619])
-    few = RecordedDraws().distinct(100, 5)
+    stream = RecordedStream()
+    np.testing.assert_allclose(
+        stream.uniform(2, 1).ravel(), [0.814723686393179, 0.905791937075619]
+    )
+    few = RecordedStream().distinct(100, 5)
     assert len(set(few.tolist())) == 5
-    many = RecordedDraws().distinct(6, 3)
+    many = RecordedStream().distinct(6, 3)
     np.testing.assert_array_equal(
         many, np.argsort(np.random.RandomState(5489).random_sample(6))[:3]
     )
@@ -99,18 +102,36 @@ def test_draws_are_those_of_matlab():
 
 def test_a_random_state_continues_the_stream():
     state = np.random.RandomState(5489)
-    first = as_draws(state, recorded=True).distinct(50, 4)
-    second = as_draws(state, recorded=True).distinct(50, 4)
-    together = RecordedDraws()
+    first = RecordedStream(state).distinct(50, 4)
+    second = RecordedStream(state).distinct(50, 4)
+    together = RecordedStream()
     np.testing.assert_array_equal(first, together.distinct(50, 4))
     np.testing.assert_array_equal(second, together.distinct(50, 4))
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_recorded_repeats_are_those_of_the_replay(method):
+    """Each repeat alone, from the place of the stream where the last one stopped."""
+    X, _ = make_blobs(60, centers=5, cluster_std=4.0, random_state=1)
+    bank = KernelBank(X, ["gaussian", "linear"])
+    kernels = bank.matrix(0) if method in ("KKM", "RKKM", "SC") else bank
+    expected = replay(method, kernels, 5, 2)
+    state = np.random.RandomState(5489)
+    for labels in expected:
+        if method in ("SC", "AASC"):  # the k-means that the paper does not quote comes first
+            for _ in range(10):
+                RecordedStream(state).distinct(60, 5)
+        model = RecordedMethod(5, method=method, random_state=state).fit(kernels)
+        np.testing.assert_array_equal(model.labels_, labels)
+        assert np.isfinite(model.objective_)
+
+
 def test_replay_says_what_it_takes():
-    with pytest.raises(ValueError, match="SSR"):
+    with pytest.raises(ValueError, match="method='SSR' has no record"):
         replay("SSR", np.eye(3), 2)
-    with pytest.raises(TypeError, match="one kernel"):
+    with pytest.raises(TypeError, match="KKM takes one"):
         replay("KKM", KernelBank.precomputed([np.eye(3)]), 2)
     with pytest.raises(ValueError, match="RandomState"):
-        as_draws(np.random.default_rng(0), recorded=True)
-    assert len(METHODS) == 6
+        RecordedStream(np.random.default_rng(0))
+    with pytest.raises(ValueError, match="method"):
+        RecordedMethod(2, method="TSEP").fit(np.eye(3))

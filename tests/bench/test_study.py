@@ -236,20 +236,20 @@ def test_select_is_case_blind_and_says_what_there_is() -> None:
 
 
 def test_repeats_of_the_record_go_on_in_its_stream() -> None:
-    from unispectral.baselines._draws import RecordedDraws
+    from unispectral.bench.recorded_baselines import RecordedStream
 
     job = {
-        "estimator": "unispectral.baselines.KKM",
+        "estimator": "unispectral.bench.recorded_baselines.RecordedMethod",
         "constructor": None,
-        "parameters": {"recorded": True, "n_init": 1},
-        "kernel_parameter": "kernel",
+        "parameters": {"method": "KKM"},
+        "kernel_parameter": "kernels",
         "stream": {"draws": "distinct", "each": 3, "before": 1, "repeat": 2},
     }
     state = build(job, 5, 60).random_state
-    draws = RecordedDraws()
+    draws = RecordedStream()
     for _ in range(7):
         draws.distinct(60, 5)
-    assert state.random_sample() == draws.stream.random_sample()
+    assert state.random_sample() == draws.state.random_sample()
 
 
 def test_sizes() -> None:

@@ -1,84 +1,133 @@
-"""What the comparison methods share: parameters, validation, kernels, the named result."""
+"""What the comparison methods share: parameters, checks, the fit, the result."""
 
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
-from typing import Any, NamedTuple
+from numbers import Integral, Real
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from unispectral._compat import Interval
+from unispectral._compat import Interval, as_generator, fit_context
+from unispectral._errors import InputError
+from unispectral._threads import threads
 from unispectral._validation import check_kernel_matrix, check_samples, is_views, well_placed
+from unispectral.baselines._kernels import Kernels
 from unispectral.kernels import Gaussian, Kernel, KernelBank, as_kernel, as_kernels
 
-__all__ = ["ClusteringMethod", "KernelMethod", "Kernels", "KernelsMethod", "Partition"]
+__all__ = ["POSITIVE", "ClusteringMethod", "KernelMethod", "KernelsMethod", "Partition"]
 
-#: Kernels are kept as matrices up to this many bytes; above it they are evaluated on demand.
-STACK_BYTES = 2**29
+#: Constraints of a count, and of a number that is not negative.
+POSITIVE = [Interval(Integral, 1, None, closed="left")]
+NON_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 
 
 class Partition(NamedTuple):
-    """What a clustering step found.
+    """What a method found.
 
     Attributes
     ----------
     labels : ndarray of shape (n,)
-    objective : float
-        What the method minimises, at these labels.
+    objective : float or None
+        What the method minimises, at these labels; None where only the labels are known.
     n_iter : int
     converged : bool
     residual : float
         How much the last iteration still changed: the share of the labels, or of the objective.
+    kernel_weights : ndarray of shape (n_kernels,) or None
+    objective_path : ndarray or None
+        The objective after each step.
+    sample_weights : ndarray of shape (n,) or None
+        The share of each sample in the centre of its cluster.
     """
 
     labels: np.ndarray
-    objective: float
+    objective: float | None
     n_iter: int
     converged: bool
     residual: float = 0.0
+    kernel_weights: np.ndarray | None = None
+    objective_path: np.ndarray | None = None
+    sample_weights: np.ndarray | None = None
 
 
 class ClusteringMethod(ClusterMixin, BaseEstimator):
-    """Parameters and checks common to all methods."""
+    """The one fit of all methods: check the input, cluster it, store the result.
+
+    A method says in ``_prepare`` what is clustered (here the table), in ``_cluster`` how.
+    """
 
     _parameter_constraints: dict[str, Any] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": POSITIVE,
+        "n_init": POSITIVE,
+        "max_iter": POSITIVE,
         "random_state": ["random_state", np.random.Generator],
     }
+    #: A parameter that not every method has.
+    n_jobs: int | None = None
 
-    n_clusters: int
-    max_iter: int
+    def __init__(self, n_clusters: int, n_init: int, max_iter: int, random_state: Any) -> None:
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
 
-    def _features(self, X: Any) -> Any:
-        """The table, checked."""
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the samples.
+
+        Parameters
+        ----------
+        X : array or sparse array of shape (n_samples, n_features)
+            The samples, or the kernel (the kernels) if precomputed.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        with threads(self.n_jobs):
+            found = self._cluster(self._prepare(X), as_generator(self.random_state))
+        self._keep(found)
+        return self
+
+    def _prepare(self, X: Any) -> Any:
+        """What is clustered: the table, checked."""
         X = check_samples(self, X, reset=True)
         self._check_n_clusters(X.shape[0])
         return X
 
+    def _cluster(self, data: Any, rng: np.random.Generator) -> Partition:
+        """Cluster what ``_prepare`` made; attributes of the method's own are set here."""
+        raise NotImplementedError
+
     def _check_n_clusters(self, n_samples: int) -> None:
         if n_samples < self.n_clusters:
-            raise ValueError(
-                f"n_samples={n_samples} is less than n_clusters={self.n_clusters}; "
-                "ask for fewer clusters or give more samples."
+            raise InputError(
+                "n_clusters",
+                f"is more than n_samples={n_samples}",
+                "ask for fewer clusters or give more samples",
+                value=self.n_clusters,
             )
 
-    def _keep(self, partition: Partition) -> None:
+    def _keep(self, found: Partition) -> None:
         """Store what every method has to tell."""
-        self.labels_ = partition.labels.astype(np.int32)
-        self.objective_ = float(partition.objective)
-        self.n_iter_ = int(partition.n_iter)
-        self.converged_ = bool(partition.converged)
-        # With recorded=True a method does what the record did, its number of iterations included.
-        if not self.converged_ and not getattr(self, "recorded", False):
+        self.labels_ = found.labels.astype(np.int32)
+        self.n_iter_ = int(found.n_iter)
+        if found.objective is not None:
+            self.objective_ = float(found.objective)
+            self.converged_ = bool(found.converged)
+        if found.kernel_weights is not None:
+            self.kernel_weights_ = found.kernel_weights
+        if found.objective_path is not None:
+            self.objective_path_ = found.objective_path
+        if not found.converged:
             warnings.warn(
                 f"{type(self).__name__} stopped because the limit of max_iter={self.max_iter} "
                 f"iterations was reached; the residual, how much the last one still changed, is "
-                f"{partition.residual:.2g}. Raise max_iter.",
+                f"{found.residual:.2g}. Raise max_iter.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -90,150 +139,83 @@ class ClusteringMethod(ClusterMixin, BaseEstimator):
 
 
 class KernelMethod(ClusteringMethod):
-    """A method of one kernel."""
+    """A method of one kernel, which gets the kernel matrix."""
 
     _parameter_constraints = {
         **ClusteringMethod._parameter_constraints,
         "kernel": "no_validation",  # as_kernel has the better sentence
         "normalize": "no_validation",
-        "recorded": ["boolean"],
     }
-
-    kernel: Any
-    normalize: Any
     #: Whether a precomputed kernel must be positive semi-definite: not where it is an affinity.
     _definite = True
+    #: The parameter that says which kernel, or kernels.
+    _argument = "kernel"
+    normalize: Any
 
-    def _kernel_matrix(self, X: Any) -> np.ndarray:
-        """The kernel of the samples in ``X``."""
-        if _is_precomputed(self.kernel):
-            K = check_kernel_matrix(X, "X", definite=self._definite)
-            self.n_features_in_ = K.shape[1]
-            self._check_n_clusters(K.shape[0])
-            bank = KernelBank.precomputed(K, normalize=self.normalize)
-        else:
-            spec = as_kernel(self.kernel)
-            bank = KernelBank(_placed(self._features(X), (spec,)), spec, normalize=self.normalize)
-        return bank.matrix(0)
+    def _prepare(self, X: Any) -> Any:
+        return self._bank(X).matrix(0)
+
+    @property
+    def _spec(self) -> Any:
+        return getattr(self, self._argument)
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self._spec, str) and self._spec == "precomputed"
+
+    def _kernels(self) -> tuple[Kernel, ...]:
+        return (as_kernel(self._spec),)
+
+    def _given(self, X: Any) -> KernelBank:
+        K = check_kernel_matrix(X, "X", definite=self._definite)
+        return KernelBank.precomputed(K, normalize=self.normalize)
+
+    def _bank(self, X: Any) -> KernelBank:
+        """The precomputed kernels, or those of the samples in ``X``."""
+        if self._precomputed:
+            bank = self._given(X)
+            self.n_features_in_ = bank.n_samples
+            self._check_n_clusters(bank.n_samples)
+            return bank
+        kernels = self._kernels()
+        table = super()._prepare(X)
+        # If distances are all that the kernels see: the table where they keep their digits.
+        if all(isinstance(k, Gaussian) and isinstance(k.scale, str) for k in kernels):
+            table = well_placed(table)[0]
+        return KernelBank(table, kernels, normalize=self.normalize)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = _is_precomputed(self.kernel)
-        tags.input_tags.sparse = not tags.input_tags.pairwise
+        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.sparse = not self._precomputed
         return tags
 
 
-class KernelsMethod(ClusteringMethod):
-    """A method of several kernels."""
+class KernelsMethod(KernelMethod):
+    """A method of several kernels, which gets :class:`Kernels`."""
 
     _parameter_constraints = {
         **ClusteringMethod._parameter_constraints,
         "kernels": "no_validation",
         "normalize": "no_validation",
-        "recorded": ["boolean"],
+        "tol": NON_NEGATIVE,
     }
+    _argument = "kernels"
 
-    kernels: Any
-    normalize: Any
-    _definite = True
-
-    def _kernels(self, X: Any) -> Kernels:
-        """The kernels of the samples in ``X``."""
-        if _is_precomputed(self.kernels):
-            bank = X if isinstance(X, KernelBank) else self._precomputed_bank(X)
-            self.n_features_in_ = bank.n_samples
-            self._check_n_clusters(bank.n_samples)
-        else:
-            specs = as_kernels(self.kernels)
-            bank = KernelBank(_placed(self._features(X), specs), specs, normalize=self.normalize)
+    def _prepare(self, X: Any) -> Any:
+        bank = self._bank(X)
         self.kernel_names_ = list(bank.names)
         return Kernels(bank)
 
-    def _precomputed_bank(self, X: Any) -> KernelBank:
+    def _kernels(self) -> tuple[Kernel, ...]:
+        return as_kernels(self._spec)
+
+    def _given(self, X: Any) -> KernelBank:
+        if isinstance(X, KernelBank):
+            return X
         matrices: list[np.ndarray] = []
         for r, K in enumerate(list(X) if is_views(X) else [X]):
             size = matrices[0].shape[0] if matrices else None
             checked = check_kernel_matrix(K, f"X[{r}]", n_samples=size, definite=self._definite)
             matrices.append(checked)
         return KernelBank.precomputed(matrices, normalize=self.normalize)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = _is_precomputed(self.kernels)
-        tags.input_tags.sparse = not tags.input_tags.pairwise
-        return tags
-
-
-class Kernels:
-    """The kernels of a bank as the multi-kernel methods need them: summed, or within clusters.
-
-    Small kernels are kept as one stack. Large ones are evaluated in blocks from the bank, so that
-    twelve kernels never exist at once.
-
-    Parameters
-    ----------
-    bank : KernelBank
-    keep : bool, optional
-        Keep the stack; by default if it fits in :data:`STACK_BYTES`.
-    """
-
-    def __init__(self, bank: KernelBank, keep: bool | None = None) -> None:
-        self.bank = bank
-        self.n_samples = bank.n_samples
-        if keep is None:
-            keep = len(bank) * bank.n_samples**2 * bank.dtype.itemsize <= STACK_BYTES
-        self._stack = np.stack([bank.matrix(r) for r in range(len(bank))]) if keep else None
-        self.diagonals = np.stack(
-            [np.asarray(bank.diagonal(r), dtype=np.float64) for r in range(len(bank))]
-        )
-
-    def __len__(self) -> int:
-        return len(self.bank)
-
-    def matrix(self, r: int) -> np.ndarray:
-        """Kernel ``r``."""
-        return self.bank.matrix(r) if self._stack is None else self._stack[r]
-
-    def combine(self, weights: np.ndarray) -> np.ndarray:
-        """Σ w_r K_r."""
-        if self._stack is None:
-            return self.bank.combine(weights)
-        flat = self._stack.reshape(len(self), -1)
-        total = np.asarray(weights, dtype=flat.dtype) @ flat
-        return total.reshape(self.n_samples, self.n_samples)
-
-    def within(self, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Squared distances (r, n) of each sample to the centre of its cluster, in each kernel.
-
-        Only kernel entries within clusters are looked at.
-        """
-        from unispectral.baselines import _loops
-
-        distances = np.empty((len(self), self.n_samples))
-        for members in _groups(labels):
-            own = weights[members]
-            for r in range(len(self)):
-                diagonal = self.diagonals[r, members]
-                if self._stack is None:
-                    products = self.bank.block(r, members, members) @ own
-                else:
-                    products = _loops.within_products(self._stack[r], members, own)
-                distances[r, members] = diagonal - 2.0 * products + own @ products
-        return np.maximum(distances, 0.0, out=distances)
-
-
-def _groups(labels: np.ndarray) -> list[np.ndarray]:
-    """The members of each cluster that has any."""
-    order = np.argsort(labels, kind="stable")
-    edges = np.flatnonzero(np.diff(labels[order])) + 1
-    return np.split(order, edges)
-
-
-def _placed(X: Any, kernels: tuple[Kernel, ...]) -> Any:
-    """The table where distances keep their digits, if distances are all that the kernels see."""
-    relative = all(isinstance(k, Gaussian) and isinstance(k.scale, str) for k in kernels)
-    return well_placed(X)[0] if relative else X
-
-
-def _is_precomputed(kernel: Any) -> bool:
-    return isinstance(kernel, str) and kernel == "precomputed"

@@ -80,22 +80,16 @@ def add_similarities(order, position, sums, lengths, shared, start, stop, out):
                     row[j] += 1.0
                 continue
             row[i] += 1.0
-            common = own
-            for other in range(place + 1, n):
-                common = min(common, shared[tree, other])
-                if common == 0.0:
-                    break
-                row[order[tree, other]] += common * _inverse(
-                    own, length, sums[tree, other], lengths[tree, other]
-                )
-            common = own
-            for other in range(place - 1, -1, -1):
-                common = min(common, shared[tree, other + 1])
-                if common == 0.0:
-                    break
-                row[order[tree, other]] += common * _inverse(
-                    own, length, sums[tree, other], lengths[tree, other]
-                )
+            for step in (1, -1):
+                common, other = own, place + step
+                while 0 <= other < n:
+                    common = min(common, shared[tree, max(other, other - step)])
+                    if common == 0.0:
+                        break
+                    row[order[tree, other]] += common * _inverse(
+                        own, length, sums[tree, other], lengths[tree, other]
+                    )
+                    other += step
         for j in range(n):
             row[j] = min(row[j] / n_trees, 1.0)
 

@@ -28,20 +28,11 @@ def centre_products(K, labels, weights, products, norms):
     for sample in range(n):
         weight = weights[sample]
         if weight != 0.0:
-            target = products[labels[sample]]
-            row = K[sample]
+            target, row = products[labels[sample]], K[sample]
             for i in range(n):
                 target[i] += weight * row[i]
     for sample in range(n):
         norms[labels[sample]] += weights[sample] * products[labels[sample], sample]
-
-
-@njit(cache=True, nogil=True)
-def sample_centres(K, starts, products, norms):
-    """Centres that are samples."""
-    for j in range(starts.shape[0]):
-        products[j, :] = K[starts[j]]
-        norms[j] = K[starts[j], starts[j]]
 
 
 @njit(cache=True, nogil=True)
@@ -67,17 +58,9 @@ def own_distances(diagonal, products, norms, labels, own):
 
 
 @njit(cache=True, nogil=True)
-def cluster_sizes(labels, n_clusters):
-    sizes = np.zeros(n_clusters, dtype=np.int64)
-    for label in labels:
-        sizes[label] += 1
-    return sizes
-
-
-@njit(cache=True, nogil=True)
 def repair(labels, distances, n_clusters):
     """Fill empty clusters with the farthest samples of clusters that can spare one."""
-    sizes = cluster_sizes(labels, n_clusters)
+    sizes = np.bincount(labels, minlength=n_clusters)
     left = distances.copy()
     for j in range(n_clusters):
         if sizes[j] > 0:
@@ -93,49 +76,10 @@ def repair(labels, distances, n_clusters):
 
 
 @njit(cache=True, nogil=True)
-def recorded_repair(labels, distances, n_clusters):
-    """The repair of the record: the farthest samples, even if that empties their cluster."""
-    sizes = cluster_sizes(labels, n_clusters)
-    missing = np.flatnonzero(sizes == 0)
-    if missing.shape[0] > 0:
-        order = np.argsort(-distances, kind="mergesort")
-        for position in range(missing.shape[0]):
-            labels[order[position]] = missing[position]
-    return missing.shape[0] > 0
-
-
-@njit(cache=True, nogil=True)
 def mean_weights(labels, n_clusters, weights):
     """Centres that are plain means."""
-    sizes = cluster_sizes(labels, n_clusters)
-    for i in range(labels.shape[0]):
-        weights[i] = 1.0 / sizes[labels[i]]
-
-
-@njit(cache=True, nogil=True)
-def divide_by_cluster_sum(labels, n_clusters, weights):
-    sums = np.zeros(n_clusters)
-    for i in range(labels.shape[0]):
-        sums[labels[i]] += weights[i]
-    for i in range(labels.shape[0]):
-        weights[i] /= sums[labels[i]]
-
-
-@njit(cache=True, nogil=True)
-def recorded_robust_weights(labels, squared, n_clusters, weights):
-    """The record's weights 1/(2d): a sample on its centre gets the mean weight of the others."""
-    total, count = 0.0, 0
-    for i in range(labels.shape[0]):
-        if squared[i] >= _ON_CENTRE:
-            weights[i] = 0.5 / np.sqrt(squared[i])
-            total += weights[i]
-            count += 1
-    rest = total / count if count > 0 else 1.0
-    for i in range(labels.shape[0]):
-        if squared[i] < _ON_CENTRE:
-            weights[i] = rest
-    weights /= weights.max()
-    divide_by_cluster_sum(labels, n_clusters, weights)
+    sizes = np.bincount(labels, minlength=n_clusters)
+    weights[:] = 1.0 / sizes[labels]
 
 
 @njit(cache=True, nogil=True)
@@ -154,9 +98,7 @@ def robust_weights(K, labels, squared, floor, n_clusters, weights):
             weights[i] = 0.0
         else:
             weights[i] = 1.0 / np.sqrt(squared[i])
-    pull = np.zeros(n_clusters)
-    for i in range(n):
-        pull[labels[i]] += weights[i]
+    pull = np.bincount(labels, weights, n_clusters)
     for i in range(n):
         if pull[labels[i]] > 0.0:
             weights[i] /= pull[labels[i]]
@@ -197,28 +139,26 @@ def _squared_shift(K, labels, squared, weights, floor, j):
 
 @njit(cache=True, nogil=True)
 def _objective(squared, robust):
-    total = 0.0
-    for value in squared:
-        total += np.sqrt(max(value, 0.0)) if robust else value
-    return total
+    return np.sqrt(squared).sum() if robust else squared.sum()
 
 
 @njit(cache=True, nogil=True)
-def lloyd(K, diagonal, starts, labels, weights, n_clusters, robust, recorded, max_iter, tol):
+def lloyd(K, diagonal, starts, labels, weights, n_clusters, robust, max_iter, tol):
     """Iterate from samples as centres, or (no ``starts``) from the given labels and weights.
 
     Returns the objective, the number of iterations, whether they converged and what the last one
     still changed (a share of the labels, or else of the objective); ``labels`` and ``weights``
-    hold the result. The objective is the sum of squared distances, or of distances where
-    ``robust`` or ``recorded``.
+    hold the result. The objective is the sum of squared distances, or of distances if ``robust``.
     """
     n = K.shape[0]
     products = np.empty((n_clusters, n))
     norms = np.empty(n_clusters)
     nearest, own, last = np.empty(n), np.empty(n), np.empty_like(labels)
     if starts.shape[0] > 0:
-        sample_centres(K, starts, products, norms)
         labels[:] = -1
+        for j in range(n_clusters):
+            products[j] = K[starts[j]]
+            norms[j] = diagonal[starts[j]]
     else:
         centre_products(K, labels, weights, products, norms)
     floor = _ON_CENTRE * np.mean(diagonal)
@@ -227,31 +167,22 @@ def lloyd(K, diagonal, starts, labels, weights, n_clusters, robust, recorded, ma
         last[:] = labels
         assign(products, norms, labels, nearest)
         nearest += diagonal
-        repaired = False
-        if recorded:
-            repaired = recorded_repair(labels, nearest, n_clusters)
-        else:
-            repair(labels, nearest, n_clusters)
+        repair(labels, nearest, n_clusters)
         own_distances(diagonal, products, norms, labels, own)
-        before, objective = objective, _objective(own, robust or recorded)
-        if not robust:
-            mean_weights(labels, n_clusters, weights)
-        elif recorded:
-            if repaired:  # the record adds K_ii a second time
-                nearest += diagonal
-            recorded_robust_weights(labels, nearest, n_clusters, weights)
-        else:
+        before, objective = objective, _objective(own, robust)
+        if robust:
             robust_weights(K, labels, own, floor, n_clusters, weights)
+        else:
+            mean_weights(labels, n_clusters, weights)
         centre_products(K, labels, weights, products, norms)
         iteration += 1
         residual = np.sum(labels != last) / n
         converged = residual == 0.0
-        if robust and not recorded and converged:
+        if robust and converged:
             converged = before - objective <= tol * objective
             residual = (before - objective) / objective if objective > 0.0 else 0.0
-    if not recorded or iteration >= max_iter:
-        own_distances(diagonal, products, norms, labels, own)
-        objective = _objective(own, robust or recorded)
+    own_distances(diagonal, products, norms, labels, own)
+    objective = _objective(own, robust)
     return objective, iteration, converged, residual
 
 
@@ -261,49 +192,6 @@ def within_products(K, members, weights):
     products = np.zeros(members.shape[0])
     for i in range(members.shape[0]):
         row = K[members[i]]
-        total = 0.0
         for l in range(members.shape[0]):
-            total += weights[l] * row[members[l]]
-        products[i] = total
+            products[i] += weights[l] * row[members[l]]
     return products
-
-
-@njit(cache=True, nogil=True)
-def recorded_kmeans(X, centres, labels, max_iter):
-    """The record's k-means from given centres: what :func:`lloyd` returns."""
-    n, dim = X.shape
-    n_clusters = centres.shape[0]
-    squares = np.empty(n)
-    for i in range(n):
-        squares[i] = np.dot(X[i], X[i])
-    products, norms = np.empty((n_clusters, n)), np.empty(n_clusters)
-    nearest, own, last = np.empty(n), np.empty(n), np.empty_like(labels)
-    iteration, converged, residual = 0, False, 0.0
-    while iteration < max_iter and not converged:
-        last[:] = labels
-        _euclidean_products(X, centres, products, norms)
-        assign(products, norms, labels, nearest)
-        recorded_repair(labels, nearest + squares, n_clusters)
-        own_distances(squares, products, norms, labels, own)
-        sizes = cluster_sizes(labels, n_clusters)
-        centres[:] = 0.0
-        for i in range(n):
-            for d in range(dim):
-                centres[labels[i], d] += X[i, d]
-        for j in range(n_clusters):
-            if sizes[j] > 0:
-                centres[j] /= sizes[j]
-        iteration += 1
-        residual = np.sum(labels != last) / n
-        converged = residual == 0.0
-    if iteration >= max_iter:
-        _euclidean_products(X, centres, products, norms)
-        own_distances(squares, products, norms, labels, own)
-    return _objective(own, True), iteration, converged, residual
-
-
-@njit(cache=True, nogil=True)
-def _euclidean_products(X, centres, products, norms):
-    products[:] = np.dot(centres, X.T)
-    for j in range(centres.shape[0]):
-        norms[j] = np.dot(centres[j], centres[j])

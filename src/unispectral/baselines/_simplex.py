@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["simplex_codes"]
+__all__ = ["simplex_code"]
 
 #: A point is taken to depend on the others when its pivot is below this share of its size.
 _PIVOT = 1e-12
@@ -21,38 +21,12 @@ _FIRST = 8
 
 
 @njit(cache=True, nogil=True)
-def simplex_codes(G, start, stop, tol):
-    """Codes of samples ``start`` to ``stop``, from the matrix of dot products.
+def simplex_code(G, i, tol):
+    """The code of sample ``i``, from the matrix of dot products: support, weights and gap.
 
-    Returns the number of non-zeros per sample, their indices and values, and for each sample the
-    gap ``max_j (‖y‖² − p_j·y)`` relative to the mean squared distance to the others; twice the
-    gap bounds the distance of the objective ‖y‖² to its minimum.
+    The gap is ``max_j (‖y‖² − p_j·y)`` relative to the mean squared distance to the others; twice
+    the gap bounds the distance of the objective ‖y‖² to its minimum.
     """
-    counts = np.zeros(stop - start, dtype=np.int64)
-    gaps = np.zeros(stop - start)
-    indices = np.empty(64 * (stop - start), dtype=np.int64)
-    values = np.empty(64 * (stop - start))
-    total = 0
-    for i in range(start, stop):
-        pool, weights, gap = _code(G, i, tol)
-        size = pool.shape[0]
-        if total + size > indices.shape[0]:
-            room = 2 * indices.shape[0] + size
-            longer, larger = np.empty(room, dtype=np.int64), np.empty(room)
-            for k in range(total):
-                longer[k], larger[k] = indices[k], values[k]
-            indices, values = longer, larger
-        for k in range(size):
-            indices[total + k], values[total + k] = pool[k], weights[k]
-        total += size
-        counts[i - start] = size
-        gaps[i - start] = gap
-    return counts, indices[:total], values[:total], gaps
-
-
-@njit(cache=True, nogil=True)
-def _code(G, i, tol):
-    """The support, its weights and the relative gap of one sample."""
     n = G.shape[0]
     total, nearest, closest = 0.0, np.inf, 0
     for j in range(n):
@@ -61,13 +35,11 @@ def _code(G, i, tol):
         if j != i and squared < nearest:
             nearest, closest = squared, j
     scale = total / max(n - 1, 1)
-    pool, weights = np.empty(1, dtype=np.int64), np.empty(1)
-    pool[0], weights[0] = closest, 1.0
+    pool, weights = np.array([closest]), np.ones(1)
     gap = np.inf
     gains = np.empty(n)
     for _ in range(200):
-        smallest = _gains(G, i, pool, weights, gains)
-        last, gap = gap, smallest
+        last, gap = gap, _gains(G, i, pool, weights, gains)
         if gap <= tol * scale:
             break
         if gap >= last and gap <= 1e-6 * scale:  # rounding has the last word
@@ -80,28 +52,19 @@ def _code(G, i, tol):
 @njit(cache=True, nogil=True)
 def _gains(G, i, pool, weights, gains):
     """``gains[j] = ‖y‖² − p_j·y`` for all j; returns the largest."""
-    n = G.shape[0]
     gains[:] = 0.0
     own = 0.0
     for k in range(pool.shape[0]):
-        weight = weights[k]
-        row = G[pool[k]]
-        for j in range(n):
-            gains[j] -= weight * row[j]
-        own += weight * row[i]
+        gains -= weights[k] * G[pool[k]]
+        own += weights[k] * G[pool[k], i]
     # p_j·y = (Ga)_j − G_ij − Σ a_l G_il + G_ii
-    for j in range(n):
-        gains[j] += G[i, j] + own - G[i, i]
+    gains += G[i] + own - G[i, i]
     norm = 0.0
     for k in range(pool.shape[0]):
         norm -= weights[k] * gains[pool[k]]
-    largest = -np.inf
-    for j in range(n):
-        gains[j] += norm
-        if j != i:
-            largest = max(largest, gains[j])
+    gains += norm
     gains[i] = -np.inf
-    return largest
+    return gains.max()
 
 
 @njit(cache=True, nogil=True)
@@ -109,15 +72,11 @@ def _with_worst(gains, pool, threshold):
     """The support and the samples that promise most: as many again, and at least a few."""
     size = pool.shape[0]
     longer = np.empty(size + max(_FIRST, size), dtype=np.int64)
-    for k in range(size):
-        longer[k] = pool[k]
-        gains[pool[k]] = -np.inf
+    longer[:size] = pool
+    gains[pool] = -np.inf
     while size < longer.shape[0]:
-        best, most = -1, threshold
-        for j in range(gains.shape[0]):
-            if gains[j] > most:
-                best, most = j, gains[j]
-        if best < 0:
+        best = gains.argmax()
+        if gains[best] <= threshold:
             break
         longer[size] = best
         gains[best] = -np.inf
@@ -147,15 +106,13 @@ def _solve_on(G, i, pool, weights, scale, tol):
             count += 1
         else:
             blocked[k] = True
-    _scale_to_one(a, count)
+    a[:count] /= a[:count].sum()
     count = _inner(L, corral, a, count)
     for _ in range(20 * size + 50):
         norm, best, least = 0.0, -1, np.inf
         products[:] = 0.0
         for k in range(count):
-            row = H[corral[k]]
-            for j in range(size):
-                products[j] += a[k] * row[j]
+            products += a[k] * H[corral[k]]
         for k in range(count):
             norm += a[k] * products[corral[k]]
         for j in range(size):
@@ -163,29 +120,13 @@ def _solve_on(G, i, pool, weights, scale, tol):
                 least, best = products[j], j
         if best < 0 or norm - least <= 0.5 * tol * scale:
             break
-        inside = False
-        for k in range(count):
-            if corral[k] == best:
-                inside = True
-        if inside or not _append(L, H, corral, count, best, shift):
+        if (corral[:count] == best).any() or not _append(L, H, corral, count, best, shift):
             blocked[best] = True
             continue
         corral[count] = best
         a[count] = 0.0
         count = _inner(L, corral, a, count + 1)
-    support = np.empty(count, dtype=np.int64)
-    for k in range(count):
-        support[k] = pool[corral[k]]
-    return support, a[:count]
-
-
-@njit(cache=True, nogil=True)
-def _scale_to_one(a, count):
-    total = 0.0
-    for k in range(count):
-        total += a[k]
-    for k in range(count):
-        a[k] /= total
+    return pool[corral[:count]], a[:count]
 
 
 @njit(cache=True, nogil=True)
@@ -232,8 +173,7 @@ def _affine(L, count):
         for l in range(k + 1, count):
             u[k] -= L[l, k] * u[l]
         u[k] /= L[k, k]
-    _scale_to_one(u, count)
-    return u
+    return u / u.sum()
 
 
 @njit(cache=True, nogil=True)
@@ -248,11 +188,9 @@ def _inner(L, corral, a, count):
                 if first < 0 or share < step:
                     step, first = share, k
         if first < 0:
-            for k in range(count):
-                a[k] = u[k]
+            a[:count] = u
             return count
-        for k in range(count):
-            a[k] = max(a[k] + step * (u[k] - a[k]), 0.0)
+        a[:count] = np.maximum(a[:count] + step * (u - a[:count]), 0.0)
         a[first] = 0.0
         for k in range(count - 1, -1, -1):
             if a[k] <= 0.0 and count > 1:
@@ -260,4 +198,4 @@ def _inner(L, corral, a, count):
                 for l in range(k, count - 1):
                     corral[l], a[l] = corral[l + 1], a[l + 1]
                 count -= 1
-        _scale_to_one(a, count)
+        a[:count] /= a[:count].sum()

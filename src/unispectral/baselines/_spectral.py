@@ -1,8 +1,9 @@
-"""Spectral steps on a dense affinity: the smallest eigenvectors of a Laplacian, unit rows."""
+"""Spectral steps: eigenvectors of dense and sparse affinities, unit rows."""
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 
 import numpy as np
 import scipy.linalg
@@ -19,20 +20,10 @@ DENSE_SAMPLES = 4_000
 RESTARTS = 15
 
 
-def laplacian_eigenvectors(
-    W: np.ndarray, n_vectors: int, *, complete: bool = False
-) -> tuple[np.ndarray, np.ndarray]:
+def laplacian_eigenvectors(W: np.ndarray, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
     """The smallest eigenvalues of ``diag(W1) − W`` and their eigenvectors.
 
     Negative entries and the diagonal of ``W`` are kept as they are.
-
-    Parameters
-    ----------
-    W : ndarray of shape (n, n)
-    n_vectors : int
-    complete : bool
-        Find all eigenvectors and keep the smallest, as the published record did. LAPACK then
-        takes another way, and a k-means near a tie may see the difference in the last digits.
 
     Examples
     --------
@@ -42,43 +33,68 @@ def laplacian_eigenvectors(
     [0.0, 3.0]
     """
     degrees = W.sum(axis=1, dtype=np.float64)
-    n = W.shape[0]
-    if not complete and n > DENSE_SAMPLES and n_vectors <= n // 20:
+    if _is_large(W, n_vectors):
+        # The largest eigenvalues of bound·I − L. Of a wide Gaussian all but one are nearly equal,
+        # and a Lanczos method would go on for hours.
+        bound = float((degrees + np.abs(W).sum(axis=1, dtype=np.float64)).max())
         with contextlib.suppress(ArpackNoConvergence):
-            return _by_products(W, degrees, n_vectors)
+            values, vectors = _lanczos(
+                lambda v: (bound - degrees) * v + W @ v.astype(W.dtype, copy=False),
+                len(W),
+                n_vectors,
+                tol=1e-10,
+                maxiter=RESTARTS,
+            )
+            return bound - values, vectors
     L = -np.asarray(W, dtype=np.float64)
-    L[np.diag_indices(n)] += degrees
-    values, vectors = scipy.linalg.eigh(
-        L,
-        subset_by_index=None if complete else (0, n_vectors - 1),
-        driver="evr",
-        overwrite_a=True,
-        check_finite=False,
+    L[np.diag_indices(len(L))] += degrees
+    return scipy.linalg.eigh(
+        L, subset_by_index=(0, n_vectors - 1), driver="evr", overwrite_a=True, check_finite=False
     )
-    return values[:n_vectors], vectors[:, :n_vectors]
 
 
-def _by_products(
-    W: np.ndarray, degrees: np.ndarray, n_vectors: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """The same from products with ``W`` alone; gives up where the eigenvalues lie too close.
+def leading_eigenvectors(W: np.ndarray, n_vectors: int) -> np.ndarray:
+    """The eigenvectors of the largest eigenvalues of ``D^-½ W D^-½``, largest first.
 
-    The largest eigenvalues of bound·I − L are sought. Of a wide Gaussian all but one are nearly
-    equal, and a Lanczos method would go on for hours.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> abs(leading_eigenvectors(np.ones((4, 4)), 1)).round(6).ravel().tolist()
+    [0.5, 0.5, 0.5, 0.5]
     """
-    bound = float((degrees + np.abs(W).sum(axis=1, dtype=np.float64)).max())
+    n = len(W)
+    degrees = W.sum(axis=1, dtype=np.float64)
+    roots = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
+    if _is_large(W, n_vectors):
+        return _lanczos(
+            lambda v: roots * (W @ (roots * v).astype(W.dtype, copy=False)), n, n_vectors, tol=1e-6
+        )[1]
+    scaled = W * roots[:, None] * roots[None, :]
+    _, vectors = scipy.linalg.eigh(
+        scaled, subset_by_index=(n - n_vectors, n - 1), overwrite_a=True, check_finite=False
+    )
+    return vectors[:, ::-1]
 
-    def shifted(v: np.ndarray) -> np.ndarray:
-        v = v.ravel()
-        return (bound - degrees) * v + W @ v.astype(W.dtype, copy=False)
 
-    n = len(degrees)
-    operator = LinearOperator((n, n), matvec=shifted, dtype=np.float64)
+def _is_large(W: np.ndarray, n_vectors: int) -> bool:
+    return len(W) > DENSE_SAMPLES and n_vectors <= len(W) // 20
+
+
+def _lanczos(
+    product: Callable[[np.ndarray], np.ndarray],
+    n: int,
+    n_vectors: int,
+    *,
+    tol: float,
+    maxiter: int | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The largest eigenvalues, descending, and the eigenvectors from products alone."""
+    operator = LinearOperator((n, n), matvec=lambda v: product(v.ravel()), dtype=np.float64)
     values, vectors = eigsh(
-        operator, k=n_vectors, which="LA", v0=np.ones(n), tol=1e-10, maxiter=RESTARTS
+        operator, k=n_vectors, which="LA", v0=np.ones(n), tol=tol, maxiter=maxiter
     )
     order = np.argsort(-values)
-    return bound - values[order], vectors[:, order]
+    return values[order], vectors[:, order]
 
 
 def unit_rows(vectors: np.ndarray) -> np.ndarray:
@@ -94,8 +110,8 @@ def unit_rows(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.where(lengths > 0, lengths, 1.0)
 
 
-def graph_embedding(W: sp.csr_array, n_clusters: int, *, normalized: bool = False) -> np.ndarray:
-    """Unit rows of the smallest eigenvectors of the Laplacian of a sparse graph.
+def graph_embedding(W: sp.csr_array, n_clusters: int) -> np.ndarray:
+    """Unit rows of the smallest eigenvectors of the unnormalised Laplacian of a sparse graph.
 
     Examples
     --------
@@ -105,32 +121,4 @@ def graph_embedding(W: sp.csr_array, n_clusters: int, *, normalized: bool = Fals
     >>> abs(graph_embedding(W, 2)).round(6)[[0, -1]].tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    found = smallest_eigenvectors(W, n_clusters, normalized=normalized, tol=1e-8)
-    return unit_rows(found.vectors)
-
-
-def leading_eigenvectors(W: np.ndarray, n_vectors: int) -> np.ndarray:
-    """The eigenvectors of the largest eigenvalues of ``D^-½ W D^-½``, largest first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> abs(leading_eigenvectors(np.ones((4, 4)), 1)).round(6).ravel().tolist()
-    [0.5, 0.5, 0.5, 0.5]
-    """
-    n = W.shape[0]
-    degrees = W.sum(axis=1, dtype=np.float64)
-    roots = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
-    if n <= DENSE_SAMPLES or n_vectors > n // 20:
-        scaled = W * roots[:, None] * roots[None, :]
-        _, vectors = scipy.linalg.eigh(
-            scaled, subset_by_index=(n - n_vectors, n - 1), overwrite_a=True, check_finite=False
-        )
-        return vectors[:, ::-1]
-
-    def product(v: np.ndarray) -> np.ndarray:
-        return roots * (W @ (roots * v.ravel()).astype(W.dtype, copy=False))
-
-    operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
-    values, vectors = eigsh(operator, k=n_vectors, which="LA", v0=np.ones(n), tol=1e-6)
-    return vectors[:, np.argsort(-values)]
+    return unit_rows(smallest_eigenvectors(W, n_clusters, normalized=False, tol=1e-8).vectors)

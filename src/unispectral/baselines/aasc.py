@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from numbers import Real
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
 from scipy.optimize import brentq
 
-from unispectral._compat import Interval, StrOptions, fit_context
-from unispectral.baselines._base import Kernels, KernelsMethod
-from unispectral.baselines._draws import as_draws
+from unispectral._compat import Interval, StrOptions
+from unispectral._errors import InputError
+from unispectral.baselines._base import KernelsMethod, Partition
+from unispectral.baselines._kernels import Kernels
 from unispectral.baselines._kmeans import kmeans
-from unispectral.baselines._root import dogleg_root
 from unispectral.baselines._spectral import laplacian_eigenvectors, unit_rows
 
-__all__ = ["AASC", "Aggregation", "aggregate", "best_coefficients", "coefficients_at"]
+__all__ = [
+    "AASC",
+    "Aggregation",
+    "aggregate",
+    "best_coefficients",
+    "coefficients_at",
+    "dogleg_root",
+]
 
-#: Rounds of embedding and coefficients in the record.
-_ROUNDS = 20
+EPS = float(np.finfo(np.float64).eps)
 
 
 class AASC(KernelsMethod):
@@ -34,8 +41,8 @@ class AASC(KernelsMethod):
     n_clusters : int, default=8
         The number of clusters.
     kernels : "paper", list of kernels, or "precomputed", default="paper"
-        See :func:`unispectral.kernels.as_kernels`; ``"paper"`` is the paper's twelve. With
-        ``"precomputed"``, ``fit`` takes a list or stack of matrices or a
+        See :func:`unispectral.kernels.as_kernels`; ``"paper"`` is the paper's twelve. If
+        precomputed, ``fit`` takes a list or stack of matrices or a
         :class:`~unispectral.kernels.KernelBank`, which is used as it is.
     normalize : {"cosine", "center", "trace", "none"} or tuple of them, default="cosine"
         Applied to the kernels.
@@ -54,10 +61,6 @@ class AASC(KernelsMethod):
         The rounds end when the squared change of the embedding is below this.
     random_state : int, RandomState, Generator or None, default=None
         The starts of k-means.
-    recorded : bool, default=False
-        Repeat the published record: its k-means and random numbers (``random_state=None`` begins
-        its stream, a ``RandomState`` continues one), and negative similarities, which count as
-        none otherwise.
 
     Attributes
     ----------
@@ -86,9 +89,7 @@ class AASC(KernelsMethod):
     _parameter_constraints = {
         **KernelsMethod._parameter_constraints,
         "root": [StrOptions({"best"}), Interval(Real, None, None, closed="neither")],
-        "tol": [Interval(Real, 0, None, closed="left")],
     }
-
     _definite = False
 
     def __init__(
@@ -99,58 +100,32 @@ class AASC(KernelsMethod):
         normalize: Any = "cosine",
         root: str | float = "best",
         n_init: int = 10,
-        max_iter: int = _ROUNDS,
+        max_iter: int = 20,
         tol: float = 1e-5,
         random_state: Any = None,
-        recorded: bool = False,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, n_init, max_iter, random_state)
         self.kernels = kernels
         self.normalize = normalize
-        self.root = root
-        self.n_init = n_init
-        self.max_iter = max_iter
         self.tol = tol
-        self.random_state = random_state
-        self.recorded = recorded
+        self.root = root
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the samples.
-
-        Parameters
-        ----------
-        X : array or sparse array of shape (n_samples, n_features), or the kernels
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
+    def _cluster(self, data: Kernels, rng: np.random.Generator) -> Partition:
         found = aggregate(
-            self._kernels(X),
+            data,
             self.n_clusters,
             root=self.root,
             max_iter=self.max_iter,
             tol=self.tol,
-            recorded=self.recorded,
         )
-        self.kernel_weights_ = found.coefficients**2
         self.embedding_ = unit_rows(found.vectors)
-        partition = kmeans(
-            self.embedding_,
-            self.n_clusters,
-            as_draws(self.random_state, self.recorded),
-            n_init=self.n_init,
-            max_iter=1000,
-            recorded=self.recorded,
+        partition = kmeans(self.embedding_, self.n_clusters, rng, self.n_init, max_iter=1000)
+        return partition._replace(
+            n_iter=found.n_iter,
+            converged=found.converged,
+            residual=found.residual,
+            kernel_weights=found.coefficients**2,
         )
-        self._keep(
-            partition._replace(
-                n_iter=found.n_iter, converged=found.converged, residual=found.residual
-            )
-        )
-        return self
 
 
 class Aggregation(NamedTuple):
@@ -168,76 +143,38 @@ def aggregate(
     n_clusters: int,
     *,
     root: str | float = "best",
-    max_iter: int = _ROUNDS,
+    max_iter: int = 20,
     tol: float = 1e-5,
-    recorded: bool = False,
 ) -> Aggregation:
-    """Find embedding and coefficients in turn.
+    """Find embedding and coefficients in turn; negative similarities count as none."""
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unispectral.kernels import KernelBank
-    >>> W = np.kron(np.eye(2), np.ones((2, 2)))
-    >>> kernels = Kernels(KernelBank.precomputed([W, np.ones((4, 4))]))
-    >>> aggregate(kernels, 2).coefficients.sum().round(6)
-    np.float64(1.0)
-    """
-    affinities = _Affinities(kernels, keep_negative=recorded)
+    def affinities() -> Iterator[np.ndarray]:  # one at a time: there may be no room for all
+        return (np.maximum(kernels.matrix(r), 0) for r in range(len(kernels)))
+
+    degrees = np.stack([W.sum(axis=1, dtype=np.float64) for W in affinities()])
     v = np.full(len(kernels), 1.0 / len(kernels))
-    vectors, converged, n_iter = None, False, 0
+    vectors, n_iter = None, 0
     while True:
+        total = np.zeros((kernels.n_samples, kernels.n_samples))
+        for weight, W in zip(v**2, affinities(), strict=True):
+            total += weight * W
         last = vectors
-        W = affinities.combine(v**2)
-        _, found = laplacian_eigenvectors(W, max(n_clusters, 2), complete=recorded)
+        found = laplacian_eigenvectors(total, max(n_clusters, 2))[1]
         vectors = found[:, :n_clusters]
         n_iter += 1
-        residual = np.inf if last is None else _change(vectors, last, recorded)
-        converged = residual < tol
-        if converged or n_iter >= max_iter:
-            return Aggregation(vectors, v, n_iter, converged, residual)
-        alpha, beta = affinities.volumes_and_cuts(found[:, 1])
+        residual = np.inf
+        if last is not None:
+            # Between the projections on the two subspaces: blind to signs and rotations.
+            residual = 2.0 * (n_clusters - float(((vectors.T @ last) ** 2).sum()))
+        if residual < tol or n_iter >= max_iter:
+            return Aggregation(vectors, v, n_iter, residual < tol, residual)
+        g = found[:, 1]
+        alpha = degrees @ g**2  # gᵀD_r g
+        beta = alpha - np.array([g @ (W @ g) for W in affinities()])  # gᵀL_r g
         if isinstance(root, str):
             v = best_coefficients(alpha, beta)
         else:
             v = coefficients_at(alpha, beta, float(root))
-
-
-def _change(vectors: np.ndarray, last: np.ndarray, recorded: bool) -> float:
-    if recorded:
-        return float(((np.abs(vectors) - np.abs(last)) ** 2).sum())
-    # Between the projections on the two subspaces: blind to signs and rotations.
-    return 2.0 * (vectors.shape[1] - float(((vectors.T @ last) ** 2).sum()))
-
-
-class _Affinities:
-    """The kernels as affinities: without their negative entries, unless these are wanted."""
-
-    def __init__(self, kernels: Kernels, keep_negative: bool) -> None:
-        self.kernels = kernels
-        self.keep_negative = keep_negative
-        self.degrees = np.stack(
-            [self._matrix(r).sum(axis=1, dtype=np.float64) for r in range(len(kernels))]
-        )
-
-    def _matrix(self, r: int) -> np.ndarray:
-        K = self.kernels.matrix(r)
-        return K if self.keep_negative else np.maximum(K, 0)
-
-    def combine(self, weights: np.ndarray) -> np.ndarray:
-        if self.keep_negative:
-            return self.kernels.combine(weights)
-        total = np.zeros((self.kernels.n_samples, self.kernels.n_samples))
-        for r, weight in enumerate(weights):
-            if weight:
-                total += weight * self._matrix(r)
-        return total
-
-    def volumes_and_cuts(self, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """α_r = gᵀD_r g and β_r = gᵀL_r g."""
-        alpha = self.degrees @ g**2
-        inner = np.array([g @ (self._matrix(r) @ g) for r in range(len(self.kernels))])
-        return alpha, alpha - inner
 
 
 def coefficients_at(alpha: np.ndarray, beta: np.ndarray, start: float) -> np.ndarray:
@@ -263,9 +200,11 @@ def coefficients_at(alpha: np.ndarray, beta: np.ndarray, start: float) -> np.nda
         terms = 1.0 / ((gamma - dogleg_root(excess, start)) * alpha)
         v = terms / terms.sum()
     if not np.isfinite(v).all():
-        raise ValueError(
-            f"root={start!r} leads to a multiplier without coefficients for these kernels; "
-            "use root='best' or another start."
+        raise InputError(
+            "root",
+            "leads to a multiplier without coefficients for these kernels",
+            "use root='best' or another start",
+            value=start,
         )
     return v
 
@@ -285,7 +224,7 @@ def best_coefficients(alpha: np.ndarray, beta: np.ndarray) -> np.ndarray:
     True
     """
     # An affinity that g does not see at all has neither volume nor cut; keep it finite.
-    alpha = np.maximum(alpha, np.finfo(np.float64).eps * max(alpha.max(), 1e-100))
+    alpha = np.maximum(alpha, EPS * max(alpha.max(), 1e-100))
     scale = np.sqrt(alpha)
     plane = 1.0 / scale
     centre = plane / (plane @ plane)
@@ -327,3 +266,62 @@ def _smallest_on_sphere(values: np.ndarray, linear: np.ndarray, radius: float) -
         below = brentq(shortage, max(lower, 1e-300), upper, xtol=1e-300, rtol=1e-14)
     w = -linear / (gaps + below)
     return w * (radius / np.linalg.norm(w))
+
+
+def dogleg_root(
+    function: Callable[[float], float],
+    start: float,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 400,
+    max_calls: int = 100,
+) -> float:
+    """Follow the dogleg method of the published code from ``start``; it need not find a root.
+
+    In one dimension the dogleg step is Newton's, cut to the radius: 1 at first, times 2.5 after a
+    step that did what was promised, a quarter of the step after one that did not. The derivative
+    is a forward difference. Its rules for stopping are followed too, since the record depends on
+    where the method gives up.
+
+    Examples
+    --------
+    >>> round(dogleg_root(lambda x: x * x - 2.0, 1.0), 6)
+    1.414214
+    """
+    x, value, radius, step = start, function(start), 1.0, 0.0
+    slope, calls = _slope(function, x, value), 2
+    objective = before = 0.5 * value * value
+    accepted = True
+    for iteration in range(max_iter + 1):
+        flat = abs(slope * value) < tol
+        still = iteration > 1 and abs(step) / (abs(x) + 1.0) < max(tol**2, EPS)
+        resting = (
+            iteration > 1
+            and accepted
+            and abs(step) < 0.9 * radius
+            and abs(before - objective) < max(tol**2, EPS) * (1.0 + abs(before))
+        )
+        if flat or still or resting or radius < 2.0 * EPS or calls >= max_calls:
+            break
+        step = float(np.clip(-value / slope, -radius, radius))
+        trial = function(x + step)
+        calls += 1
+        reached = 0.5 * trial * trial
+        promised = slope * value * step + 0.5 * (slope * step) ** 2
+        ratio = (reached - objective) / promised if promised < 0.0 else 0.0
+        accepted = bool(ratio > 0.05 and np.isfinite(reached))
+        if accepted:
+            before, objective = objective, reached
+            x, value = x + step, trial
+            slope = _slope(function, x, value)
+            calls += 1
+        if not ratio >= 0.05:
+            radius = 0.25 * abs(step)
+        elif ratio >= 0.9:
+            radius = max(radius, 2.5 * abs(step))
+    return x
+
+
+def _slope(function: Callable[[float], float], x: float, value: float) -> float:
+    width = np.sqrt(EPS) * max(abs(x), 1.0) * (1.0 if x >= 0.0 else -1.0)
+    return (function(x + width) - value) / width

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from joblib import parallel_config
 from sklearn.ensemble import RandomForestClassifier
 
-from unispectral._compat import Interval, StrOptions, fit_context
+from unispectral._compat import Interval, StrOptions
 from unispectral._memory import require_memory
-from unispectral._threads import map_blocks, thread_count, threads
+from unispectral._threads import map_blocks, thread_count
 from unispectral._validation import well_placed
-from unispectral.baselines._base import ClusteringMethod
-from unispectral.baselines._draws import FreshDraws
-from unispectral.baselines._kmeans import kmeans
+from unispectral.baselines._base import POSITIVE, ClusteringMethod, Partition
+from unispectral.baselines._kmeans import kmeans, seed_from
 from unispectral.baselines._spectral import leading_eigenvectors, unit_rows
 
 __all__ = ["ClustRF", "forest_similarity", "synthetic_rows"]
@@ -76,10 +75,10 @@ class ClustRF(ClusteringMethod):
     _parameter_constraints = {
         **ClusteringMethod._parameter_constraints,
         "weights": [StrOptions({"uniform", "adaptive"})],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "n_estimators": POSITIVE,
         "max_features": [
             StrOptions({"sqrt", "log2"}),
-            Interval(Integral, 1, None, closed="left"),
+            *POSITIVE,
             Interval(Real, 0, 1, closed="right"),
         ],
         "n_jobs": [Integral, None],
@@ -97,51 +96,25 @@ class ClustRF(ClusteringMethod):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, n_init, max_iter, random_state)
         self.weights = weights
         self.n_estimators = n_estimators
         self.max_features = max_features
-        self.n_init = n_init
-        self.max_iter = max_iter
         self.n_jobs = n_jobs
-        self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the samples.
-
-        Parameters
-        ----------
-        X : array or sparse array of shape (n_samples, n_features)
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
+    def _prepare(self, X: Any) -> Any:
         # Trees see single precision: large numbers would overflow, small differences vanish.
-        X = well_placed(self._features(X))[0]
-        draws = FreshDraws(self.random_state)
-        with threads(self.n_jobs):
-            forest = self._grow(X, draws)
-            self.affinity_matrix_ = forest_similarity(
-                forest, X, adaptive=self.weights != "uniform"
-            )
-            vectors = leading_eigenvectors(self.affinity_matrix_, self.n_clusters)
-            self.embedding_ = unit_rows(vectors)
-            self._keep(
-                kmeans(
-                    self.embedding_,
-                    self.n_clusters,
-                    draws,
-                    n_init=self.n_init,
-                    max_iter=self.max_iter,
-                )
-            )
-        return self
+        return well_placed(super()._prepare(X))[0]
 
-    def _grow(self, X: Any, draws: FreshDraws) -> RandomForestClassifier:
-        synthetic = synthetic_rows(X, draws.generator)
+    def _cluster(self, data: Any, rng: np.random.Generator) -> Partition:
+        forest = self._grow(data, rng)
+        similarity = forest_similarity(forest, data, adaptive=self.weights == "adaptive")
+        self.affinity_matrix_ = similarity
+        self.embedding_ = unit_rows(leading_eigenvectors(similarity, self.n_clusters))
+        return kmeans(self.embedding_, self.n_clusters, rng, self.n_init, self.max_iter)
+
+    def _grow(self, X: Any, rng: np.random.Generator) -> RandomForestClassifier:
+        synthetic = synthetic_rows(X, rng)
         if sp.issparse(X):
             both = _short_indices(sp.vstack([X, synthetic], "csr"))
         else:
@@ -152,7 +125,7 @@ class ClustRF(ClusteringMethod):
             max_features=self.max_features,
             max_samples=X.shape[0],  # half of all rows: as many draws as there are real ones
             n_jobs=thread_count(),
-            random_state=draws.seed(),
+            random_state=seed_from(rng),
         )
         with parallel_config("threading"):  # trees release the lock; processes would copy rows
             return forest.fit(both, real)
@@ -224,36 +197,23 @@ def forest_similarity(
 
     n, n_trees = X.shape[0], len(forest.estimators_)
     dtype = np.float64 if n <= 4_000 else np.float32
-    require_memory(
-        n * n * np.dtype(dtype).itemsize * 2,
-        f"A forest similarity of {n} samples",
-        "use fewer samples",
-    )
+    size = n * n * np.dtype(dtype).itemsize * 2
+    require_memory(size, f"A forest similarity of {n} samples", "use fewer samples")
     with parallel_config("threading"):
         leaves = forest.apply(_short_indices(X))
-    order = np.empty((n_trees, n), dtype=np.int32)
-    position, lengths = np.empty_like(order), np.empty_like(order)
-    sums, shared = np.empty((n_trees, n)), np.empty((n_trees, n))
+    order, position, lengths = np.empty((3, n_trees, n), dtype=np.int32)
+    sums, shared = np.empty((2, n_trees, n))
+    paths = (order, position, sums, lengths, shared)
     for t, tree in enumerate(forest.estimators_):
         nodes = tree.tree_
         weights = 1.0 / nodes.n_node_samples if adaptive else np.ones(nodes.node_count)
-        _forest.describe_tree(
-            nodes.children_left,
-            nodes.children_right,
-            weights,
-            np.ascontiguousarray(leaves[:, t]),
-            order[t],
-            position[t],
-            sums[t],
-            lengths[t],
-            shared[t],
-        )
+        children = nodes.children_left, nodes.children_right
+        ends = np.ascontiguousarray(leaves[:, t])
+        _forest.describe_tree(*children, weights, ends, *(part[t] for part in paths))
     out = np.empty((n, n), dtype=dtype)
 
     def work(rows: slice) -> None:
-        _forest.add_similarities(
-            order, position, sums, lengths, shared, rows.start, rows.stop, out[rows]
-        )
+        _forest.add_similarities(*paths, rows.start, rows.stop, out[rows])
 
     map_blocks(work, n, _BLOCK)
     return out

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
-from unispectral._compat import fit_context
 from unispectral._threads import map_blocks
 from unispectral.baselines._base import KernelMethod, Partition
-from unispectral.baselines._draws import Draws, as_draws
 
-__all__ = ["KKM", "kkm", "lloyd_from_samples"]
+__all__ = ["KKM", "kernel_kmeans", "lloyd"]
 
 
 class KKM(KernelMethod):
@@ -25,8 +24,7 @@ class KKM(KernelMethod):
     n_clusters : int, default=8
         The number of clusters.
     kernel : str, kernel object, callable or "precomputed", default="gaussian"
-        The kernel, see :func:`unispectral.kernels.as_kernel`. With ``"precomputed"``, ``fit``
-        takes the kernel matrix.
+        See :func:`unispectral.kernels.as_kernel`. If precomputed, ``fit`` takes the matrix.
     normalize : {"cosine", "center", "trace", "none"} or tuple of them, default="cosine"
         Applied to the kernel.
     n_init : int, default=10
@@ -35,16 +33,12 @@ class KKM(KernelMethod):
         Iterations of one start.
     random_state : int, RandomState, Generator or None, default=None
         The starts.
-    recorded : bool, default=False
-        Repeat the published record: its random numbers (``random_state=None`` begins the stream
-        of the record, a ``RandomState`` continues one), its repair of empty clusters, which may
-        empty another one, and the sum of unsquared distances to choose among starts.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
     objective_ : float
-        Sum of squared distances to the centres (of distances if ``recorded``).
+        Sum of squared distances to the centres.
     n_iter_ : int
     converged_ : bool
 
@@ -66,95 +60,62 @@ class KKM(KernelMethod):
         n_init: int = 10,
         max_iter: int = 100,
         random_state: Any = None,
-        recorded: bool = False,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, n_init, max_iter, random_state)
         self.kernel = kernel
         self.normalize = normalize
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.recorded = recorded
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the samples.
-
-        Parameters
-        ----------
-        X : array or sparse array of shape (n_samples, n_features), or kernel matrix
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        K = self._kernel_matrix(X)
-        self._keep(
-            kkm(
-                K,
-                self.n_clusters,
-                as_draws(self.random_state, self.recorded),
-                n_init=self.n_init,
-                max_iter=self.max_iter,
-                recorded=self.recorded,
-            )
-        )
-        return self
+    def _cluster(self, data: np.ndarray, rng: np.random.Generator) -> Partition:
+        return kernel_kmeans(data, self.n_clusters, rng, self.n_init, self.max_iter)
 
 
-def kkm(
+def kernel_kmeans(
     K: np.ndarray,
     n_clusters: int,
-    draws: Draws,
-    *,
-    n_init: int = 1,
+    rng: np.random.Generator,
+    n_init: int,
     max_iter: int = 100,
-    recorded: bool = False,
+    tol: float = 0.0,
+    *,
+    robust: bool = False,
 ) -> Partition:
-    """Kernel k-means on a kernel matrix.
+    """The best of several runs of kernel k-means that start with random samples as centres."""
+    K = np.ascontiguousarray(K)
+    starts = [rng.choice(K.shape[0], n_clusters, replace=False) for _ in range(n_init)]
+    options: dict[str, Any] = {"robust": robust, "max_iter": max_iter, "tol": tol}
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unispectral.baselines._draws import FreshDraws
-    >>> K = np.kron(np.eye(2), np.ones((2, 2)))
-    >>> kkm(K, 2, FreshDraws(0), n_init=5).objective
-    0.0
-    """
-    starts = [draws.distinct(K.shape[0], n_clusters) for _ in range(n_init)]
-    partition, _ = lloyd_from_samples(
-        K, starts, robust=False, recorded=recorded, max_iter=max_iter, tol=0.0
-    )
-    return partition
+    def best(block: slice) -> Partition:
+        runs = [lloyd(K, n_clusters, start, **options) for start in starts[block]]
+        return min(runs, key=attrgetter("objective"))
+
+    # Threads cost more than runs on few samples take.
+    found = map_blocks(best, n_init, n_init if K.shape[0] < 500 else 1)
+    return min(found, key=attrgetter("objective"))
 
 
-def lloyd_from_samples(
+def lloyd(
     K: np.ndarray,
-    starts: list[np.ndarray],
+    n_clusters: int,
+    start: np.ndarray | Partition,
     *,
     robust: bool,
-    recorded: bool,
     max_iter: int,
     tol: float,
-) -> tuple[Partition, np.ndarray]:
-    """The best of several runs that start with samples as centres, and its weights."""
+) -> Partition:
+    """Iterate from samples as centres, or from the labels and sample weights of a partition.
+
+    The objective is the sum of squared distances, or of distances where ``robust``.
+    """
     from unispectral.baselines import _loops
 
     K = np.ascontiguousarray(K)
-    diagonal = np.diagonal(K).astype(np.float64)
-
-    def run(block: slice) -> tuple[Partition, np.ndarray]:
-        start = np.ascontiguousarray(starts[block.start], dtype=np.int64)
-        labels = np.empty(K.shape[0], dtype=np.int64)
-        weights = np.empty(K.shape[0])
-        found = _loops.lloyd(
-            K, diagonal, start, labels, weights, len(start), robust, recorded, max_iter, tol
-        )
-        return Partition(labels, *found), weights
-
-    if len(starts) == 1 or K.shape[0] < 500:  # threads cost more than such a run takes
-        runs = [run(slice(s, s + 1)) for s in range(len(starts))]
+    if isinstance(start, Partition):
+        assert start.sample_weights is not None
+        samples = np.empty(0, dtype=np.int64)
+        labels, weights = start.labels.copy(), start.sample_weights.copy()
     else:
-        runs = map_blocks(run, len(starts), 1)
-    return min(runs, key=lambda found: found[0].objective)
+        samples = np.ascontiguousarray(start, dtype=np.int64)
+        labels, weights = np.empty(K.shape[0], dtype=np.int64), np.empty(K.shape[0])
+    diagonal = np.diagonal(K).astype(np.float64)
+    found = _loops.lloyd(K, diagonal, samples, labels, weights, n_clusters, robust, max_iter, tol)
+    return Partition(labels, *found)._replace(sample_weights=weights)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, NamedTuple, Self
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
-from unispectral._compat import Interval, fit_context
-from unispectral.baselines._base import Kernels, KernelsMethod, Partition
-from unispectral.baselines._draws import Draws, as_draws
+from unispectral.baselines._base import KernelsMethod, Partition
+from unispectral.baselines._kernels import Kernels
 
-__all__ = ["MKKM", "WeightedPartition", "inverse_weights", "mkkm"]
+__all__ = ["MKKM", "inverse_weights", "mkkm"]
 
 
 class MKKM(KernelsMethod):
@@ -26,8 +25,8 @@ class MKKM(KernelsMethod):
     n_clusters : int, default=8
         The number of clusters.
     kernels : "paper", list of kernels, or "precomputed", default="paper"
-        See :func:`unispectral.kernels.as_kernels`; ``"paper"`` is the paper's twelve. With
-        ``"precomputed"``, ``fit`` takes a list or stack of matrices or a
+        See :func:`unispectral.kernels.as_kernels`; ``"paper"`` is the paper's twelve. If
+        precomputed, ``fit`` takes a list or stack of matrices or a
         :class:`~unispectral.kernels.KernelBank`, which is used as it is.
     normalize : {"cosine", "center", "trace", "none"} or tuple of them, default="cosine"
         Applied to the kernels.
@@ -36,14 +35,9 @@ class MKKM(KernelsMethod):
     max_iter : int, default=100
         Iterations of one start.
     tol : float, default=1e-5
-        A start ends when the objective changes by less than this share (by less than this, if
-        ``recorded``).
+        A start ends when the objective changes by less than this share.
     random_state : int, RandomState, Generator or None, default=None
         The starts.
-    recorded : bool, default=False
-        Repeat the published record: its random numbers (``random_state=None`` begins its stream,
-        a ``RandomState`` continues one), K_ii taken to be one, no repair of empty clusters, and
-        an objective that belongs to the labels before the last assignment.
 
     Attributes
     ----------
@@ -65,11 +59,6 @@ class MKKM(KernelsMethod):
     True
     """
 
-    _parameter_constraints = {
-        **KernelsMethod._parameter_constraints,
-        "tol": [Interval(Real, 0, None, closed="left")],
-    }
-
     def __init__(
         self,
         n_clusters: int = 8,
@@ -80,56 +69,18 @@ class MKKM(KernelsMethod):
         max_iter: int = 100,
         tol: float = 1e-5,
         random_state: Any = None,
-        recorded: bool = False,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, n_init, max_iter, random_state)
         self.kernels = kernels
         self.normalize = normalize
-        self.n_init = n_init
-        self.max_iter = max_iter
         self.tol = tol
-        self.random_state = random_state
-        self.recorded = recorded
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the samples.
-
-        Parameters
-        ----------
-        X : array or sparse array of shape (n_samples, n_features), or the kernels
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        kernels = self._kernels(X)
-        draws = as_draws(self.random_state, self.recorded)
+    def _cluster(self, data: Kernels, rng: np.random.Generator) -> Partition:
         runs = [
-            mkkm(
-                kernels,
-                self.n_clusters,
-                draws,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                recorded=self.recorded,
-            )
+            mkkm(data, self.n_clusters, rng, max_iter=self.max_iter, tol=self.tol)
             for _ in range(self.n_init)
         ]
-        best = min(runs, key=lambda run: run.partition.objective)
-        self._keep(best.partition)
-        self.kernel_weights_ = best.weights
-        self.objective_path_ = best.objectives
-        return self
-
-
-class WeightedPartition(NamedTuple):
-    """A partition, the kernel weights that belong to it and the path of the objective."""
-
-    partition: Partition
-    weights: np.ndarray
-    objectives: np.ndarray
+        return min(runs, key=attrgetter("objective"))
 
 
 def inverse_weights(costs: np.ndarray) -> np.ndarray:
@@ -153,53 +104,33 @@ def inverse_weights(costs: np.ndarray) -> np.ndarray:
 def mkkm(
     kernels: Kernels,
     n_clusters: int,
-    draws: Draws,
+    rng: np.random.Generator,
     *,
     max_iter: int = 100,
     tol: float = 1e-5,
-    recorded: bool = False,
-) -> WeightedPartition:
-    """One start of multiple kernel k-means: weights, then labels, until the objective rests.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unispectral.baselines._draws import FreshDraws
-    >>> from unispectral.kernels import KernelBank
-    >>> K = np.kron(np.eye(2), np.ones((2, 2)))
-    >>> kernels = Kernels(KernelBank.precomputed([K, np.eye(4)]))
-    >>> mkkm(kernels, 2, FreshDraws(0)).weights.sum()
-    np.float64(1.0)
-    """
+) -> Partition:
+    """One start of multiple kernel k-means: weights, then labels, until the objective rests."""
     from unispectral.baselines import _loops
 
     n = kernels.n_samples
-    labels = np.ascontiguousarray(draws.labels(n, n_clusters), dtype=np.int64)
-    if not recorded:
-        _loops.repair(labels, np.zeros(n), n_clusters)
+    labels = rng.integers(n_clusters, size=n)
+    _loops.repair(labels, np.zeros(n), n_clusters)
     means, nearest = np.empty(n), np.empty(n)
     products, norms = np.empty((n_clusters, n)), np.empty(n_clusters)
-    objectives: list[float] = []
+    path: list[float] = []
     converged = False
-    while len(objectives) < max_iter and not converged:
+    while len(path) < max_iter and not converged:
         _loops.mean_weights(labels, n_clusters, means)
         costs = kernels.within(labels, means).sum(axis=1)
         weights = inverse_weights(costs)
-        objectives.append(float(weights**2 @ costs))
+        path.append(float(weights**2 @ costs))
         K = kernels.combine(weights**2)
         _loops.centre_products(K, labels, means, products, norms)
         _loops.assign(products, norms, labels, nearest)
-        if recorded:
-            threshold = tol
-        else:
-            diagonal = weights**2 @ kernels.diagonals
-            _loops.repair(labels, nearest + diagonal, n_clusters)
-            threshold = tol * objectives[-1]
-        change = abs(objectives[-2] - objectives[-1]) if len(objectives) > 1 else np.inf
-        converged = change <= threshold
-    if not recorded:
-        _loops.mean_weights(labels, n_clusters, means)
-        objectives.append(float(weights**2 @ kernels.within(labels, means).sum(axis=1)))
-    residual = change / objectives[-1] if objectives[-1] > 0.0 else 0.0
-    partition = Partition(labels, objectives[-1], len(objectives), converged, residual)
-    return WeightedPartition(partition, weights, np.array(objectives))
+        _loops.repair(labels, nearest + weights**2 @ kernels.diagonals, n_clusters)
+        change = abs(path[-2] - path[-1]) if len(path) > 1 else np.inf
+        converged = change <= tol * path[-1]
+    _loops.mean_weights(labels, n_clusters, means)
+    path.append(float(weights**2 @ kernels.within(labels, means).sum(axis=1)))
+    residual = change / path[-1] if path[-1] > 0.0 else 0.0
+    return Partition(labels, path[-1], len(path), converged, residual, weights, np.array(path))

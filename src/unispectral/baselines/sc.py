@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.cluster import spectral_clustering
 
-from unispectral._compat import StrOptions, fit_context
-from unispectral.baselines._base import KernelMethod
-from unispectral.baselines._draws import as_draws
-from unispectral.baselines._kmeans import kmeans
+from unispectral._compat import StrOptions
+from unispectral._errors import InputError
+from unispectral.baselines._base import KernelMethod, Partition
+from unispectral.baselines._kmeans import kmeans, seed_from
 from unispectral.baselines._spectral import laplacian_eigenvectors, unit_rows
 
 __all__ = ["SC"]
@@ -27,8 +27,7 @@ class SC(KernelMethod):
     n_clusters : int, default=8
         The number of clusters.
     kernel : str, kernel object, callable or "precomputed", default="gaussian"
-        The kernel, see :func:`unispectral.kernels.as_kernel`. With ``"precomputed"``, ``fit``
-        takes the kernel matrix.
+        See :func:`unispectral.kernels.as_kernel`. If precomputed, ``fit`` takes the matrix.
     normalize : {"cosine", "center", "trace", "none"} or tuple of them, default="cosine"
         Applied to the kernel.
     laplacian : {"unnormalized", "normalized"}, default="unnormalized"
@@ -39,9 +38,6 @@ class SC(KernelMethod):
         Iterations of one start of k-means (scikit-learn's own number if normalised).
     random_state : int, RandomState, Generator or None, default=None
         The starts of k-means.
-    recorded : bool, default=False
-        Use the k-means and the random numbers of the published record (``random_state=None``
-        begins its stream, a ``RandomState`` continues one).
 
     Attributes
     ----------
@@ -51,7 +47,7 @@ class SC(KernelMethod):
     eigenvalues_ : ndarray of shape (n_clusters,)
         Only of the unnormalised Laplacian.
     objective_ : float
-        Of k-means: the sum of squared distances (of distances if ``recorded``).
+        Of k-means: the sum of squared distances.
     n_iter_ : int
         Of k-means.
 
@@ -68,7 +64,6 @@ class SC(KernelMethod):
         **KernelMethod._parameter_constraints,
         "laplacian": [StrOptions({"unnormalized", "normalized"})],
     }
-
     _definite = False
 
     def __init__(
@@ -81,64 +76,28 @@ class SC(KernelMethod):
         n_init: int = 10,
         max_iter: int = 300,
         random_state: Any = None,
-        recorded: bool = False,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, n_init, max_iter, random_state)
         self.kernel = kernel
         self.normalize = normalize
         self.laplacian = laplacian
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.recorded = recorded
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the samples.
-
-        Parameters
-        ----------
-        X : array or sparse array of shape (n_samples, n_features), or kernel matrix
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        if self.laplacian == "normalized" and self.recorded:
-            raise ValueError(
-                "recorded=True repeats runs of the unnormalised Laplacian; "
-                "use laplacian='unnormalized' with it."
-            )
-        K = self._kernel_matrix(X)
-        draws = as_draws(self.random_state, self.recorded)
+    def _cluster(self, data: np.ndarray, rng: np.random.Generator) -> Partition:
         if self.laplacian == "normalized":
-            self._fit_normalized(K, draws.seed())
-            return self
-        self.eigenvalues_, vectors = laplacian_eigenvectors(
-            K, self.n_clusters, complete=self.recorded
-        )
+            return self._normalized(data, rng)
+        self.eigenvalues_, vectors = laplacian_eigenvectors(data, self.n_clusters)
         self.embedding_ = unit_rows(vectors)
-        partition = kmeans(
-            self.embedding_,
-            self.n_clusters,
-            draws,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            recorded=self.recorded,
-        )
-        self._keep(partition)
-        return self
+        return kmeans(self.embedding_, self.n_clusters, rng, self.n_init, self.max_iter)
 
-    def _fit_normalized(self, K: np.ndarray, seed: int) -> None:
+    def _normalized(self, K: np.ndarray, rng: np.random.Generator) -> Partition:
         if K.min() < 0:
-            raise ValueError(
-                f"The kernel has negative entries (the smallest is {K.min():.3g}); "
-                "laplacian='normalized' needs similarities of at least 0, for example of "
-                "kernel='gaussian'."
+            raise InputError(
+                "kernel",
+                f"has negative entries (the smallest is {K.min():.3g})",
+                "laplacian='normalized' needs similarities of at least 0, for example those of "
+                "kernel='gaussian'",
             )
         labels = spectral_clustering(
-            K, n_clusters=self.n_clusters, n_init=self.n_init, random_state=seed
+            K, n_clusters=self.n_clusters, n_init=self.n_init, random_state=seed_from(rng)
         )
-        self.labels_ = labels.astype(np.int32)
-        self.n_iter_ = 1
+        return Partition(labels, None, 1, True)

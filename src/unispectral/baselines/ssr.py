@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral._compat import Interval, fit_context
-from unispectral._threads import map_blocks, threads
-from unispectral.baselines._base import ClusteringMethod
-from unispectral.baselines._draws import as_draws
+from unispectral._compat import Interval
+from unispectral._threads import map_blocks
+from unispectral.baselines._base import ClusteringMethod, Partition
 from unispectral.baselines._kmeans import kmeans
 from unispectral.baselines._spectral import graph_embedding
 from unispectral.kernels._features import Features
+from unispectral.spectrum import affinity
 
-__all__ = ["SSR", "SimplexCodes", "simplex_codes"]
+__all__ = ["SSR", "simplex_codes"]
 
 #: Samples per block: enough work for a thread, few enough for an interrupt.
 _BLOCK = 32
@@ -86,54 +86,21 @@ class SSR(ClusteringMethod):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, n_init, max_iter, random_state)
         self.tol = tol
-        self.n_init = n_init
-        self.max_iter = max_iter
         self.n_jobs = n_jobs
-        self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the samples.
-
-        Parameters
-        ----------
-        X : array or sparse array of shape (n_samples, n_features)
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        X = self._features(X)
-        with threads(self.n_jobs):
-            found = simplex_codes(X, tol=self.tol)
-            self.graph_, self.kkt_gap_ = found.matrix, found.gap
-            self.affinity_matrix_ = sp.csr_array((found.matrix + found.matrix.T) * 0.5)
-            self.embedding_ = graph_embedding(self.affinity_matrix_, self.n_clusters)
-            draws = as_draws(self.random_state, recorded=False)
-            self._keep(
-                kmeans(
-                    self.embedding_,
-                    self.n_clusters,
-                    draws,
-                    n_init=self.n_init,
-                    max_iter=self.max_iter,
-                )
-            )
-        return self
+    def _cluster(self, data: Any, rng: np.random.Generator) -> Partition:
+        self.graph_, self.kkt_gap_ = simplex_codes(data, tol=self.tol)
+        self.affinity_matrix_ = affinity(self.graph_)
+        self.embedding_ = graph_embedding(self.affinity_matrix_, self.n_clusters)
+        return kmeans(self.embedding_, self.n_clusters, rng, self.n_init, self.max_iter)
 
 
-class SimplexCodes(NamedTuple):
-    """Codes on the simplex, row i that of sample i, and their largest relative gap."""
-
-    matrix: sp.csr_array
-    gap: float
-
-
-def simplex_codes(X: Any, *, tol: float = 1e-8) -> SimplexCodes:
+def simplex_codes(X: Any, *, tol: float = 1e-8) -> tuple[sp.csr_array, float]:
     """The convex combination of the other samples that is nearest to each sample.
+
+    Returns the codes, row i that of sample i, and their largest relative gap.
 
     Parameters
     ----------
@@ -145,7 +112,7 @@ def simplex_codes(X: Any, *, tol: float = 1e-8) -> SimplexCodes:
     Examples
     --------
     >>> import numpy as np
-    >>> simplex_codes(np.array([[0.0], [1.0], [4.0]])).matrix.toarray()[1].round(3).tolist()
+    >>> simplex_codes(np.array([[0.0], [1.0], [4.0]]))[0].toarray()[1].round(3).tolist()
     [0.75, 0.0, 0.25]
     """
     from unispectral.baselines import _simplex
@@ -155,19 +122,14 @@ def simplex_codes(X: Any, *, tol: float = 1e-8) -> SimplexCodes:
         X = np.asarray(X, dtype=np.float64)
         X = X - X.mean(axis=0)
     G = np.ascontiguousarray(Features(X.astype(np.float64)).gram)
-    parts = map_blocks(
-        lambda rows: _simplex.simplex_codes(G, rows.start, rows.stop, float(tol)),
-        G.shape[0],
-        _BLOCK,
-    )
-    counts = np.concatenate([part[0] for part in parts])
-    matrix = sp.csr_array(
-        (
-            np.concatenate([part[2] for part in parts]),
-            np.concatenate([part[1] for part in parts]),
-            np.concatenate([[0], np.cumsum(counts)]),
-        ),
-        shape=G.shape,
-    )
+
+    def work(rows: slice) -> list[tuple[np.ndarray, np.ndarray, float]]:
+        return [_simplex.simplex_code(G, i, float(tol)) for i in range(rows.start, rows.stop)]
+
+    found = [code for part in map_blocks(work, G.shape[0], _BLOCK) for code in part]
+    support, values, gaps = zip(*found, strict=True)
+    indptr = np.cumsum([0, *map(len, support)])
+    data = np.concatenate(values), np.concatenate(support), indptr
+    matrix = sp.csr_array(data, shape=G.shape)
     matrix.sort_indices()
-    return SimplexCodes(matrix, float(max(part[3].max() for part in parts)))
+    return matrix, float(max(gaps))

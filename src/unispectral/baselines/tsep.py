@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, Self
+from numbers import Integral
+from typing import Any
 
-from unispectral._compat import Interval, fit_context
-from unispectral._threads import threads
-from unispectral.baselines._base import KernelMethod
-from unispectral.baselines._draws import as_draws
+import numpy as np
+
+from unispectral.baselines._base import NON_NEGATIVE, KernelMethod, Partition
 from unispectral.baselines._kmeans import kmeans
 from unispectral.baselines._spectral import graph_embedding
 from unispectral.graph import codes
@@ -29,8 +28,7 @@ class TSEP(KernelMethod):
     n_clusters : int, default=8
         The number of clusters.
     kernel : str, kernel object, callable or "precomputed", default="gaussian"
-        The kernel, see :func:`unispectral.kernels.as_kernel`. With ``"precomputed"``, ``fit``
-        takes the kernel matrix.
+        See :func:`unispectral.kernels.as_kernel`. If precomputed, ``fit`` takes the matrix.
     normalize : {"cosine", "center", "trace", "none"} or tuple of them, default="cosine"
         Applied to the kernel.
     alpha : float, default=0.1
@@ -68,8 +66,8 @@ class TSEP(KernelMethod):
     """
 
     _parameter_constraints = {
-        **{k: v for k, v in KernelMethod._parameter_constraints.items() if k != "recorded"},
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        **KernelMethod._parameter_constraints,
+        "alpha": NON_NEGATIVE,
         "n_jobs": [Integral, None],
     }
 
@@ -85,40 +83,14 @@ class TSEP(KernelMethod):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, n_init, max_iter, random_state)
         self.kernel = kernel
         self.normalize = normalize
         self.alpha = alpha
-        self.n_init = n_init
-        self.max_iter = max_iter
         self.n_jobs = n_jobs
-        self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the samples.
-
-        Parameters
-        ----------
-        X : array or sparse array of shape (n_samples, n_features), or kernel matrix
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        with threads(self.n_jobs):
-            K = self._kernel_matrix(X)
-            self.graph_ = codes(K, float(self.alpha)).matrix
-            self.affinity_matrix_ = affinity(self.graph_)
-            self.embedding_ = graph_embedding(self.affinity_matrix_, self.n_clusters)
-            self._keep(
-                kmeans(
-                    self.embedding_,
-                    self.n_clusters,
-                    as_draws(self.random_state, recorded=False),
-                    n_init=self.n_init,
-                    max_iter=self.max_iter,
-                )
-            )
-        return self
+    def _cluster(self, data: np.ndarray, rng: np.random.Generator) -> Partition:
+        self.graph_ = codes(data, float(self.alpha)).matrix
+        self.affinity_matrix_ = affinity(self.graph_)
+        self.embedding_ = graph_embedding(self.affinity_matrix_, self.n_clusters)
+        return kmeans(self.embedding_, self.n_clusters, rng, self.n_init, self.max_iter)

@@ -96,11 +96,11 @@ def _random_state(job: dict[str, Any], n_clusters: int, n_samples: int) -> Any:
     stream = job.get("stream")
     if stream is None:
         return job["seed"]
-    from unispectral.baselines._draws import RecordedDraws
+    from unispectral.bench.recorded_baselines import RecordedStream
 
-    draws = RecordedDraws()
+    draws = RecordedStream()
     draw = draws.labels if stream["draws"] == "labels" else draws.distinct
     if n_samples:
         for _ in range(stream["repeat"] * stream.get("each", 1) + stream.get("before", 0)):
             draw(n_samples, n_clusters)
-    return draws.stream
+    return draws.state

@@ -1,0 +1,70 @@
+"""The kernels of a bank as the multi-kernel methods need them: summed, or within clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unispectral.kernels import KernelBank
+
+__all__ = ["Kernels"]
+
+#: Kernels are kept as matrices up to this many bytes; above it they are evaluated on demand.
+STACK_BYTES = 2**29
+
+
+class Kernels:
+    """Kernels, kept as one stack if they are small.
+
+    Large ones are evaluated in blocks from the bank, so that twelve kernels never exist at once.
+
+    Parameters
+    ----------
+    bank : KernelBank
+    keep : bool, optional
+        Keep the stack; by default if it fits in :data:`STACK_BYTES`.
+    """
+
+    def __init__(self, bank: KernelBank, keep: bool | None = None) -> None:
+        self.bank = bank
+        self.n_samples = bank.n_samples
+        if keep is None:
+            keep = len(bank) * bank.n_samples**2 * bank.dtype.itemsize <= STACK_BYTES
+        self._stack = np.stack([bank.matrix(r) for r in range(len(bank))]) if keep else None
+        self.diagonals = np.stack(
+            [np.asarray(bank.diagonal(r), dtype=np.float64) for r in range(len(bank))]
+        )
+
+    def __len__(self) -> int:
+        return len(self.bank)
+
+    def matrix(self, r: int) -> np.ndarray:
+        """Kernel ``r``."""
+        return self.bank.matrix(r) if self._stack is None else self._stack[r]
+
+    def combine(self, weights: np.ndarray) -> np.ndarray:
+        """Σ w_r K_r."""
+        if self._stack is None:
+            return self.bank.combine(weights)
+        flat = self._stack.reshape(len(self), -1)
+        total = np.asarray(weights, dtype=flat.dtype) @ flat
+        return total.reshape(self.n_samples, self.n_samples)
+
+    def within(self, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Squared distances (r, n) of each sample to the centre of its cluster, in each kernel.
+
+        Only kernel entries within clusters are looked at.
+        """
+        from unispectral.baselines import _loops
+
+        distances = np.empty((len(self), self.n_samples))
+        order = np.argsort(labels, kind="stable")
+        for members in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+            own = weights[members]
+            for r in range(len(self)):
+                if self._stack is None:
+                    products = self.bank.block(r, members, members) @ own
+                else:
+                    products = _loops.within_products(self._stack[r], members, own)
+                squared = self.diagonals[r, members] - 2.0 * products + own @ products
+                distances[r, members] = squared
+        return np.maximum(distances, 0.0, out=distances)

@@ -1,0 +1,359 @@
+"""The comparison methods as the published record ran them, random number by random number.
+
+The record (Du et al., IJCAI 2015) has quirks that the estimators of :mod:`unispectral.baselines`
+do not share; here they are followed, so that the recorded figures come out again. Every recorded
+experiment starts MATLAB's default generator anew and draws all its repeats from that one stream.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from operator import attrgetter
+from typing import Any, Self
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClusterMixin
+
+from unispectral._compat import Interval, StrOptions, fit_context
+from unispectral._errors import InputError, InputTypeError
+from unispectral.baselines import _loops
+from unispectral.baselines._base import POSITIVE, Partition
+from unispectral.baselines._kernels import Kernels
+from unispectral.baselines._spectral import laplacian_eigenvectors, unit_rows
+from unispectral.baselines.aasc import coefficients_at
+from unispectral.baselines.mkkm import inverse_weights
+from unispectral.baselines.rmkkm import power_weights
+from unispectral.kernels import KernelBank
+
+__all__ = ["METHODS", "RecordedMethod", "RecordedStream"]
+
+#: The methods that have a record: of one kernel, and of several.
+SINGLE, SEVERAL = ("KKM", "RKKM", "SC"), ("MKKM", "AASC", "RMKKM")
+METHODS = (*SINGLE, *SEVERAL)
+#: The seed with which MATLAB starts its Mersenne twister.
+SEED = 5489
+#: Random starts of k-means on eigenvectors, and of robust kernel k-means in a round of RMKKM.
+STARTS = 10
+
+
+class RecordedStream:
+    """The random numbers of the recorded runs, in the order in which MATLAB consumed them.
+
+    Parameters
+    ----------
+    random_state : None, int or RandomState
+        ``None`` starts the stream where every recorded experiment starts; a ``RandomState`` is
+        continued, as the recorded repeats continue one stream.
+
+    Examples
+    --------
+    >>> RecordedStream().distinct(100, 3).tolist()
+    [90, 81, 12]
+    """
+
+    def __init__(self, random_state: Any = None) -> None:
+        if isinstance(random_state, np.random.Generator):
+            raise InputError(
+                "random_state",
+                "cannot replay the recorded stream",
+                "give None, a whole number or a numpy RandomState",
+                value=random_state,
+            )
+        if not isinstance(random_state, np.random.RandomState):
+            random_state = np.random.RandomState(SEED if random_state is None else random_state)
+        self.state: np.random.RandomState = random_state
+
+    def uniform(self, rows: int, columns: int) -> np.ndarray:
+        """A matrix of uniforms, filled column by column."""
+        return self.state.random_sample(rows * columns).reshape(columns, rows).T
+
+    def distinct(self, n: int, k: int) -> np.ndarray:
+        """``k`` different numbers below ``n``."""
+        if 4 * k > n:
+            return np.argsort(self.state.random_sample(n), kind="stable")[:k]
+        taken = np.zeros(n, dtype=bool)
+        while (missing := k - int(taken.sum())) > 0:
+            taken[np.floor(n * self.state.random_sample(missing)).astype(np.intp)] = True
+        order = np.argsort(self.state.random_sample(k), kind="stable")
+        return np.flatnonzero(taken)[order]
+
+    def labels(self, n: int, k: int) -> np.ndarray:
+        """``n`` labels below ``k``."""
+        return self.uniform(n, k).argmax(axis=1)
+
+
+class RecordedMethod(ClusterMixin, BaseEstimator):
+    """One repeat of a recorded run.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        The number of clusters.
+    method : {"KKM", "RKKM", "SC", "MKKM", "AASC", "RMKKM"}, default="KKM"
+        The first three take one kernel, the others several.
+    kernels : "precomputed"
+        ``fit`` takes the kernel matrix, or a :class:`~unispectral.kernels.KernelBank`.
+    gamma : float, default=0.4
+        RMKKM's exponent; the paper's figures are those of 0.4 (0.3 for BA).
+    root : float, default=1.0
+        The start of AASC's search for a multiplier: -1 in the record of YALE.
+    rounds : int, default=50
+        RMKKM's rounds of labels and weights.
+    complete : bool, default=True
+        SC: find all eigenvectors, as the record did. LAPACK then takes another way, and k-means
+        near a tie may see the difference in the last digits.
+    random_state : int, RandomState or None, default=None
+        ``None`` begins the stream of the record, a ``RandomState`` continues it.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+    objective_ : float
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> K = np.kron(np.eye(2), np.ones((3, 3)))
+    >>> sorted(np.bincount(RecordedMethod(2, method="KKM").fit(K).labels_).tolist())
+    [3, 3]
+    """
+
+    _parameter_constraints = {
+        "n_clusters": POSITIVE,
+        "method": [StrOptions(set(METHODS))],
+        "kernels": [StrOptions({"precomputed"})],
+        "gamma": [Interval(Real, 0, 1, closed="neither")],
+        "root": [Interval(Real, None, None, closed="neither")],
+        "rounds": POSITIVE,
+        "complete": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        method: str = "KKM",
+        kernels: str = "precomputed",
+        gamma: float = 0.4,
+        root: float = 1.0,
+        rounds: int = 50,
+        complete: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.method = method
+        self.kernels = kernels
+        self.gamma = gamma
+        self.root = root
+        self.rounds = rounds
+        self.complete = complete
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Replay one repeat.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_samples), or KernelBank
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        c, stream = self.n_clusters, RecordedStream(self.random_state)
+        kernels = kernels_for(self.method, X)
+        if self.method in ("KKM", "RKKM"):
+            found = kernel_kmeans(kernels, c, stream, robust=self.method == "RKKM")
+        elif self.method == "MKKM":
+            found = mkkm(kernels, c, stream)
+        elif self.method == "RMKKM":
+            found = rmkkm(kernels, c, stream, self.gamma, self.rounds)
+        elif self.method == "SC":
+            rows = unit_rows(eigenvectors(kernels, c, self.complete))
+            found = kmeans(rows, c, stream, max_iter=100)
+        else:
+            found = kmeans(unit_rows(aasc_vectors(kernels, c, self.root)), c, stream)
+        self.labels_ = found.labels.astype(np.int32)
+        self.objective_ = found.objective
+        self.n_iter_ = found.n_iter
+        return self
+
+
+def kernels_for(method: str, kernels: Any) -> Any:
+    """What a method takes: a matrix, or the kernels of a bank."""
+    if method not in METHODS:
+        raise InputError("method", "has no record", f"use {', '.join(METHODS)}", value=method)
+    if method not in SINGLE:
+        bank = kernels if isinstance(kernels, KernelBank) else KernelBank.precomputed(kernels)
+        return Kernels(bank)
+    if isinstance(kernels, KernelBank):
+        raise InputTypeError("kernels", f"is a bank, but {method} takes one", "use bank.matrix(r)")
+    return np.ascontiguousarray(kernels)
+
+
+def kernel_kmeans(
+    K: np.ndarray,
+    n_clusters: int,
+    stream: RecordedStream,
+    *,
+    robust: bool,
+    n_init: int = 1,
+    max_iter: int = 100,
+) -> Partition:
+    """KKM, or RKKM where ``robust``: the start of the smallest sum of *unsquared* distances."""
+    starts = [stream.distinct(K.shape[0], n_clusters) for _ in range(n_init)]
+    return min((_lloyd(K, s, robust, max_iter) for s in starts), key=attrgetter("objective"))
+
+
+def _lloyd(K: np.ndarray, start: np.ndarray, robust: bool, max_iter: int) -> Partition:
+    n, n_clusters = K.shape[0], len(start)
+    diagonal = np.diagonal(K).astype(np.float64)
+    products, norms = K[start].astype(np.float64), diagonal[start]
+    labels, nearest, weights = np.full(n, -1, dtype=np.int64), np.empty(n), np.empty(n)
+    n_iter, last = 0, np.empty(0, dtype=np.int64)
+    while n_iter < max_iter and not np.array_equal(labels, last):
+        n_iter, last = n_iter + 1, labels.copy()
+        _loops.assign(products, norms, labels, nearest)
+        nearest += diagonal
+        repaired = _repair(labels, nearest, n_clusters)
+        objective = _objective(diagonal, products, norms, labels)
+        if robust:  # after a repair the record adds K_ii a second time
+            squared = nearest + diagonal if repaired else nearest
+            weights = _robust_weights(labels, squared, n_clusters)
+        else:
+            _loops.mean_weights(labels, n_clusters, weights)
+        _loops.centre_products(K, labels, weights, products, norms)
+    if n_iter == max_iter:
+        objective = _objective(diagonal, products, norms, labels)
+    return Partition(labels, objective, n_iter, True, sample_weights=weights)
+
+
+def _objective(
+    diagonal: np.ndarray, products: np.ndarray, norms: np.ndarray, labels: np.ndarray
+) -> float:
+    """The sum of the distances to the centres."""
+    own = np.empty(len(labels))
+    _loops.own_distances(diagonal, products, norms, labels, own)
+    return float(np.sqrt(own).sum())
+
+
+def _repair(labels: np.ndarray, distances: np.ndarray, n_clusters: int) -> bool:
+    """Fill empty clusters with the farthest samples, even if that empties theirs."""
+    missing = np.flatnonzero(np.bincount(labels, minlength=n_clusters) == 0)
+    if len(missing):
+        labels[np.argsort(-distances, kind="stable")[: len(missing)]] = missing
+    return len(missing) > 0
+
+
+def _robust_weights(labels: np.ndarray, squared: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Weights 1/(2d); a sample on its centre gets the mean weight of the others."""
+    far = squared >= 1e-10
+    weights = np.ones(len(labels))
+    weights[far] = 0.5 / np.sqrt(squared[far])
+    if far.any():
+        weights[~far] = weights[far].mean()
+    weights /= weights.max()
+    return weights / np.bincount(labels, weights, n_clusters)[labels]
+
+
+def kmeans(
+    rows: np.ndarray,
+    n_clusters: int,
+    stream: RecordedStream,
+    *,
+    n_init: int = STARTS,
+    max_iter: int = 1000,
+) -> Partition:
+    """k-means from random rows, the start of the smallest sum of *unsquared* distances."""
+    X = np.ascontiguousarray(rows, dtype=np.float64)
+    runs = []
+    for _ in range(n_init):
+        centres = X[stream.distinct(X.shape[0], n_clusters)]
+        runs.append(_euclidean_lloyd(X, centres, max_iter))
+    return min(runs, key=attrgetter("objective"))
+
+
+def _euclidean_lloyd(X: np.ndarray, centres: np.ndarray, max_iter: int) -> Partition:
+    n, n_clusters = X.shape[0], len(centres)
+    squares = np.einsum("ij,ij->i", X, X)
+    labels, nearest = np.full(n, -1, dtype=np.int64), np.empty(n)
+    n_iter, last = 0, np.empty(0, dtype=np.int64)
+    while n_iter < max_iter and not np.array_equal(labels, last):
+        n_iter, last = n_iter + 1, labels.copy()
+        products, norms = centres @ X.T, np.einsum("ij,ij->i", centres, centres)
+        _loops.assign(products, norms, labels, nearest)
+        _repair(labels, nearest + squares, n_clusters)
+        objective = _objective(squares, products, norms, labels)
+        members = sp.csr_array((np.ones(n), (labels, np.arange(n))), shape=(n_clusters, n))
+        centres = members @ X / np.maximum(members.sum(axis=1), 1.0)[:, None]
+    if n_iter == max_iter:
+        products, norms = centres @ X.T, np.einsum("ij,ij->i", centres, centres)
+        objective = _objective(squares, products, norms, labels)
+    return Partition(labels, objective, n_iter, True)
+
+
+def mkkm(kernels: Kernels, n_clusters: int, stream: RecordedStream) -> Partition:
+    """MKKM: no repair, and an objective that belongs to the labels before the last assignment."""
+    n = kernels.n_samples
+    labels = np.ascontiguousarray(stream.labels(n, n_clusters), dtype=np.int64)
+    means, nearest = np.empty(n), np.empty(n)
+    products, norms = np.empty((n_clusters, n)), np.empty(n_clusters)
+    n_iter, last, objective = 0, 0.0, np.inf
+    while n_iter < 100 and abs(last - objective) > 1e-5:
+        n_iter += 1
+        _loops.mean_weights(labels, n_clusters, means)
+        costs = kernels.within(labels, means).sum(axis=1)
+        weights = inverse_weights(costs)
+        last, objective = objective, float(weights**2 @ costs)
+        _loops.centre_products(kernels.combine(weights**2), labels, means, products, norms)
+        _loops.assign(products, norms, labels, nearest)
+    return Partition(labels, objective, n_iter, True, kernel_weights=weights)
+
+
+def rmkkm(
+    kernels: Kernels, n_clusters: int, stream: RecordedStream, gamma: float, rounds: int = 50
+) -> Partition:
+    """RMKKM: always fifty rounds, each from new random starts, from weights of sum one."""
+    weights = np.full(len(kernels), 1.0 / len(kernels))
+    stream.distinct(kernels.n_samples, n_clusters)  # drawn there, and not used
+    for _ in range(rounds):
+        K = kernels.combine(weights)
+        found = kernel_kmeans(K, n_clusters, stream, robust=True, n_init=STARTS, max_iter=30)
+        assert found.sample_weights is not None
+        squared = kernels.within(found.labels, found.sample_weights)
+        squared = np.maximum(squared, np.finfo(np.float64).eps)
+        weights = power_weights(squared @ (0.5 / np.sqrt(weights @ squared)), gamma)
+    objective = float(np.sqrt(weights @ squared).sum())
+    return Partition(found.labels, objective, rounds, True, kernel_weights=weights)
+
+
+def eigenvectors(W: np.ndarray, n_vectors: int, complete: bool = True) -> np.ndarray:
+    """The smallest eigenvectors of the Laplacian, cut from all of them unless told otherwise."""
+    if not complete:
+        return laplacian_eigenvectors(W, n_vectors)[1]
+    L = -np.asarray(W, dtype=np.float64)
+    L[np.diag_indices(len(L))] += W.sum(axis=1, dtype=np.float64)
+    vectors = scipy.linalg.eigh(L, driver="evr", overwrite_a=True, check_finite=False)[1]
+    return vectors[:, :n_vectors]
+
+
+def aasc_vectors(kernels: Kernels, n_clusters: int, root: float) -> np.ndarray:
+    """AASC's embedding: at most twenty rounds, negative similarities kept."""
+    degrees = np.stack([kernels.matrix(r).sum(axis=1, dtype=float) for r in range(len(kernels))])
+    v = np.full(len(kernels), 1.0 / len(kernels))
+    last: Any = np.inf
+    for _ in range(20):
+        found = eigenvectors(kernels.combine(v**2), max(n_clusters, 2))
+        vectors = found[:, :n_clusters]
+        if ((np.abs(vectors) - np.abs(last)) ** 2).sum() < 1e-5:
+            break
+        last, g = vectors, found[:, 1]
+        alpha = degrees @ g**2
+        inner = np.array([g @ (kernels.matrix(r) @ g) for r in range(len(kernels))])
+        v = coefficients_at(alpha, alpha - inner, root)
+    return vectors
