@@ -6,8 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+# How long an example takes depends on what else the machine does.
+settings.register_profile("no-clock", deadline=None)
+settings.load_profile("no-clock")
 
 
 def _folder(variable: str) -> Path:

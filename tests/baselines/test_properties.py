@@ -29,7 +29,7 @@ from unispectral.baselines.ssr import simplex_codes
 from unispectral.kernels import KernelBank
 
 seeds = st.integers(0, 2**32 - 1)
-quick = settings(max_examples=25, deadline=None)
+quick = settings(max_examples=25)
 
 
 def table(seed: int, n: int = 30, d: int = 3) -> np.ndarray:
@@ -276,7 +276,7 @@ def test_forest_similarity_is_that_of_the_paths(adaptive):
     np.testing.assert_allclose(ours, brute_force_similarity(forest, X, adaptive), atol=1e-12)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seeds, st.booleans())
 def test_forest_similarity_is_symmetric_and_between_0_and_1(seed, adaptive):
     X = np.round(table(seed, 20, 2))
