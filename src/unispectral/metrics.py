@@ -15,6 +15,8 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 from sklearn.metrics import adjusted_rand_score
 
+from unispectral._errors import InputError, InputTypeError
+
 __all__ = [
     "adjusted_rand",
     "clustering_accuracy",
@@ -226,9 +228,10 @@ def _encode_both(labels_true: ArrayLike, labels_pred: ArrayLike) -> tuple[np.nda
     classes = _encode(labels_true, "labels_true")
     clusters = _encode(labels_pred, "labels_pred")
     if len(classes) != len(clusters):
-        raise ValueError(
-            f"labels_true has {len(classes)} labels and labels_pred has {len(clusters)}; "
-            "both must label the same samples."
+        raise InputError(
+            "labels_true",
+            f"has {len(classes)} labels and labels_pred has {len(clusters)}",
+            "both must label the same samples",
         )
     return classes, clusters
 
@@ -236,26 +239,26 @@ def _encode_both(labels_true: ArrayLike, labels_pred: ArrayLike) -> tuple[np.nda
 def _encode(labels: ArrayLike, name: str) -> np.ndarray:
     """Labels as integers 0, 1, …; whatever is no label is refused."""
     if sp.issparse(labels):
-        raise TypeError(f"{name} is a sparse matrix; pass a one-dimensional array of labels.")
+        raise InputTypeError(name, "is a sparse matrix", "pass a one-dimensional array of labels")
     if np.ma.is_masked(labels):
-        raise ValueError(f"{name} has masked entries; leave those samples out of both labellings.")
+        raise InputError(name, "has masked entries", "leave those samples out of both labellings")
     try:
         values = np.asarray(labels)
     except ValueError as error:
-        raise ValueError(f"{name} is ragged; pass one label per sample.") from error
+        raise InputError(name, "is ragged", "pass one label per sample") from error
     if values.ndim != 1:
-        raise ValueError(
-            f"{name} must be one-dimensional, one label per sample, but has shape {values.shape}."
+        raise InputError(
+            name, f"must be one-dimensional, one label per sample, but has shape {values.shape}"
         )
     if len(values) == 0:
-        raise ValueError(f"{name} is empty; at least one label is needed.")
+        raise InputError(name, "is empty", "at least one label is needed")
     if values.dtype.kind == "O":
         values = _from_objects(values, name)
     if values.dtype.kind == "f":
         _check_whole(values, name)
     elif values.dtype.kind not in "biuUST":
-        raise TypeError(
-            f"{name} has dtype {values.dtype}; labels must be integers, booleans or strings."
+        raise InputTypeError(
+            name, f"has dtype {values.dtype}", "labels must be integers, booleans or strings"
         )
     return np.unique(values, return_inverse=True)[1]
 
@@ -267,20 +270,23 @@ def _from_objects(values: np.ndarray, name: str) -> np.ndarray:
         return np.unique(values, return_inverse=True)[1]  # Python integers may exceed 64 bits
     if all(isinstance(value, numbers.Real) for value in values):
         return values.astype(float)
-    raise ValueError(
-        f"{name} has missing labels or labels of mixed types; labels must be all numbers or all "
-        "strings."
+    raise InputError(
+        name,
+        "has missing labels or labels of mixed types",
+        "labels must be all numbers or all strings",
     )
 
 
 def _check_whole(values: np.ndarray, name: str) -> None:
     if not np.isfinite(values).all():
-        raise ValueError(
-            f"{name} has {int((~np.isfinite(values)).sum())} labels that are NaN or infinite; "
-            "leave those samples out of both labellings."
+        raise InputError(
+            name,
+            f"has {int((~np.isfinite(values)).sum())} labels that are NaN or infinite",
+            "leave those samples out of both labellings",
         )
     if (values != np.floor(values)).any():
-        raise ValueError(
-            f"{name} has continuous values such as {values[values != np.floor(values)][0]}; "
-            "labels must be integers or strings."
+        raise InputError(
+            name,
+            f"has continuous values such as {values[values != np.floor(values)][0]}",
+            "labels must be integers or strings",
         )
