@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import http.server
 import os
@@ -148,6 +149,19 @@ def test_wrong_copy_in_a_folder(tmp_path):
     with pytest.raises(ValueError, match=r"good.mat' is not the registered .*sha256 begins"):
         locate(file, tmp_path, True)
     assert (tmp_path / "good.mat").read_bytes() == b"other"
+
+
+def test_a_gzip_file_is_known_by_its_content(tmp_path):
+    """However it was compressed; what is no gzip file, or not all of one, is refused."""
+    path = tmp_path / "good.gz"
+    file = File("good.gz", SHA256, "https://localhost:9/good.gz")
+    for level in (1, 9):
+        path.write_bytes(gzip.compress(CONTENT, level))
+        assert locate(file, tmp_path, False) == path
+    for wrong in (gzip.compress(CONTENT[1:]), gzip.compress(CONTENT)[:-9], CONTENT, b""):
+        path.write_bytes(wrong)
+        with pytest.raises(ValueError, match=r"good\.gz' is not the registered .*; delete it"):
+            locate(file, tmp_path, False)
 
 
 def test_folder_that_cannot_be_made(tmp_path):

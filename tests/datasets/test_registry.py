@@ -14,19 +14,23 @@ NAMES = ["yale", "jaffe", "orl", "ar", "coil20", "binary_alphadigits", "tr11", "
 NAMES += ["tdt2"]
 
 
-def files():
-    return {f.name: f for row in DATASETS.values() for f in (row.file, row.raw_file) if f}
+def files(names=None):
+    rows = [DATASETS[name] for name in names or DATASETS]
+    return {f.name: f for row in rows for f in (row.file, row.raw_file, *row.more) if f}
 
 
 def test_names():
-    assert datasets.list_datasets() == NAMES
-    for name in NAMES:
-        assert callable(getattr(datasets, f"fetch_{name}"))
+    assert datasets.list_datasets() == [*NAMES, "mnist"]
+    for name in datasets.list_datasets():
+        fetcher = getattr(datasets, f"fetch_{name}")
+        assert fetcher.__name__ == f"fetch_{name}"
+        assert fetcher.__doc__.startswith(DATASETS[name].title)
         assert datasets.dataset_info(name.upper()).name == name
 
 
 def test_every_origin_is_https_at_a_fixed_commit():
-    for file in files().values():
+    assert all(file.url.startswith("https://") for file in files().values())
+    for file in files(NAMES).values():
         assert file.url.startswith("https://raw.githubusercontent.com/")
         assert file.url.endswith(file.name)
         assert any(len(part) == 40 for part in file.url.split("/"))
@@ -35,12 +39,14 @@ def test_every_origin_is_https_at_a_fixed_commit():
 def test_checksums_are_those_of_the_reference(reference):
     lines = (reference / "data.sha256").read_text().splitlines()
     recorded = dict(reversed(line.split()) for line in lines)
-    assert {name: file.sha256 for name, file in files().items()} == recorded
+    assert set(files()) == set(recorded)
+    for name, file in files(NAMES).items():
+        assert file.sha256 == recorded[name]
 
 
 def test_unknown_name():
-    with pytest.raises(ValueError, match=r"name must be one of yale, .*, but is 'mnist'"):
-        datasets.fetch("mnist")
+    with pytest.raises(ValueError, match=r"name must be one of yale, .*, but is 'usps'"):
+        datasets.fetch("usps")
     with pytest.raises(ValueError, match="but is 3"):
         datasets.dataset_info(3)
 
@@ -131,3 +137,21 @@ def test_digits_and_letters_have_their_names(data_home):
     # An "I" is a stroke in the middle, a "0" has a hole there.
     mean = [bunch.images[bunch.target == k].mean(axis=0) for k in range(36)]
     assert mean[18][8:12, 6:10].mean() > 0.25 + mean[0][8:12, 6:10].mean()
+
+
+def test_mnist(data_home):
+    bunch = datasets.fetch_mnist(data_home=data_home, download=False)
+    assert bunch.data.shape == (70_000, 784)
+    assert bunch.data.dtype == np.float32
+    assert (bunch.data.min(), bunch.data.max()) == (0, 255)
+    # The sizes of the classes that the authors give, training and test images together.
+    expected = [6903, 7877, 6990, 7141, 6824, 6313, 6876, 7293, 6825, 6958]
+    np.testing.assert_array_equal(np.bincount(bunch.target), expected)
+    assert bunch.target[:5].tolist() == [5, 0, 4, 1, 9]
+    assert bunch.target[60_000:60_005].tolist() == [7, 2, 1, 0, 4]
+    # A "1" is a stroke from top to bottom, a "0" has a hole in the middle.
+    means = [bunch.images[bunch.target == digit].mean(axis=0) for digit in (0, 1)]
+    assert means[1][6:22, 13:15].mean() > 100
+    assert means[0][12:16, 13:15].mean() < 30
+    assert np.shares_memory(bunch.images, bunch.data)
+    assert "10 classes" in bunch.DESCR

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import hashlib
 import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,28 +21,9 @@ _TIMEOUT = 30.0
 
 
 def locate(file: File, data_home: str | os.PathLike[str] | None, download: bool) -> Path:
-    """Return the path of a checked copy of the file, fetching it if need be.
+    """Return the path of a checked copy of the file, fetching it to ``data_home`` if need be.
 
-    Parameters
-    ----------
-    file : File
-        Row of the registry.
-    data_home : path-like or None
-        Where to look first, and where a download goes.
-    download : bool
-        Whether the network may be used.
-
-    Returns
-    -------
-    pathlib.Path
-        A file with the registered checksum.
-
-    Raises
-    ------
-    ValueError
-        If a copy is found whose content is not the registered one.
-    OSError
-        If there is no copy and none could be fetched.
+    A copy with another content raises ValueError, none at all OSError.
     """
     for folder in _folders(data_home):
         path = folder / file.name
@@ -82,14 +65,16 @@ def _listed(data_home: str | os.PathLike[str] | None) -> str:
 
 
 def _check(path: Path, file: File, origin: str | None = None) -> None:
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    with (gzip.open if file.name.endswith(".gz") else open)(path, "rb") as content:
+        try:
+            found = hashlib.file_digest(content, "sha256").hexdigest()
+            problem = f"its sha256 begins {found[:12]}, not {file.sha256[:12]}"
+        except (EOFError, gzip.BadGzipFile, zlib.error):
+            found, problem = None, "it is not a whole gzip file"
     if found != file.sha256:
         where = f"What {origin} sent" if origin else f"The file {str(path)!r}"
         remedy = "nothing was kept" if origin else "delete it or put the right one there"
-        raise ValueError(
-            f"{where} is not the registered {file.name!r}: its sha256 begins {found[:12]}, "
-            f"not {file.sha256[:12]}; {remedy}."
-        )
+        raise ValueError(f"{where} is not the registered {file.name!r}: {problem}; {remedy}.")
 
 
 def _download(file: File, data_home: str | os.PathLike[str] | None) -> Path:

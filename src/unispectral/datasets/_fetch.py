@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,9 @@ import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 from sklearn.utils import Bunch
 
+from unispectral._errors import InputError
 from unispectral.datasets._cache import locate
-from unispectral.datasets._registry import DATASETS, Dataset
+from unispectral.datasets._registry import DATASETS, DatasetInfo
 from unispectral.tables._mat import read_mat
 
 __all__ = ["dataset_info", "fetch", "list_datasets", "tf_idf"]
@@ -28,7 +31,7 @@ def list_datasets() -> list[str]:
     return list(DATASETS)
 
 
-def dataset_info(name: str) -> Dataset:
+def dataset_info(name: str) -> DatasetInfo:
     """Return the registry's row: files, origin, checksums, shape, citation, licence.
 
     Examples
@@ -39,7 +42,8 @@ def dataset_info(name: str) -> Dataset:
     try:
         return DATASETS[name.lower()]
     except (KeyError, AttributeError):
-        raise ValueError(f"name must be one of {', '.join(DATASETS)}, but is {name!r}.") from None
+        known = ", ".join(DATASETS)
+        raise InputError("name", f"must be one of {known}, but is {name!r}") from None
 
 
 def fetch(
@@ -49,7 +53,7 @@ def fetch(
     raw: bool = False,
     download: bool = True,
 ) -> Bunch:
-    """Return one of the paper's data sets, as the paper uses it.
+    """Return one of the paper's data sets as the paper uses it, or MNIST.
 
     The file is looked for in `data_home`, in the folder named by the environment variable
     ``UNISPECTRAL_DATA`` and in the cache; failing that it is downloaded over https, and kept.
@@ -69,9 +73,9 @@ def fetch(
     Returns
     -------
     sklearn.utils.Bunch
-        ``data`` (float64; CSR for text), ``target`` (0 … c-1), ``target_names``, ``name``,
-        ``DESCR``, ``image_shape`` (height and width, or None), ``images`` (samples × height ×
-        width, or None) and ``frame`` (always None).
+        ``data`` (float64, CSR for text; float32 for MNIST), ``target`` (0 … c-1),
+        ``target_names``, ``name``, ``DESCR``, ``image_shape`` (height and width, or None),
+        ``images`` (samples × height × width, or None) and ``frame`` (always None).
 
     Raises
     ------
@@ -89,11 +93,16 @@ def fetch(
     row = dataset_info(name)
     file = row.raw_file if raw else row.file
     if file is None:
-        raise ValueError(
-            f"raw=True is not possible for {row.name!r}: only its preprocessed file is public."
+        raise InputError(
+            "raw",
+            f"is not possible for {row.name!r}: only its preprocessed file is public",
+            value=True,
         )
-    variables = read_mat(locate(file, data_home, download))
-    data, target = _split(variables, row)
+    paths = [locate(part, data_home, download) for part in (file, *row.more)]
+    data, target = _read_idx(paths) if row.more else _read_mat(paths[0], row)
+    sizes = data.shape, len(target), len(np.unique(target))
+    if sizes != (row.shape, row.shape[0], row.n_classes):
+        raise ValueError(f"The file of {row.name!r} does not hold what the registry says.")
     if not raw and row.preparation != "file":
         data = _PREPARATIONS[row.preparation](data)
     return Bunch(
@@ -103,12 +112,13 @@ def fetch(
         name=row.name,
         DESCR=_describe(row, raw),
         image_shape=row.image_shape,
-        images=None if row.image_shape is None else as_images(data, row.image_shape),
+        images=row.image_shape and as_images(data, row.image_shape, row.image_order),
         frame=None,
     )
 
 
-def _split(variables: dict[str, Any], row: Dataset) -> tuple[Any, np.ndarray]:
+def _read_mat(path: Path, row: DatasetInfo) -> tuple[Any, np.ndarray]:
+    variables = read_mat(path)
     if "fea" in variables:  # TDT2: the topic and the date stand behind the words
         everything = variables["fea"]
         data = everything[:, : row.shape[1]]
@@ -116,15 +126,25 @@ def _split(variables: dict[str, Any], row: Dataset) -> tuple[Any, np.ndarray]:
     else:
         data, labels = variables["X"], np.asarray(variables["y"]).ravel()
     data = sp.csr_array(data) if sp.issparse(data) else np.ascontiguousarray(data)
-    data = data.astype(np.float64)  # as stored, pixels are bytes whose products overflow
-    classes, target = np.unique(labels, return_inverse=True)
-    if data.shape != row.shape or len(classes) != row.n_classes or len(target) != row.shape[0]:
-        raise ValueError(f"The file of {row.name!r} does not hold what the registry says.")
-    return data, target.astype(np.int64)
+    # As stored, pixels are bytes whose products overflow.
+    return data.astype(np.float64), np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
 
-def as_images(data: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """View rows as images; MATLAB wrote them column by column.
+def _read_idx(paths: list[Path]) -> tuple[np.ndarray, np.ndarray]:
+    """Images and labels in turn, each a gzipped array of bytes behind a header of its shape."""
+    arrays = []
+    for path in paths:
+        content = gzip.decompress(path.read_bytes())
+        start = 4 + 4 * content[3]
+        shape = np.frombuffer(content[4:start], dtype=">i4")
+        arrays.append(np.frombuffer(content, np.uint8, offset=start).reshape(shape))
+    images = np.concatenate(arrays[::2])
+    data = images.reshape(len(images), -1).astype(np.float32)
+    return data, np.concatenate(arrays[1::2]).astype(np.int64)
+
+
+def as_images(data: np.ndarray, shape: tuple[int, int], order: str = "F") -> np.ndarray:
+    """View rows as images, which MATLAB wrote column by column (order "F").
 
     Examples
     --------
@@ -133,8 +153,9 @@ def as_images(data: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
            [1, 4],
            [2, 5]])
     """
-    height, width = shape
-    return data.reshape(len(data), width, height).transpose(0, 2, 1)
+    if order == "C":
+        return data.reshape(len(data), *shape)
+    return data.reshape(len(data), *shape[::-1]).transpose(0, 2, 1)
 
 
 def tf_idf(counts: sp.csr_array) -> sp.csr_array:
@@ -157,7 +178,7 @@ def tf_idf(counts: sp.csr_array) -> sp.csr_array:
     return sp.csr_array(normalize(weights))
 
 
-def _describe(row: Dataset, raw: bool) -> str:
+def _describe(row: DatasetInfo, raw: bool) -> str:
     kind = f", images of {row.image_shape[0]} × {row.image_shape[1]}" if row.image_shape else ""
     file = row.raw_file if raw and row.raw_file else row.file
     return (
