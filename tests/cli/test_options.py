@@ -69,7 +69,7 @@ def test_lists_for_help_are_those_of_the_readers():
         (["cluster", "T", "-k", "3", "--image-shape", "3x3"], "9 pixels"),
         (["cluster", "T", "-k", "3", "--image-shape", "big"], "height x width"),
         (["compare", "T", "-k", "auto"], "give a number"),
-        (["data", "info", "mnist"], "is none of yale"),
+        (["data", "info", "usps"], "is none of yale"),
         (["data", "fetch", "yale", "jaffe", "-o", "a.npz"], "one data set at a time"),
     ],
 )
