@@ -55,8 +55,10 @@ def _gains(G, i, pool, weights, gains):
     gains[:] = 0.0
     own = 0.0
     for k in range(pool.shape[0]):
-        gains -= weights[k] * G[pool[k]]
-        own += weights[k] * G[pool[k], i]
+        weight, row = weights[k], G[pool[k]]
+        for j in range(row.shape[0]):
+            gains[j] -= weight * row[j]
+        own += weight * row[i]
     # p_j·y = (Ga)_j − G_ij − Σ a_l G_il + G_ii
     gains += G[i] + own - G[i, i]
     norm = 0.0

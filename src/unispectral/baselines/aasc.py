@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -17,14 +17,7 @@ from unispectral.baselines._kernels import Kernels
 from unispectral.baselines._kmeans import kmeans
 from unispectral.baselines._spectral import laplacian_eigenvectors, unit_rows
 
-__all__ = [
-    "AASC",
-    "Aggregation",
-    "aggregate",
-    "best_coefficients",
-    "coefficients_at",
-    "dogleg_root",
-]
+__all__ = ["AASC", "aggregate", "best_coefficients", "coefficients_at", "dogleg_root"]
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -111,42 +104,27 @@ class AASC(KernelsMethod):
         self.root = root
 
     def _cluster(self, data: Kernels, rng: np.random.Generator) -> Partition:
-        found = aggregate(
-            data,
-            self.n_clusters,
-            root=self.root,
-            max_iter=self.max_iter,
-            tol=self.tol,
+        vectors, coefficients, n_iter, change = aggregate(
+            data, self.n_clusters, self.root, self.max_iter, self.tol
         )
-        self.embedding_ = unit_rows(found.vectors)
-        partition = kmeans(self.embedding_, self.n_clusters, rng, self.n_init, max_iter=1000)
-        return partition._replace(
-            n_iter=found.n_iter,
-            converged=found.converged,
-            residual=found.residual,
-            kernel_weights=found.coefficients**2,
+        self.embedding_ = unit_rows(vectors)
+        found = kmeans(self.embedding_, self.n_clusters, rng, self.n_init, max_iter=1000)
+        return found._replace(
+            n_iter=n_iter,
+            converged=change < self.tol,
+            residual=change,
+            kernel_weights=coefficients**2,
         )
-
-
-class Aggregation(NamedTuple):
-    """Eigenvectors of the aggregated Laplacian and the coefficients v that belong to them."""
-
-    vectors: np.ndarray
-    coefficients: np.ndarray
-    n_iter: int
-    converged: bool
-    residual: float
 
 
 def aggregate(
-    kernels: Kernels,
-    n_clusters: int,
-    *,
-    root: str | float = "best",
-    max_iter: int = 20,
-    tol: float = 1e-5,
-) -> Aggregation:
-    """Find embedding and coefficients in turn; negative similarities count as none."""
+    kernels: Kernels, n_clusters: int, root: str | float, max_iter: int, tol: float
+) -> tuple[np.ndarray, np.ndarray, int, float]:
+    """Find embedding and coefficients in turn; negative similarities count as none.
+
+    Returns the eigenvectors of the aggregated Laplacian, the coefficients v that belong to them,
+    the number of rounds, and how much the last one changed the embedding.
+    """
 
     def affinities() -> Iterator[np.ndarray]:  # one at a time: there may be no room for all
         return (np.maximum(kernels.matrix(r), 0) for r in range(len(kernels)))
@@ -167,7 +145,7 @@ def aggregate(
             # Between the projections on the two subspaces: blind to signs and rotations.
             residual = 2.0 * (n_clusters - float(((vectors.T @ last) ** 2).sum()))
         if residual < tol or n_iter >= max_iter:
-            return Aggregation(vectors, v, n_iter, residual < tol, residual)
+            return vectors, v, n_iter, residual
         g = found[:, 1]
         alpha = degrees @ g**2  # gᵀD_r g
         beta = alpha - np.array([g @ (W @ g) for W in affinities()])  # gᵀL_r g
