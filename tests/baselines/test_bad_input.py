@@ -19,6 +19,12 @@ def test_more_clusters_than_samples(method):
         method(13).fit(X)
 
 
+@pytest.mark.parametrize("method", [KKM, MKKM, SSR])
+def test_one_cluster_is_called_what_it_is(method):
+    with pytest.warns(UserWarning, match="n_clusters=1 puts all samples into one cluster"):
+        assert method(1, random_state=0).fit(X).labels_.tolist() == [0] * 12
+
+
 @pytest.mark.parametrize("method", ALL)
 @pytest.mark.parametrize("value", [0, -1, 2.5, "3"])
 def test_n_clusters_is_a_count(method, value):

@@ -25,6 +25,7 @@ METHODS = [
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # AASC says so
+@pytest.mark.filterwarnings("ignore:n_clusters=1 puts all samples:UserWarning")
 @parametrize_with_checks(METHODS)
 def test_conformance(estimator, check):
     check(estimator)

@@ -10,12 +10,17 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from unispectral._compat import Interval, as_generator, fit_context
-from unispectral._errors import InputError
-from unispectral._threads import threads
-from unispectral._validation import check_kernel_matrix, check_samples, is_views, well_placed
+from unispectral._compat import Interval, fit_context
+from unispectral._run import Run
+from unispectral._validation import (
+    check_cluster_count,
+    check_kernel_matrix,
+    check_samples,
+    is_views,
+    recentred,
+)
 from unispectral.baselines._kernels import Kernels
-from unispectral.kernels import Gaussian, Kernel, KernelBank, as_kernel, as_kernels
+from unispectral.kernels import Abilities, Kernel, KernelBank, as_kernel, as_kernels
 
 __all__ = ["POSITIVE", "ClusteringMethod", "KernelMethod", "KernelsMethod", "Partition"]
 
@@ -88,29 +93,20 @@ class ClusteringMethod(ClusterMixin, BaseEstimator):
         -------
         self
         """
-        with threads(self.n_jobs):
-            found = self._cluster(self._prepare(X), as_generator(self.random_state))
-        self._keep(found)
+        run = Run.of(self.n_jobs, self.random_state)
+        with run.limited():
+            self._keep(self._cluster(self._prepare(X, run), run))
         return self
 
-    def _prepare(self, X: Any) -> Any:
+    def _prepare(self, X: Any, run: Run) -> Any:
         """What is clustered: the table, checked."""
         X = check_samples(self, X, reset=True)
-        self._check_n_clusters(X.shape[0])
+        check_cluster_count(self.n_clusters, X.shape[0])
         return X
 
-    def _cluster(self, data: Any, rng: np.random.Generator) -> Partition:
+    def _cluster(self, data: Any, run: Run) -> Partition:
         """Cluster what ``_prepare`` made; attributes of the method's own are set here."""
         raise NotImplementedError
-
-    def _check_n_clusters(self, n_samples: int) -> None:
-        if n_samples < self.n_clusters:
-            raise InputError(
-                "n_clusters",
-                f"is more than n_samples={n_samples}",
-                "ask for fewer clusters or give more samples",
-                value=self.n_clusters,
-            )
 
     def _keep(self, found: Partition) -> None:
         """Store what every method has to tell."""
@@ -152,8 +148,8 @@ class KernelMethod(ClusteringMethod):
     _argument = "kernel"
     normalize: Any
 
-    def _prepare(self, X: Any) -> Any:
-        return self._bank(X).matrix(0)
+    def _prepare(self, X: Any, run: Run) -> Any:
+        return self._bank(X, run).matrix(0, run)
 
     @property
     def _spec(self) -> Any:
@@ -170,19 +166,19 @@ class KernelMethod(ClusteringMethod):
         K = check_kernel_matrix(X, "X", definite=self._definite)
         return KernelBank.precomputed(K, normalize=self.normalize)
 
-    def _bank(self, X: Any) -> KernelBank:
+    def _bank(self, X: Any, run: Run) -> KernelBank:
         """The precomputed kernels, or those of the samples in ``X``."""
         if self._precomputed:
             bank = self._given(X)
             self.n_features_in_ = bank.n_samples
-            self._check_n_clusters(bank.n_samples)
+            check_cluster_count(self.n_clusters, bank.n_samples)
             return bank
         kernels = self._kernels()
-        table = super()._prepare(X)
-        # If distances are all that the kernels see: the table where they keep their digits.
-        if all(isinstance(k, Gaussian) and isinstance(k.scale, str) for k in kernels):
-            table = well_placed(table)[0]
-        return KernelBank(table, kernels, normalize=self.normalize)
+        table = super()._prepare(X, run)
+        # Distances keep more of their digits near the origin.
+        if all(getattr(kernel, "abilities", Abilities()).movable for kernel in kernels):
+            table = recentred(table)[0]
+        return KernelBank(table, kernels, normalize=self.normalize, run=run)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -202,10 +198,10 @@ class KernelsMethod(KernelMethod):
     }
     _argument = "kernels"
 
-    def _prepare(self, X: Any) -> Any:
-        bank = self._bank(X)
+    def _prepare(self, X: Any, run: Run) -> Any:
+        bank = self._bank(X, run)
         self.kernel_names_ = list(bank.names)
-        return Kernels(bank)
+        return Kernels(bank, run)
 
     def _kernels(self) -> tuple[Kernel, ...]:
         return as_kernels(self._spec)

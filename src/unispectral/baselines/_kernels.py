@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from unispectral._run import Run
 from unispectral.kernels import KernelBank
 
 __all__ = ["Kernels"]
@@ -20,16 +21,19 @@ class Kernels:
     Parameters
     ----------
     bank : KernelBank
+    run : Run, optional
+        Its threads are used; all cores without one.
     keep : bool, optional
         Keep the stack; by default if it fits in :data:`STACK_BYTES`.
     """
 
-    def __init__(self, bank: KernelBank, keep: bool | None = None) -> None:
+    def __init__(self, bank: KernelBank, run: Run | None = None, keep: bool | None = None) -> None:
         self.bank = bank
+        self.run = run
         self.n_samples = bank.n_samples
         if keep is None:
             keep = len(bank) * bank.n_samples**2 * bank.dtype.itemsize <= STACK_BYTES
-        self._stack = np.stack([bank.matrix(r) for r in range(len(bank))]) if keep else None
+        self._stack = np.stack([bank.matrix(r, run) for r in range(len(bank))]) if keep else None
         self.diagonals = np.stack(
             [np.asarray(bank.diagonal(r), dtype=np.float64) for r in range(len(bank))]
         )
@@ -39,12 +43,12 @@ class Kernels:
 
     def matrix(self, r: int) -> np.ndarray:
         """Kernel ``r``."""
-        return self.bank.matrix(r) if self._stack is None else self._stack[r]
+        return self.bank.matrix(r, self.run) if self._stack is None else self._stack[r]
 
     def combine(self, weights: np.ndarray) -> np.ndarray:
         """Σ w_r K_r."""
         if self._stack is None:
-            return self.bank.combine(weights)
+            return self.bank.combine(weights, self.run)
         flat = self._stack.reshape(len(self), -1)
         total = np.asarray(weights, dtype=flat.dtype) @ flat
         return total.reshape(self.n_samples, self.n_samples)
@@ -57,8 +61,7 @@ class Kernels:
         from unispectral.baselines import _loops
 
         distances = np.empty((len(self), self.n_samples))
-        order = np.argsort(labels, kind="stable")
-        for members in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+        for members in (np.flatnonzero(labels == j) for j in np.unique(labels)):
             own = weights[members]
             for r in range(len(self)):
                 if self._stack is None:

@@ -10,6 +10,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from unispectral._run import Run
 from unispectral.spectrum._eigen import smallest_eigenvectors
 
 __all__ = ["graph_embedding", "laplacian_eigenvectors", "leading_eigenvectors", "unit_rows"]
@@ -110,7 +111,7 @@ def unit_rows(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.where(lengths > 0, lengths, 1.0)
 
 
-def graph_embedding(W: sp.csr_array, n_clusters: int) -> np.ndarray:
+def graph_embedding(W: sp.csr_array, n_clusters: int, run: Run) -> np.ndarray:
     """Unit rows of the smallest eigenvectors of the unnormalised Laplacian of a sparse graph.
 
     Examples
@@ -118,7 +119,8 @@ def graph_embedding(W: sp.csr_array, n_clusters: int) -> np.ndarray:
     >>> import numpy as np
     >>> import scipy.sparse as sp
     >>> W = sp.csr_array(np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3)))
-    >>> abs(graph_embedding(W, 2)).round(6)[[0, -1]].tolist()
+    >>> abs(graph_embedding(W, 2, Run.of())).round(6)[[0, -1]].tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    return unit_rows(smallest_eigenvectors(W, n_clusters, normalized=False, tol=1e-8).vectors)
+    found = smallest_eigenvectors(W, n_clusters, normalized=False, tol=1e-8, run=run)
+    return unit_rows(found.vectors)

@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 
 from unispectral._compat import Interval, StrOptions
 from unispectral._errors import InputError
+from unispectral._run import Run
 from unispectral.baselines._base import KernelsMethod, Partition
 from unispectral.baselines._kernels import Kernels
 from unispectral.baselines._kmeans import kmeans
@@ -103,12 +104,12 @@ class AASC(KernelsMethod):
         self.tol = tol
         self.root = root
 
-    def _cluster(self, data: Kernels, rng: np.random.Generator) -> Partition:
+    def _cluster(self, data: Kernels, run: Run) -> Partition:
         vectors, coefficients, n_iter, change = aggregate(
             data, self.n_clusters, self.root, self.max_iter, self.tol
         )
         self.embedding_ = unit_rows(vectors)
-        found = kmeans(self.embedding_, self.n_clusters, rng, self.n_init, max_iter=1000)
+        found = kmeans(self.embedding_, self.n_clusters, run.rng, self.n_init, max_iter=1000)
         return found._replace(
             n_iter=n_iter,
             converged=change < self.tol,

@@ -12,8 +12,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from unispectral._compat import Interval, StrOptions
 from unispectral._memory import require_memory
-from unispectral._threads import map_blocks, thread_count
-from unispectral._validation import well_placed
+from unispectral._run import Run
+from unispectral._validation import recentred
 from unispectral.baselines._base import POSITIVE, ClusteringMethod, Partition
 from unispectral.baselines._kmeans import kmeans, seed_from
 from unispectral.baselines._spectral import leading_eigenvectors, unit_rows
@@ -102,33 +102,32 @@ class ClustRF(ClusteringMethod):
         self.max_features = max_features
         self.n_jobs = n_jobs
 
-    def _prepare(self, X: Any) -> Any:
+    def _prepare(self, X: Any, run: Run) -> Any:
         # Trees see single precision: large numbers would overflow, small differences vanish.
-        return well_placed(super()._prepare(X))[0]
+        return recentred(super()._prepare(X, run))[0]
 
-    def _cluster(self, data: Any, rng: np.random.Generator) -> Partition:
-        forest = self._grow(data, rng)
-        similarity = forest_similarity(forest, data, adaptive=self.weights == "adaptive")
+    def _cluster(self, data: Any, run: Run) -> Partition:
+        forest = self._grow(data, run)
+        similarity = forest_similarity(forest, data, run, adaptive=self.weights == "adaptive")
         self.affinity_matrix_ = similarity
         self.embedding_ = unit_rows(leading_eigenvectors(similarity, self.n_clusters))
-        return kmeans(self.embedding_, self.n_clusters, rng, self.n_init, self.max_iter)
+        return kmeans(self.embedding_, self.n_clusters, run.rng, self.n_init, self.max_iter)
 
-    def _grow(self, X: Any, rng: np.random.Generator) -> RandomForestClassifier:
-        synthetic = synthetic_rows(X, rng)
+    def _grow(self, X: Any, run: Run) -> RandomForestClassifier:
+        synthetic = synthetic_rows(X, run.rng)
         if sp.issparse(X):
             both = _short_indices(sp.vstack([X, synthetic], "csr"))
         else:
             both = np.vstack([X, synthetic])
-        real = np.repeat([0, 1], X.shape[0])
         forest = RandomForestClassifier(
             self.n_estimators,
             max_features=self.max_features,
             max_samples=X.shape[0],  # half of all rows: as many draws as there are real ones
-            n_jobs=thread_count(),
-            random_state=seed_from(rng),
+            n_jobs=run.n_threads,
+            random_state=seed_from(run.rng),
         )
         with parallel_config("threading"):  # trees release the lock; processes would copy rows
-            return forest.fit(both, real)
+            return forest.fit(both, np.repeat([0, 1], X.shape[0]))
 
 
 def synthetic_rows(X: Any, rng: np.random.Generator) -> Any:
@@ -169,7 +168,7 @@ def _short_indices(X: Any) -> Any:
 
 
 def forest_similarity(
-    forest: RandomForestClassifier, X: Any, *, adaptive: bool = False
+    forest: RandomForestClassifier, X: Any, run: Run, *, adaptive: bool = False
 ) -> np.ndarray:
     """The mean similarity of the paths of the rows of ``X`` in the trees of a forest.
 
@@ -177,6 +176,7 @@ def forest_similarity(
     ----------
     forest : fitted RandomForestClassifier
     X : ndarray or CSR array of shape (n, d)
+    run : Run
     adaptive : bool
         Weigh a node by one over the number of distinct training rows in it.
 
@@ -189,7 +189,7 @@ def forest_similarity(
     >>> import numpy as np
     >>> X = np.arange(8.0).reshape(-1, 1)
     >>> forest = RandomForestClassifier(10, random_state=0).fit(X, X.ravel() > 3)
-    >>> S = forest_similarity(forest, X)
+    >>> S = forest_similarity(forest, X, Run.of())
     >>> bool((S == S.T).all() and S.min() >= 0 and S.max() <= 1)
     True
     """
@@ -215,5 +215,5 @@ def forest_similarity(
     def work(rows: slice) -> None:
         _forest.add_similarities(*paths, rows.start, rows.stop, out[rows])
 
-    map_blocks(work, n, _BLOCK)
+    run.map_blocks(work, n, _BLOCK)
     return out

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unispectral._threads import map_blocks
+from unispectral._run import Run
 from unispectral.baselines._base import KernelMethod, Partition
 
 __all__ = ["KKM", "kernel_kmeans", "lloyd"]
@@ -65,14 +65,14 @@ class KKM(KernelMethod):
         self.kernel = kernel
         self.normalize = normalize
 
-    def _cluster(self, data: np.ndarray, rng: np.random.Generator) -> Partition:
-        return kernel_kmeans(data, self.n_clusters, rng, self.n_init, self.max_iter)
+    def _cluster(self, data: np.ndarray, run: Run) -> Partition:
+        return kernel_kmeans(data, self.n_clusters, run, self.n_init, self.max_iter)
 
 
 def kernel_kmeans(
     K: np.ndarray,
     n_clusters: int,
-    rng: np.random.Generator,
+    run: Run,
     n_init: int,
     max_iter: int = 100,
     tol: float = 0.0,
@@ -81,7 +81,7 @@ def kernel_kmeans(
 ) -> Partition:
     """The best of several runs of kernel k-means that start with random samples as centres."""
     K = np.ascontiguousarray(K)
-    starts = [rng.choice(K.shape[0], n_clusters, replace=False) for _ in range(n_init)]
+    starts = [run.rng.choice(K.shape[0], n_clusters, replace=False) for _ in range(n_init)]
     options: dict[str, Any] = {"robust": robust, "max_iter": max_iter, "tol": tol}
 
     def best(block: slice) -> Partition:
@@ -89,7 +89,7 @@ def kernel_kmeans(
         return min(runs, key=attrgetter("objective"))
 
     # Threads cost more than runs on few samples take.
-    found = map_blocks(best, n_init, n_init if K.shape[0] < 500 else 1)
+    found = run.map_blocks(best, n_init, n_init if K.shape[0] < 500 else 1)
     return min(found, key=attrgetter("objective"))
 
 

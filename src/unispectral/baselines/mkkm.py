@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from unispectral._run import Run
 from unispectral.baselines._base import KernelsMethod, Partition
 from unispectral.baselines._kernels import Kernels
 
@@ -75,9 +76,9 @@ class MKKM(KernelsMethod):
         self.normalize = normalize
         self.tol = tol
 
-    def _cluster(self, data: Kernels, rng: np.random.Generator) -> Partition:
+    def _cluster(self, data: Kernels, run: Run) -> Partition:
         runs = [
-            mkkm(data, self.n_clusters, rng, max_iter=self.max_iter, tol=self.tol)
+            mkkm(data, self.n_clusters, run.rng, max_iter=self.max_iter, tol=self.tol)
             for _ in range(self.n_init)
         ]
         return min(runs, key=attrgetter("objective"))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from unispectral._run import Run
 from unispectral.baselines._base import NON_NEGATIVE, KernelMethod, Partition
 from unispectral.baselines.kkm import kernel_kmeans
 
@@ -77,8 +78,8 @@ class RKKM(KernelMethod):
         self.normalize = normalize
         self.tol = tol
 
-    def _cluster(self, data: np.ndarray, rng: np.random.Generator) -> Partition:
+    def _cluster(self, data: np.ndarray, run: Run) -> Partition:
         limits = self.n_init, self.max_iter, self.tol
-        found = kernel_kmeans(data, self.n_clusters, rng, *limits, robust=True)
+        found = kernel_kmeans(data, self.n_clusters, run, *limits, robust=True)
         self.sample_weights_ = found.sample_weights
         return found

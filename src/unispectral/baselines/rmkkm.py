@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from unispectral._compat import Interval
+from unispectral._run import Run
 from unispectral.baselines._base import KernelsMethod, Partition
 from unispectral.baselines._kernels import Kernels
 from unispectral.baselines.kkm import kernel_kmeans, lloyd
@@ -90,11 +91,11 @@ class RMKKM(KernelsMethod):
         self.tol = tol
         self.gamma = gamma
 
-    def _cluster(self, data: Kernels, rng: np.random.Generator) -> Partition:
+    def _cluster(self, data: Kernels, run: Run) -> Partition:
         return rmkkm(
             data,
             self.n_clusters,
-            rng,
+            run,
             gamma=self.gamma,
             n_init=self.n_init,
             max_iter=self.max_iter,
@@ -124,7 +125,7 @@ def power_weights(costs: np.ndarray, gamma: float) -> np.ndarray:
 def rmkkm(
     kernels: Kernels,
     n_clusters: int,
-    rng: np.random.Generator,
+    run: Run,
     *,
     gamma: float = 0.4,
     n_init: int = 10,
@@ -136,7 +137,7 @@ def rmkkm(
     path: list[float] = []
     converged, residual = False, np.inf
     K = kernels.combine(weights)
-    found = kernel_kmeans(K, n_clusters, rng, n_init, tol=tol, robust=True)
+    found = kernel_kmeans(K, n_clusters, run, n_init, tol=tol, robust=True)
     while True:
         assert found.sample_weights is not None
         squared = np.maximum(kernels.within(found.labels, found.sample_weights), _FLOOR)

@@ -9,6 +9,7 @@ from sklearn.cluster import spectral_clustering
 
 from unispectral._compat import StrOptions
 from unispectral._errors import InputError
+from unispectral._run import Run
 from unispectral.baselines._base import KernelMethod, Partition
 from unispectral.baselines._kmeans import kmeans, seed_from
 from unispectral.baselines._spectral import laplacian_eigenvectors, unit_rows
@@ -82,14 +83,14 @@ class SC(KernelMethod):
         self.normalize = normalize
         self.laplacian = laplacian
 
-    def _cluster(self, data: np.ndarray, rng: np.random.Generator) -> Partition:
+    def _cluster(self, data: np.ndarray, run: Run) -> Partition:
         if self.laplacian == "normalized":
-            return self._normalized(data, rng)
+            return self._normalized(data, run)
         self.eigenvalues_, vectors = laplacian_eigenvectors(data, self.n_clusters)
         self.embedding_ = unit_rows(vectors)
-        return kmeans(self.embedding_, self.n_clusters, rng, self.n_init, self.max_iter)
+        return kmeans(self.embedding_, self.n_clusters, run.rng, self.n_init, self.max_iter)
 
-    def _normalized(self, K: np.ndarray, rng: np.random.Generator) -> Partition:
+    def _normalized(self, K: np.ndarray, run: Run) -> Partition:
         if K.min() < 0:
             raise InputError(
                 "kernel",
@@ -98,6 +99,6 @@ class SC(KernelMethod):
                 "kernel='gaussian'",
             )
         labels = spectral_clustering(
-            K, n_clusters=self.n_clusters, n_init=self.n_init, random_state=seed_from(rng)
+            K, n_clusters=self.n_clusters, n_init=self.n_init, random_state=seed_from(run.rng)
         )
         return Partition(labels, None, 1, True)

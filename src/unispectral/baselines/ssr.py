@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral._compat import Interval
-from unispectral._threads import map_blocks
+from unispectral._run import Run
 from unispectral.baselines._base import ClusteringMethod, Partition
 from unispectral.baselines._kmeans import kmeans
 from unispectral.baselines._spectral import graph_embedding
@@ -90,14 +90,14 @@ class SSR(ClusteringMethod):
         self.tol = tol
         self.n_jobs = n_jobs
 
-    def _cluster(self, data: Any, rng: np.random.Generator) -> Partition:
-        self.graph_, self.kkt_gap_ = simplex_codes(data, tol=self.tol)
+    def _cluster(self, data: Any, run: Run) -> Partition:
+        self.graph_, self.kkt_gap_ = simplex_codes(data, run, tol=self.tol)
         self.affinity_matrix_ = affinity(self.graph_)
-        self.embedding_ = graph_embedding(self.affinity_matrix_, self.n_clusters)
-        return kmeans(self.embedding_, self.n_clusters, rng, self.n_init, self.max_iter)
+        self.embedding_ = graph_embedding(self.affinity_matrix_, self.n_clusters, run)
+        return kmeans(self.embedding_, self.n_clusters, run.rng, self.n_init, self.max_iter)
 
 
-def simplex_codes(X: Any, *, tol: float = 1e-8) -> tuple[sp.csr_array, float]:
+def simplex_codes(X: Any, run: Run, *, tol: float = 1e-8) -> tuple[sp.csr_array, float]:
     """The convex combination of the other samples that is nearest to each sample.
 
     Returns the codes, row i that of sample i, and their largest relative gap.
@@ -106,13 +106,14 @@ def simplex_codes(X: Any, *, tol: float = 1e-8) -> tuple[sp.csr_array, float]:
     ----------
     X : ndarray or CSR array of shape (n, d)
         Its matrix of dot products is formed once; nothing larger than n × n is.
+    run : Run
     tol : float
         See :class:`SSR`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> simplex_codes(np.array([[0.0], [1.0], [4.0]]))[0].toarray()[1].round(3).tolist()
+    >>> simplex_codes(np.array([[0.0], [1.0], [4.0]]), Run.of())[0].toarray()[1].round(3).tolist()
     [0.75, 0.0, 0.25]
     """
     from unispectral.baselines import _simplex
@@ -121,12 +122,12 @@ def simplex_codes(X: Any, *, tol: float = 1e-8) -> tuple[sp.csr_array, float]:
         # Only differences matter: about the mean, dot products lose fewer digits.
         X = np.asarray(X, dtype=np.float64)
         X = X - X.mean(axis=0)
-    G = np.ascontiguousarray(Features(X.astype(np.float64)).gram)
+    G = np.ascontiguousarray(Features(X.astype(np.float64)).keep_gram(run))
 
     def work(rows: slice) -> list[tuple[np.ndarray, np.ndarray, float]]:
         return [_simplex.simplex_code(G, i, float(tol)) for i in range(rows.start, rows.stop)]
 
-    found = [code for part in map_blocks(work, G.shape[0], _BLOCK) for code in part]
+    found = [code for part in run.map_blocks(work, G.shape[0], _BLOCK) for code in part]
     support, values, gaps = zip(*found, strict=True)
     indptr = np.cumsum([0, *map(len, support)])
     data = np.concatenate(values), np.concatenate(support), indptr

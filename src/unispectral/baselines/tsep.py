@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from unispectral._run import Run
 from unispectral.baselines._base import NON_NEGATIVE, KernelMethod, Partition
 from unispectral.baselines._kmeans import kmeans
 from unispectral.baselines._spectral import graph_embedding
@@ -89,8 +90,8 @@ class TSEP(KernelMethod):
         self.alpha = alpha
         self.n_jobs = n_jobs
 
-    def _cluster(self, data: np.ndarray, rng: np.random.Generator) -> Partition:
-        self.graph_ = codes(data, float(self.alpha)).matrix
+    def _cluster(self, data: np.ndarray, run: Run) -> Partition:
+        self.graph_ = codes(data, float(self.alpha), run=run).matrix
         self.affinity_matrix_ = affinity(self.graph_)
-        self.embedding_ = graph_embedding(self.affinity_matrix_, self.n_clusters)
-        return kmeans(self.embedding_, self.n_clusters, rng, self.n_init, self.max_iter)
+        self.embedding_ = graph_embedding(self.affinity_matrix_, self.n_clusters, run)
+        return kmeans(self.embedding_, self.n_clusters, run.rng, self.n_init, self.max_iter)
