@@ -1,9 +1,8 @@
 """Our own numerical routines against the libraries that could take their place.
 
 ``python -m benchmarks.routines`` times, on one thread and in one process, the eigenvectors of
-graph Laplacians (against ARPACK and LOBPCG), the product of a Laplacian with a block (against
-SciPy) and k-means from several starts (against scikit-learn), and writes
-docs/results/routines.md. A routine of our own stays where it is 1.5 times faster, or where the
+graph Laplacians (against ARPACK and LOBPCG) and the product of a Laplacian with a block (against
+SciPy), and writes docs/results/routines.md. A routine of our own stays where it is 1.5 times faster, or where the
 library's result would depend on the number of threads.
 """
 
@@ -17,11 +16,9 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh, lobpcg
-from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
 from threadpoolctl import threadpool_limits
 
-from unispectral._kmeans import kmeans
 from unispectral._run import Run
 from unispectral.graph.candidates import nearest
 from unispectral.spectrum import laplacian, smallest_eigenvectors
@@ -85,17 +82,6 @@ def _products(W: sp.csr_array) -> dict[str, float]:
     }
 
 
-def _kmeans(n: int) -> dict[str, float]:
-    X, _ = make_blobs(n, centers=10, n_features=10, random_state=0)
-    seeds = list(range(4))
-    return {
-        "ours": _seconds(lambda: list(kmeans(X, 10, seeds))),
-        "scikit-learn": _seconds(
-            lambda: [KMeans(10, n_init=1, random_state=seed).fit(X) for seed in seeds]
-        ),
-    }
-
-
 def _row(what: str, where: str, found: dict[str, float]) -> str:
     ours = found["ours"]
     others = "; ".join(
@@ -114,10 +100,10 @@ def main() -> None:
             rows.append(_row("eigenvectors", where, _eigenvectors(W, c)))
             rows.append(_row("Laplacian × block of 16", where, _products(W)))
             print(*rows[-2:], sep="\n", flush=True)
-        for n in (200, 1_000, 2_000):
-            rows.append(_row("k-means, 4 starts", f"{n:,} × 10", _kmeans(n)))
-            print(rows[-1], flush=True)
-    head = "# Our own routines against libraries\n\nCPU time of one thread, least of five runs; `python -m benchmarks.routines`.\n\n"
+    head = (
+        "# Our own routines against libraries\n\nCPU time of one thread, least of five runs; "
+        "`python -m benchmarks.routines`.\n\n"
+    )
     _PAGE.write_text(head + "\n".join(rows) + "\n")
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
-from unispectral._kmeans import SMALL, kmeans
 from unispectral._run import Run, one_thread
 from unispectral.labelfree._geometry import evenly_spaced
 from unispectral.labelfree._neighbourhoods import (
@@ -186,8 +185,6 @@ def _by_kmeans(
     some: np.ndarray, embedding: np.ndarray, n_clusters: int, seeds: list[int]
 ) -> list[np.ndarray]:
     """Labels of all rows from k-means on some of them, one start for each seed."""
-    if len(embedding) <= SMALL:
-        return list(kmeans(embedding, n_clusters, seeds))
     return [
         KMeans(n_clusters, n_init=1, random_state=seed).fit(some).predict(embedding)
         for seed in seeds
