@@ -43,7 +43,6 @@ class Fitted:
     alpha: float
     ridge: float
     n_candidates: int
-    evidence: Any = None
     typical_degree: float | None = None
 
 

@@ -42,8 +42,6 @@ class Solution:
         The largest failure of the optimality conditions of the codes, relative to K_ii.
     eigenvalues : ndarray
         The smallest eigenvalues of the Laplacian of the graph.
-    evidence : ndarray of shape (r,) or None
-        How clearly each kernel shows clusters, where the solver asked.
     work : dict
         Machine-independent counts of the work done.
     """
@@ -59,7 +57,6 @@ class Solution:
     reason: str
     kkt: float
     eigenvalues: np.ndarray
-    evidence: np.ndarray | None = None
     work: dict[str, int] = field(default_factory=dict)
     citation: str = CITATION
 

@@ -114,8 +114,8 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         How far the codes are from optimal, relative to the kernel's diagonal.
     eigenvalues_ : ndarray
         The smallest eigenvalues of the graph's Laplacian.
-    cluster_evidence_ : Evidence or None
-        Why ``n_clusters="auto"`` chose this number.
+    cluster_count_ : ClusterCount or None
+        Why ``n_clusters="auto"`` chose this number, which may be 1.
 
     See Also
     --------
@@ -214,7 +214,7 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         found = fit(samples, recipe, run)
         self.kernel_agreement_ = found.kernel_agreement
         self.scaling_ = dict(zip(samples.layout.view_names, samples.scaling, strict=False))
-        self.cluster_evidence_ = found.evidence
+        self.cluster_count_ = found.count
         return Fitted(
             samples=samples,
             solution=found.solution,

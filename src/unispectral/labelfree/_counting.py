@@ -1,202 +1,172 @@
-"""How many clusters: read off the spectra and the modularity of the first graphs."""
+"""How many clusters, and whether there are any: spectra beside those of structureless samples.
+
+A graph of near neighbours has small eigenvalues whatever the data, the smaller the fewer
+dimensions the data have. So eigenvalues are compared with those of Gaussian samples of the same
+covariance, which have the same size, shape and dimension, and no clusters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from unispectral._errors import InputError
 from unispectral._run import Run
-from unispectral.labelfree._coding import first_graph
-from unispectral.labelfree._neighbourhoods import Neighbourhoods
-from unispectral.labelfree._null_model import NullModel, local_dimension, modularities
-from unispectral.labelfree._recipe import Recipe
-from unispectral.spectrum import smallest_eigenvectors
+from unispectral.kernels import KernelBank
+from unispectral.labelfree._coding import code_graph, eigenvectors
+from unispectral.labelfree._component_repair import repaired
+from unispectral.labelfree._geometry import KernelDistance, KernelPart, evenly_spaced
+from unispectral.labelfree._neighbourhoods import localize
+from unispectral.labelfree._recipe import NEIGHBORS, Recipe
+from unispectral.spectrum import affinity
 
-__all__ = ["Evidence", "count_clusters", "count_in_geometries", "excess"]
+__all__ = ["ClusterCount", "count_clusters", "structure_ratio"]
 
-#: Eigenvalues below this are as good as zero: the clusters they separate are not connected.
-FLOOR = 1e-4
-#: From this log ratio of eigenvalues on the gap speaks for itself.
-CLEAR = 4.3
-#: Candidates of each code where modularity is compared with chance: few, so that small clusters
-#: have room for all of them.
-FEW_NEIGHBOURS = 5
-#: Less modularity beyond chance than this says nothing about the number of clusters.
-LEAST_EXCESS = 0.28
-#: Geometries whose modularity is followed over all numbers of clusters.
-FOLLOWED = 4
+#: Samples whose spectrum is looked at, and reference samples drawn, to count clusters.
+_COUNTED, _DRAWS = 1_200, 2
+#: The same to find out whether there are any, and the numbers of clusters that are tried.
+_TESTED, _TEST_DRAWS = 400, 6
+_TRIED = (2, 3, 4, 6, 10)
+#: A spectrum that is no smaller than this share of the reference shows no clusters.
+STRUCTURELESS = 0.6
+#: Added to the eigenvalues' share of the reference: below it clusters are separate.
+_FLOOR = 0.02
+#: Candidates of each code in the graphs that are looked at; the clearest of them decides.
+_NEIGHBORS = (6, 8, 10, 12)
 #: Members that a cluster has at least on average.
 _MEMBERS = 3
-#: The most points of a reference sample; one sample per dimension, one start per read-out:
-#: errors of single read-outs are small beside the differences that decide.
-_MAX_POINTS = 800
 
 
-class Evidence(NamedTuple):
+class ClusterCount(NamedTuple):
     """Why this number of clusters.
 
     Attributes
     ----------
     n_clusters : int
     eigenvalues : ndarray
-        The smallest eigenvalues of the normalised Laplacian that spoke most clearly.
+        The smallest eigenvalues of the normalised Laplacian of the first graph.
+    reference : ndarray
+        The same of samples without clusters: the mean of Gaussian samples of the same covariance.
     ratios : ndarray
-        ``ratios[i]`` is log((λ_{c+1} + ε) / (λ_c + ε)) for c = i + 2 clusters: the drop in
-        connection when a further cluster is split off.
-    graph : int
-        Which of the graphs it was.
-    excess : ndarray or None
-        ``excess[i]`` is the modularity beyond chance of c = i + 2 clusters, the largest of all
-        graphs; NaN where it was not looked at, None where the ratios were clear enough.
-    decided_by : {"ratios", "excess"}
-        Which of the two the number maximises.
+        ``ratios[i]`` is the log ratio of the shares λ/reference after and at c = i + 2 clusters:
+        how much more the next cluster would cost to cut off.
+    structure : float
+        The smallest sum of the first eigenvalues, for a few numbers of clusters, as a share of
+        the reference; above 0.6 nothing but one cluster is seen.
+    reason : str
     """
 
     n_clusters: int
     eigenvalues: np.ndarray
+    reference: np.ndarray
     ratios: np.ndarray
-    graph: int
-    excess: np.ndarray | None = None
-    decided_by: str = "ratios"
+    structure: float
+    reason: str
 
 
-def count_clusters(
-    graphs: Sequence[sp.csr_array], max_clusters: int, run: Run | None = None
-) -> Evidence:
-    """The number of clusters after which the next eigenvalue is largest in proportion.
+def count_clusters(distance: KernelDistance, recipe: Recipe, run: Run) -> ClusterCount:
+    """The number of clusters after which the spectrum comes closest to that of none.
 
     Parameters
     ----------
-    graphs : sequence of CSR arrays
-        Affinities of the same samples, one per geometry; the clearest ratio of all decides.
-    max_clusters : int
-        The most that is considered.
-    run : Run or None
-
-    Examples
-    --------
-    >>> blocks = sp.csr_array(np.kron(np.eye(3), np.ones((6, 6))))
-    >>> count_clusters([blocks], 5).n_clusters
-    3
-    """
-    n = graphs[0].shape[0]
-    wanted = min(max_clusters + 1, n)
-    if wanted < 3:
-        raise InputError("n_clusters", f"needs at least 3 samples, not {n}", value="auto")
-    found: list[Evidence] = []
-    for position, W in enumerate(graphs):
-        rng = None if run is None else run.rng
-        values = smallest_eigenvectors(W, wanted, rng=rng, run=run).values
-        ratios = np.log((values[2:] + FLOOR) / (values[1:-1] + FLOOR))
-        # As many components as are considered, or more: no eigenvalue tells them apart.
-        best = int(np.argmax(ratios)) if values[-1] > FLOOR else len(ratios) - 1
-        found.append(Evidence(best + 2, values, ratios, position))
-    return max(found, key=lambda evidence: float(evidence.ratios.max()))
-
-
-def count_in_geometries(
-    around: Sequence[Neighbourhoods], recipe: Recipe, run: Run, *, grown: int = 1
-) -> Evidence:
-    """The number of clusters by the gap where it is clear, by modularity beyond chance elsewhere.
-
-    On connected data the first split of the graph has the largest ratio of eigenvalues whatever
-    the number of clusters. There the number counts whose clusters exceed most what the
-    null model would show; if none exceeds it enough, the largest ratio is all there is.
-
-    Parameters
-    ----------
-    around : sequence of Neighbourhoods
-        One per geometry, of all samples, with at least 10 candidates where possible.
+    distance : KernelDistance
     recipe : Recipe
-        Its number of clusters does not matter.
+        Its ``max_clusters`` is the most that is considered.
     run : Run
-    grown : int
-        How many times more candidates there are than usual, because near-duplicates take places.
     """
-    graphs = [first_graph(one, recipe, run) for one in around]
-    evidence = count_clusters(graphs, recipe.max_clusters, run)
-    counts = _counts(min(recipe.max_clusters, len(around[0].neighbours) // _MEMBERS))
-    whole = [one for one in around if one.present is None]
-    if evidence.ratios.max() >= CLEAR or not counts or not whole:
-        return evidence
-    few = [one.nearest(grown * FEW_NEIGHBOURS) for one in whole]
-    best = _followed(few, recipe, counts, int(run.rng.integers(2**31 - 1)), run)
-    spread = np.full(len(evidence.ratios), np.nan)
-    spread[np.array(counts) - 2] = best
-    evidence = evidence._replace(excess=spread)
-    if best.max() < LEAST_EXCESS:
-        return evidence
-    return evidence._replace(n_clusters=counts[int(np.argmax(best))], decided_by="excess")
+    n = distance.n_samples
+    if n < 3:
+        raise InputError("n_clusters", f"needs at least 3 samples, not {n}", value="auto")
+    few = distance.subset(evenly_spaced(n, _COUNTED))
+    most = max(2, min(recipe.max_clusters, few.n_samples // _MEMBERS))
+    structure = structure_ratio(distance, None, recipe, run)
+    wanted = min(most + 1, few.n_samples)
+    given = (recipe.n_neighbors,) if recipe.n_neighbors else _NEIGHBORS
+    looks = []
+    for k in given:
+        values, reference = _spectra(few, wanted, k, recipe, run, _DRAWS)
+        shares = values / np.maximum(reference, 1e-12) + _FLOOR
+        looks.append((np.log(shares[2:] / shares[1:-1]), values, reference))
+    ratios, values, reference = max(looks, key=lambda look: look[0].max(initial=-np.inf))
+    if structure > STRUCTURELESS or not len(ratios):
+        reason = "the samples show no more clusters than a cloud of the same shape would"
+        return ClusterCount(1, values, reference, ratios, structure, reason)
+    found = int(np.argmax(ratios)) + 2
+    reason = f"cutting off another cluster after {found} would cost most in proportion"
+    return ClusterCount(found, values, reference, ratios, structure, reason)
 
 
-def _counts(most: int) -> list[int]:
-    """All small numbers from two on, then steps of an eighth.
-
-    Examples
-    --------
-    >>> _counts(40)[8:]
-    [10, 11, 12, 14, 16, 18, 20, 22, 25, 28, 32, 36, 40]
-    """
-    found, count = [], 2
-    while count <= most:
-        found.append(count)
-        count = max(count + 1, round(1.125 * count))
-    return found
-
-
-def _followed(
-    around: Sequence[Neighbourhoods],
-    recipe: Recipe,
-    counts: Sequence[int],
-    seed: int,
-    run: Run,
-) -> np.ndarray:
-    """The largest excess of all geometries, for each number of clusters."""
-    n, k = around[0].neighbours.shape
-    recipe = replace(recipe, gamma=0.0, assign_labels="kmeans", n_init=1)
-    dimensions = [local_dimension(one, run) for one in around]
-
-    def curves(chosen: Sequence[int], counts: Sequence[int]) -> list[np.ndarray]:
-        null = NullModel(n, k, recipe, seed, run, counts=counts, draws=1, max_points=_MAX_POINTS)
-        own = run.replace(rng=np.random.default_rng(seed))
-        return [
-            excess(
-                modularities(around[at], recipe, counts, own),
-                null.curve(dimensions[at]),
-                np.array(counts),
-            )
-            for at in chosen
-        ]
-
-    chosen: Sequence[int] = range(len(around))
-    if len(around) > FOLLOWED:
-        middle = [float(one[0]) for one in curves(chosen, [counts[len(counts) // 2]])]
-        chosen = np.argsort(middle)[::-1][:FOLLOWED].tolist()
-    return np.max(curves(chosen, counts), axis=0)
-
-
-def excess(reached: np.ndarray, expected: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Modularity beyond chance: the geometric mean of what is gained and its share of the most.
-
-    What is gained over chance alone would favour many clusters, its share of what could be gained
-    few of them.
+def structure_ratio(
+    distance: KernelDistance, n_clusters: int | None, recipe: Recipe, run: Run
+) -> float:
+    """How far the sum of the first c eigenvalues is from that of samples without clusters.
 
     Parameters
     ----------
-    reached, expected : ndarray of shape (m,)
-        The modularity of the samples and of the null model.
-    counts : ndarray of shape (m,)
-        The numbers of clusters c; the modularity of c clusters is at most 1 − 1/c.
+    distance : KernelDistance
+    n_clusters : int or None
+        The number c; None takes the smallest ratio of a few numbers.
+    recipe : Recipe
+    run : Run
 
-    Examples
-    --------
-    >>> excess(np.array([0.75]), np.array([0.5]), np.array([4])).round(3)
-    array([0.5])
+    Returns
+    -------
+    float
+        0 for separate clusters, about 1 for none.
     """
-    room = np.maximum(1.0 - 1.0 / counts - expected, 1e-3)
-    return (reached - expected) / np.sqrt(room)
+    few = distance.subset(evenly_spaced(distance.n_samples, _TESTED))
+    tried = [c for c in _TRIED if c <= few.n_samples // 4] or [2]
+    if n_clusters is not None:
+        tried = [min(max(2, n_clusters), few.n_samples - 1)]
+    k = recipe.n_neighbors or NEIGHBORS
+    values, reference = _spectra(few, max(tried), k, recipe, run, _TEST_DRAWS)
+    sums, references = np.cumsum(values), np.cumsum(reference)
+    at = np.array(tried) - 1
+    return float(np.min(sums[at] / np.maximum(references[at], 1e-12)))
+
+
+def _spectra(
+    distance: KernelDistance, count: int, k: int, recipe: Recipe, run: Run, draws: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest eigenvalues of the first graph, and the mean of those of reference samples."""
+    deviations = _deviations(distance, run)
+    if not len(deviations):  # all samples are equal
+        return np.ones(count), np.ones(count)
+    own = _eigenvalues(distance, count, k, recipe, run)
+    drawn = []
+    for draw in range(draws):
+        rng = np.random.default_rng(draw)
+        table = rng.normal(size=(distance.n_samples, len(deviations))) * deviations
+        bank = KernelBank(table, ["linear"], normalize=None, gram=False)
+        reference = KernelDistance([KernelPart(bank, 0, 0)])
+        drawn.append(_eigenvalues(reference, count, k, recipe, run))
+    return own, np.mean(drawn, axis=0)
+
+
+def _deviations(distance: KernelDistance, run: Run) -> np.ndarray:
+    """The standard deviations of the samples along their principal directions."""
+    n, columns = distance.n_samples, distance.n_columns
+    features = distance.features() if columns is not None and columns <= n else None
+    if features is None:
+        products = distance.all_products(run).astype(np.float64)
+        products -= products.mean(axis=0)
+        products -= products.mean(axis=1)[:, None]
+    else:
+        centred = features - features.mean(axis=0, dtype=np.float64)
+        products = centred.T @ centred
+    values = np.linalg.eigvalsh(products)
+    values = values[values > 1e-10 * max(float(values[-1]), 1e-300)]
+    return np.sqrt(values / max(n - 1, 1)) if len(values) and values[-1] > 1e-300 else np.zeros(0)
+
+
+def _eigenvalues(distance: Any, count: int, k: int, recipe: Recipe, run: Run) -> np.ndarray:
+    """The smallest eigenvalues of the first graph of a geometry."""
+    alone = run.replace(rng=np.random.default_rng(0), executor=None)
+    recipe = replace(recipe, n_clusters=max(2, min(10, count)), gamma=0.0)
+    k = min(k, distance.n_samples - 1)
+    around = localize(distance, k, alone)
+    graph, _ = code_graph(around, recipe, None, alone)
+    graph = repaired(graph, distance, around.rate, recipe, k, 0, alone)
+    return eigenvectors(affinity(graph), recipe.with_clusters(count), alone).values

@@ -16,7 +16,7 @@ from unispectral.kernels import KernelBank
 from unispectral.labelfree._coding import MEDIAN, read_out, reconstruction_error
 from unispectral.labelfree._component_repair import repaired
 from unispectral.labelfree._contest import choose_geometry, in_geometry
-from unispectral.labelfree._counting import Evidence, count_in_geometries
+from unispectral.labelfree._counting import ClusterCount, count_clusters
 from unispectral.labelfree._coupling import couple
 from unispectral.labelfree._geometry import KernelDistance, KernelPart
 from unispectral.labelfree._near_duplicates import near_duplicate_share
@@ -52,7 +52,7 @@ class LabelFreeFit(NamedTuple):
     outlier_score : ndarray of shape (n_samples,)
     parts : list of GeometryPart
         For prediction.
-    evidence : Evidence or None
+    count : ClusterCount or None
         Why this number of clusters, where it was sought.
     """
 
@@ -64,7 +64,7 @@ class LabelFreeFit(NamedTuple):
     geometry_weights: dict[str, float]
     outlier_score: np.ndarray
     parts: list[GeometryPart]
-    evidence: Evidence | None
+    count: ClusterCount | None
 
 
 @dataclass
@@ -110,10 +110,11 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
     plain = [plain[at] for at in np.flatnonzero(kept)] if plain else []
     together = used[0].distance if len(used) == 1 else fused([view.distance for view in used])
     whole = used[0].present if len(used) == 1 else None
-    evidence = None
+    count = None
     if not recipe.n_clusters:
-        evidence = _counted(together, used, recipe, k, run)
-        recipe = recipe.with_clusters(evidence.n_clusters)
+        run.progress("number of clusters")
+        count = count_clusters(together or used[0].distance, recipe, run)
+        recipe = recipe.with_clusters(count.n_clusters)
         k = recipe.candidates(n)
         plain = [one._replace(around=one.around.nearest(k)) for one in plain]
     strength = None if together is None else choose_geometry(together, recipe, run)
@@ -180,7 +181,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
         },
         outlier_score=error,
         parts=parts,
-        evidence=evidence,
+        count=count,
     )
 
 
@@ -204,17 +205,6 @@ def _views(samples: Samples, run: Run) -> list[_View]:
             for r, name in enumerate(bank.names)
         ]
     return found
-
-
-def _counted(
-    together: KernelDistance | None, used: Sequence[_View], recipe: Recipe, k: int, run: Run
-) -> Evidence:
-    """The number of clusters, in the geometry of all views or in those of each."""
-    if together is not None:
-        around = [localize(together, k, run, used[0].present if len(used) == 1 else None)]
-    else:
-        around = [view.localized(k, run).around for view in used]
-    return count_in_geometries(around, recipe, run)
 
 
 def _widened(

@@ -8,9 +8,8 @@ __all__ = ["Recipe"]
 
 #: Fewer candidates than this make no graph that holds together.
 _LEAST_NEIGHBORS = 3
-#: Candidates of each code, and of the graphs in which clusters are counted.
+#: Candidates of each code.
 NEIGHBORS = 8
-COUNTING_NEIGHBORS = 10
 #: Strengths of the whitened geometries that compete with the plain one, in order.
 WHITEN = (3.0, 0.3)
 #: Above this many samples the passes end at a change of the graph that moves no label.
@@ -103,12 +102,12 @@ class Recipe:
         Examples
         --------
         >>> Recipe(40).candidates(200), Recipe(40).candidates(400), Recipe(0).candidates(400)
-        (4, 8, 10)
+        (4, 8, 8)
         """
         if self.n_neighbors is not None:
-            return self.n_neighbors if self.n_clusters else max(self.n_neighbors, 10)
+            return self.n_neighbors
         if not self.n_clusters:
-            return COUNTING_NEIGHBORS
+            return NEIGHBORS
         return min(NEIGHBORS, max(_LEAST_NEIGHBORS, n_samples // self.n_clusters - 1))
 
     def tolerance(self, n_samples: int) -> float:

@@ -15,7 +15,7 @@ every other member is an array in NumPy's own format, numbers only. Nothing in i
     Its parameters and fitted attributes by name. What JSON has no word for is an object with one
     key that tells: ``{"$array": member}``, ``{"$csr": members, "shape": …}``,
     ``{"$tuple": […]}``, ``{"$map": [[key, value], …]}``, ``{"$strings": […]}``,
-    ``{"$float": "nan"}``, ``{"$scalar": …, "dtype": …}``, ``{"$evidence": …}``,
+    ``{"$float": "nan"}``, ``{"$scalar": …, "dtype": …}``, ``{"$count": …}``,
     ``{"$kernel": class, "fields": {…}}``. A parameter that the file lacks has its default.
 ``predictor``
     What the estimator keeps of its samples, as plain values: layout of the input, tables and

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral.kernels import Gaussian, Linear, Metric, Polynomial
-from unispectral.labelfree._counting import Evidence
+from unispectral.labelfree._counting import ClusterCount
 from unispectral.persistence._archive import ModelFileError
 
 __all__ = ["Reader", "Writer"]
@@ -28,7 +28,7 @@ _TAGS = (
     "$csr",
     "$kernel",
     "$scalar",
-    "$evidence",
+    "$count",
 )
 
 
@@ -51,8 +51,8 @@ class Writer:
             return value
         if isinstance(value, float):
             return value if math.isfinite(value) else {"$float": repr(value)}
-        if isinstance(value, Evidence):
-            return {"$evidence": self.encode(value._asdict(), name)}
+        if isinstance(value, ClusterCount):
+            return {"$count": self.encode(value._asdict(), name)}
         if isinstance(value, (list, tuple)):
             items = [self.encode(item, f"{name}.{k}") for k, item in enumerate(value)]
             return items if isinstance(value, list) else {"$tuple": items}
@@ -203,5 +203,5 @@ class Reader:
             raise ValueError(f"a scalar of type {dtype}")
         return dtype.type(self.decode(value["$scalar"], depth))
 
-    def _read_evidence(self, value: dict[str, Any], depth: int) -> Evidence:
-        return Evidence(**self.decode(value["$evidence"], depth))
+    def _read_count(self, value: dict[str, Any], depth: int) -> ClusterCount:
+        return ClusterCount(**self.decode(value["$count"], depth))
