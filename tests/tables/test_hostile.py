@@ -15,8 +15,8 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
-from unispectral.tables import TableError, _probe, open_rows, read_mat, read_table
-from unispectral.tables._limits import check_inflation, check_memory
+from unispectral.tables import TableError, _hdf, open_rows, read_mat, read_table
+from unispectral.tables._source import Source
 
 h5py = pytest.importorskip("h5py")
 
@@ -93,9 +93,9 @@ def test_zip_bombs():
 
 def test_memory_is_asked_for_first():
     with pytest.raises(TableError, match=r"declares .* GiB of values, but .* GiB of memory"):
-        check_memory(2**60, "The file 'a.npy'")
+        Source("The file 'a.npy'").check_memory(2**60)
     with pytest.raises(TableError, match="which cannot be true"):
-        check_inflation(2**40, 100, "The file 'a.npz'")
+        Source("The file 'a.npz'").check_inflation(2**40, 100)
 
 
 def test_path_traversal_in_names(tmp_path, monkeypatch):
@@ -258,12 +258,12 @@ def test_what_kills_the_hdf5_library_does_not_kill_us(tmp_path, monkeypatch):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file["X"] = np.eye(3)
     monkeypatch.setattr(
-        _probe, "_TRIAL", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
+        _hdf, "_TRIAL", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
     )
     with pytest.raises(TableError, match="reading it crashes the HDF5 library"):
         read_table(tmp_path / "x.h5")
-    monkeypatch.setattr(_probe, "_TRIAL", "while True: pass")
-    monkeypatch.setattr(_probe, "_PATIENCE", 0.2)
+    monkeypatch.setattr(_hdf, "_TRIAL", "while True: pass")
+    monkeypatch.setattr(_hdf, "_PATIENCE", 0.2)
     with pytest.raises(TableError, match="reading it does not end"):
         read_table(tmp_path / "x.h5")
 

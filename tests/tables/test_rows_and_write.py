@@ -54,7 +54,7 @@ def test_blocks(kind, dtype, tmp_path):
             rows[[0, 1003]]
         with pytest.raises(TypeError):
             rows[[0.5]]
-        with pytest.raises(ValueError, match="size must be at least 1"):
+        with pytest.raises(ValueError, match="size=0 must be at least 1"):
             next(rows.iter_blocks(0))
 
 
@@ -63,7 +63,7 @@ def test_columns_of_parquet(tmp_path):
     rows = open_rows(path, columns=["e", "a"])
     np.testing.assert_array_equal(rows[:], X[:, [4, 0]])
     rows.close()
-    with pytest.raises(TableError, match="no numeric column 'text'"):
+    with pytest.raises(TableError, match="columns='text' is no numeric column of"):
         open_rows(path, columns=["text"])
     pd.DataFrame({"t": ["a"]}).to_parquet(tmp_path / "t.parquet")
     with pytest.raises(TableError, match="no numeric column"):
@@ -100,9 +100,9 @@ def test_faults(tmp_path):
         open_rows(tmp_path / "x.csv")
     with pytest.raises(ValueError, match="columns can be chosen from Parquet only"):
         open_rows(make("npy", tmp_path, X), columns=["a"])
-    with pytest.raises(TableError, match="There is no file"):
+    with pytest.raises(TableError, match="cannot be read: no such file"):
         open_rows(tmp_path / "nope.npy")
-    with pytest.raises(TableError, match="no folder"):
+    with pytest.raises(TableError, match="does not exist"):
         open_rows(tmp_path / "nope", format="zarr")
     with pytest.raises(TableError, match="not a Zarr array"):
         open_rows(tmp_path)

@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
-from unispectral.tables._limits import TableError
 from unispectral.tables._mat import read_mat
 from unispectral.tables._prepare import IMPUTATIONS, SCALES, Preparation
 from unispectral.tables._read import Table, read_table
 from unispectral.tables._rows import Rows, open_rows
+from unispectral.tables._source import TableError
 from unispectral.tables._write import write_table
 
 __all__ = [

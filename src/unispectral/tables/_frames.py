@@ -10,7 +10,7 @@ import numpy as np
 
 from unispectral._compat import optional
 
-__all__ = ["label_values", "number_column", "plain_columns", "row_numbers", "unique_names"]
+__all__ = ["float_for", "label_values", "number_column", "row_numbers", "unique_names"]
 
 _SAMPLE = 50
 _LONGEST = 20
@@ -39,27 +39,9 @@ def unique_names(names: Iterable[Any]) -> tuple[list[str], list[str]]:
     return result, notes
 
 
-def plain_columns(frame: Any) -> dict[int, tuple[np.ndarray, str]]:
-    """Return the columns that NumPy holds as numbers, by position, as `number_column` would.
-
-    Taken out in one piece: a column at a time costs minutes in tables of many thousands.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> sorted(plain_columns(pd.DataFrame({"a": [1, 2], "b": ["x", "y"], "c": [0.5, None]})))
-    [0, 2]
-    """
-    found: dict[int, tuple[np.ndarray, str]] = {}
-    kinds = [dtype if isinstance(dtype, np.dtype) else np.dtype(object) for dtype in frame.dtypes]
-    for kept, wanted in ((np.float32, "f2 f4"), (np.float64, "? u1 u2 u4 u8 i1 i2 i4 i8 f8")):
-        accepted = {np.dtype(name) for name in wanted.split()}
-        where = [i for i, kind in enumerate(kinds) if kind in accepted]
-        if where:
-            block = frame.iloc[:, where].to_numpy(dtype=kept)
-            present = ~np.isnan(block).all(axis=0)
-            found.update((i, (block[:, j], "")) for j, i in enumerate(where) if present[j])
-    return found
+def float_for(dtype: np.dtype) -> np.dtype:
+    """The type in which numbers of another type are clustered: float32 if it holds them."""
+    return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize <= 4 else np.float64)
 
 
 def number_column(series: Any) -> tuple[np.ndarray | None, str]:
@@ -73,25 +55,23 @@ def number_column(series: Any) -> tuple[np.ndarray | None, str]:
     >>> number_column(pd.Series([True, False]))[0]
     array([1., 0.])
     """
-    types = optional("pandas", extra="io").api.types
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "biuf":  # quick, for thousands of columns
+        values = series.to_numpy(dtype=float_for(dtype))
+        return (values, "") if not np.isnan(values).all() else (None, "no value present")
+    pandas = optional("pandas", extra="io")
     if series.isna().all():
         return None, "no value present"
-    if isinstance(series.dtype, optional("pandas", extra="io").CategoricalDtype):
+    if isinstance(dtype, pandas.CategoricalDtype):
         return None, f"categories, {series.nunique()} different"
-    if types.is_complex_dtype(series):
+    if pandas.api.types.is_complex_dtype(series):
         return None, "complex numbers"
-    if types.is_numeric_dtype(series):  # booleans count
-        kept = np.float32 if series.dtype in (np.float32, np.float16) else np.float64
-        return series.to_numpy(dtype=kept, na_value=np.nan), ""
-    if types.is_datetime64_any_dtype(series):
+    if pandas.api.types.is_numeric_dtype(series):
+        return series.to_numpy(dtype=np.float64, na_value=np.nan), ""
+    if pandas.api.types.is_datetime64_any_dtype(series):
         return None, "dates"
-    if types.is_timedelta64_dtype(series):
+    if pandas.api.types.is_timedelta64_dtype(series):
         return None, "durations"
-    return _from_objects(series)
-
-
-def _from_objects(series: Any) -> tuple[np.ndarray | None, str]:
-    pandas = optional("pandas", extra="io")
     present = series.dropna()
     if any(isinstance(value, (list, dict, tuple, set, np.ndarray)) for value in present):
         return None, "nested values"
@@ -100,46 +80,40 @@ def _from_objects(series: Any) -> tuple[np.ndarray | None, str]:
     numbers = pandas.to_numeric(present, errors="coerce")
     wrong = present[numbers.isna()]
     if wrong.empty:
-        numbers = numbers.reindex(series.index)
-        return numbers.to_numpy(dtype=np.float64, na_value=np.nan), ""
+        return numbers.reindex(series.index).to_numpy(dtype=np.float64, na_value=np.nan), ""
     if _are_dates(present.head(_SAMPLE)):
         return None, "dates"
-    example = _shorten(str(wrong.iloc[0]))
+    example = str(wrong.iloc[0])
+    example = example if len(example) <= _LONGEST else example[: _LONGEST - 1] + "…"
     if len(wrong) <= len(present) / 2:
         return None, f"{len(wrong)} of {len(present)} values are not numbers, as {example!r}"
     return None, f"text, for example {example!r}"
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-
-
 def _are_dates(sample: Any) -> bool:
-    pandas = optional("pandas", extra="io")
     text = sample.astype(str)
     if not text.str.contains(r"\d").all():  # names of months are words first
         return False
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            parsed = pandas.to_datetime(text, errors="coerce", format="mixed", utc=True)
+            parsed = optional("pandas", extra="io").to_datetime(
+                text, errors="coerce", format="mixed", utc=True
+            )
         except (ValueError, TypeError, OverflowError):
             return False
     return bool(parsed.notna().all())
 
 
-def label_values(values: Any, what: str) -> np.ndarray:
+def label_values(values: Any) -> np.ndarray:
     """Return names or classes as integers if they are whole numbers, else as strings.
 
     Examples
     --------
-    >>> label_values([1.0, 2.0], "truth")
-    array([1, 2])
-    >>> label_values(["x", "y"], "truth").tolist()
-    ['x', 'y']
+    >>> label_values([1.0, 2.0]), label_values(["x", "y"]).tolist()
+    (array([1, 2]), ['x', 'y'])
     """
-    array = values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)
-    array = np.ravel(array)
+    array = np.ravel(values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values))
     if array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.round(array)).all():
         return array.astype(np.int64)
     if array.dtype.kind in "iub":
@@ -150,13 +124,7 @@ def label_values(values: Any, what: str) -> np.ndarray:
 
 
 def row_numbers(values: np.ndarray, columns: Sequence[str]) -> list[str]:
-    """Names of columns that only count the rows, which no clustering should use.
-
-    Examples
-    --------
-    >>> row_numbers(np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 4.0]]), ["n", "x"])
-    ['n']
-    """
+    """Names of columns that only count the rows, which no clustering should use."""
     if len(values) < 3:  # two rows always count up
         return []
     steps = np.all(np.diff(values, axis=0) == 1.0, axis=0)

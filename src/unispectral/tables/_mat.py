@@ -1,7 +1,8 @@
 """MATLAB files: numbers and sparse matrices only, parsed here so that sizes are checked first.
 
-Versions 5 to 7.2 are a list of tagged elements, each a matrix or a compressed matrix [1]_.
-Version 7.3 is HDF5. Cells, structures, objects, functions and text are never parsed.
+Versions 5 to 7.2 are a list of tagged elements, each a matrix or a compressed matrix [1]_; SciPy's
+own reader crashes on types that do not exist. Version 7.3 is HDF5. Cells, structures, objects,
+functions and text are never parsed.
 
 References
 ----------
@@ -14,14 +15,13 @@ import math
 import os
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from itertools import islice
 from typing import IO
 
 import numpy as np
 
 from unispectral.tables._arrays import Array, checked_sparse
 from unispectral.tables._hdf import mat73_variables
-from unispectral.tables._limits import TableError, check_inflation, check_memory
 from unispectral.tables._source import Source, as_source
 
 __all__ = ["read_mat"]
@@ -30,7 +30,7 @@ _STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8
 _STORED |= {13: "u8"}
 _MATRIX, _COMPRESSED = 14, 15
 _CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4"}
-_CLASSES |= {14: "i8", 15: "u8"}
+_CLASSES |= {14: "i8", 15: "u8", 5: "f8"}
 _SPARSE = 5
 _OTHER = {1: "cell array", 2: "structure", 3: "object", 4: "text", 16: "function", 17: "object"}
 _COMPLEX, _LOGICAL = 0x0800, 0x0200
@@ -77,72 +77,25 @@ def read_mat(
         return mat73_variables(origin, names)
     order = {b"IM": "<", b"MI": ">"}.get(head[126:128])
     if order is None:
-        raise TableError(
-            f"{origin.name} is not a MATLAB file of version 5 or later, or is damaged."
-        )
-    with origin.open() as file:
-        content = memoryview(file.read())[128:]
-    try:
-        return _variables(content, order, names, origin)
-    except (zlib.error, IndexError, ValueError) as error:
-        if isinstance(error, TableError):
-            raise
-        raise TableError(f"{origin.name} is cut short or damaged.") from error
-
-
-@dataclass(frozen=True)
-class _Header:
-    """What stands before the values of a matrix."""
-
-    name: str
-    kind: int
-    flags: int
-    shape: tuple[int, ...]
-
-    @property
-    def refusal(self) -> str | None:
-        if self.kind in _OTHER:
-            return _OTHER[self.kind]
-        if self.kind != _SPARSE and self.kind not in _CLASSES:
-            return "variable of unknown kind"
-        return "matrix of complex numbers" if self.flags & _COMPLEX else None
-
-
-def _variables(
-    content: memoryview, order: str, names: list[str] | None, origin: Source
-) -> dict[str, Array]:
+        raise origin.error("is not a MATLAB file of version 5 or later, or is damaged")
     found: dict[str, Array] = {}
     others: dict[str, str] = {}
-    for kind, payload in _elements(content, order):
-        if kind not in (_MATRIX, _COMPRESSED):
-            raise TableError(f"{origin.name} is cut short or damaged.")
-        start = payload if kind == _MATRIX else _unpack(payload, order, _HEADER, origin.name)
-        if not len(start):
-            continue
-        header = _header(start, order)
-        if names is not None and header.name not in names:
-            others[header.name] = "variable not asked for"
-        elif header.refusal:
-            others[header.name] = header.refusal
-        else:
-            what = f"{origin.name}, variable {header.name!r},"
-            body = payload if kind == _MATRIX else _unpack(payload, order, None, what)
-            found[header.name] = _values(body, order, header, what)
-    _complain(found, others, names, origin.name)
-    return found
-
-
-def _complain(
-    found: dict[str, Array], others: dict[str, str], names: list[str] | None, what: str
-) -> None:
+    with origin.open() as file, origin.reading():
+        for kind, payload in _elements(memoryview(file.read())[128:], order):
+            name, refusal, values = _variable(kind, payload, order, names, origin)
+            if refusal:
+                others[name] = refusal
+            elif values is not None:
+                found[name] = values
     listed = ", ".join(f"{name!r} ({kind})" for name, kind in others.items()) or "nothing"
     if names is None and not found:
-        raise TableError(f"{what} has no matrix of real numbers; it holds {listed}.")
+        raise origin.error(f"has no matrix of real numbers; it holds {listed}")
     for name in names or []:
         if name not in found:
             kind = others.get(name)
             reason = f"is a {kind}" if kind else f"is not there; the file holds {listed}"
-            raise TableError(f"{what} cannot give {name!r}, which {reason}.")
+            raise origin.error(f"cannot give {name!r}, which {reason}")
+    return found
 
 
 def _elements(content: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
@@ -161,65 +114,63 @@ def _elements(content: memoryview, order: str) -> Iterator[tuple[int, memoryview
         at += 8 + size + (0 if first == _COMPRESSED else -size % 8)
 
 
-def _unpack(payload: memoryview, order: str, limit: int | None, what: str) -> memoryview:
+def _variable(
+    kind: int, payload: memoryview, order: str, names: list[str] | None, origin: Source
+) -> tuple[str, str, Array | None]:
+    """Name of a variable, why it is not read (or nothing), and its values."""
+    if kind not in (_MATRIX, _COMPRESSED):
+        raise ValueError("no variable")
+    packed = kind == _COMPRESSED
+    start = _unpacked(payload, order, origin, _HEADER) if packed else payload
+    if not len(start):
+        return "", "", None
+    first, extents, label = (part for _, part in islice(_elements(start, order), 3))
+    flags = int(np.frombuffer(first, dtype=f"{order}u4")[0])
+    shape = np.frombuffer(extents, dtype=f"{order}i4").tolist()
+    name = bytes(label).decode("utf-8", "replace")
+    if len(shape) < 2 or min(shape) < 0:
+        raise ValueError("impossible dimensions")
+    kind = flags & 0xFF
+    if names is not None and name not in names:
+        return name, "variable not asked for", None
+    if kind not in _CLASSES:
+        return name, _OTHER.get(kind, "variable of unknown kind"), None
+    if flags & _COMPLEX:
+        return name, "matrix of complex numbers", None
+    part = origin.part(f"variable {name!r}")
+    body = _unpacked(payload, order, part) if packed else payload
+    dtype = np.dtype(bool if flags & _LOGICAL else _CLASSES[kind])
+    arrays = [_numbers(*element, order) for element in islice(_elements(body, order), 3, 6)]
+    if kind == _SPARSE:
+        indices, starts, data = arrays
+        shape = [shape[0], math.prod(shape[1:])]
+        return name, "", checked_sparse((data.astype(dtype), indices, starts), shape, "csc", part)
+    values = arrays[0] if arrays else np.empty(0)
+    if len(values) != math.prod(shape):
+        problem = f"declares the shape {tuple(shape)} but holds {len(values):,} values"
+        raise part.error(problem, "it is cut short or damaged")
+    part.check_memory(len(values) * dtype.itemsize)
+    return name, "", values.astype(dtype).reshape(shape, order="F")
+
+
+def _unpacked(
+    payload: memoryview, order: str, source: Source, limit: int | None = None
+) -> memoryview:
     """Inflate a compressed matrix, or its first `limit` bytes, never beyond its own tag."""
     stream = zlib.decompressobj()
     tag = stream.decompress(payload, 8)
     kind, size = np.frombuffer(tag, dtype=f"{order}u4").tolist()
     if kind != _MATRIX:
         raise ValueError("no matrix in the compressed element")
-    check_inflation(size, len(payload), what)
-    wanted = size if limit is None else min(size, limit)
-    if not wanted:
-        return memoryview(b"")
+    source.check_inflation(size, len(payload))
     if limit is None:
-        check_memory(size, what)
-    body = stream.decompress(stream.unconsumed_tail, wanted)
+        source.check_memory(size)
+    wanted = size if limit is None else min(size, limit)
+    body = stream.decompress(stream.unconsumed_tail, wanted) if wanted else b""
     if len(body) < wanted:
         raise ValueError("compressed element cut short")
     return memoryview(body)
 
 
-def _header(body: memoryview, order: str) -> _Header:
-    parts = _elements_lenient(body, order)
-    flags = np.frombuffer(next(parts), dtype=f"{order}u4")[0]
-    shape = np.frombuffer(next(parts), dtype=f"{order}i4").tolist()
-    name = bytes(next(parts)).decode("utf-8", "replace")
-    if len(shape) < 2 or min(shape) < 0:
-        raise ValueError("impossible dimensions")
-    return _Header(name, int(flags) & 0xFF, int(flags), tuple(shape))
-
-
-def _elements_lenient(body: memoryview, order: str) -> Iterator[memoryview]:
-    """Yield flags, dimensions and name, though the values behind them may be cut off."""
-    parts = _elements(body, order)
-    for _ in range(3):
-        try:
-            yield next(parts)[1]
-        except StopIteration:
-            raise ValueError("matrix without a header") from None
-
-
-def _values(body: memoryview, order: str, header: _Header, what: str) -> Array:
-    parts = list(_elements(body, order))[3:]
-    if header.kind == _SPARSE:
-        rows, starts, data = (_numbers(kind, payload, order) for kind, payload in parts[:3])
-        values = data.astype(bool if header.flags & _LOGICAL else np.float64)
-        shape = (header.shape[0], math.prod(header.shape[1:]))
-        return checked_sparse(values, rows, starts, shape, "csc", what)
-    count = math.prod(header.shape)
-    numbers = _numbers(*parts[0], order) if parts else np.empty(0)
-    if len(numbers) != count:
-        raise TableError(
-            f"{what} declares the shape {header.shape} but holds {len(numbers):,} values; "
-            "it is cut short or damaged."
-        )
-    dtype = np.dtype(bool if header.flags & _LOGICAL else _CLASSES[header.kind])
-    check_memory(count * dtype.itemsize, what)
-    return numbers.astype(dtype).reshape(header.shape, order="F")
-
-
 def _numbers(kind: int, payload: memoryview, order: str) -> np.ndarray:
-    if kind not in _STORED:
-        raise ValueError("values of an unknown type")
     return np.frombuffer(payload, dtype=order + _STORED[kind])

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.preprocessing import normalize
 
+from unispectral._errors import InputError
 from unispectral.tables._arrays import Array
-from unispectral.tables._limits import TableError, plural
+from unispectral.tables._source import TableError, plural
 
 __all__ = ["IMPUTATIONS", "SCALES", "Preparation"]
 
@@ -67,18 +69,18 @@ class Preparation:
         centre, spread = _centre_and_spread(whole, scale)
         if spread is not None and not np.isfinite(spread).all():
             worst = columns[int(np.argmin(np.isfinite(spread)))]
-            raise TableError(f"Column {worst!r} spans more than floating point holds; divide it.")
+            problem = f"cannot be computed: column {worst!r} spans more than floating point holds"
+            raise TableError("scale", problem, "divide the column", value=scale)
         return cls(tuple(columns), scale, centre, spread, fill)
 
     def apply(self, values: Array) -> Array:
         """Fill and scale; the values given are not changed."""
         if values.shape[1] != len(self.columns):
-            raise TableError(
-                f"The table has {values.shape[1]} columns, but {len(self.columns)} were prepared."
-            )
+            problem = f"has {values.shape[1]} columns, but {len(self.columns)} were prepared"
+            raise TableError("source", problem, value="The table")
         whole = _filled(values, self.fill, self.columns)
-        if self.scale == "unit":
-            return _unit_rows(whole)
+        if self.scale == "unit":  # by the largest entry first: squares overflow or vanish
+            return normalize(normalize(whole, "max"))
         if self.spread is None:
             return whole
         spread = self.spread.astype(whole.dtype)
@@ -113,63 +115,49 @@ class Preparation:
             if any(a is not None and a.shape != (len(columns),) for a in arrays.values()):
                 raise ValueError("lengths differ")
         except (KeyError, TypeError, ValueError) as error:
-            raise TableError("These are not the settings of a prepared table.") from error
+            raise TableError("preparation", "is not that of a prepared table") from error
         return cls(columns, plain["scale"], **arrays)
 
 
 def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     if value not in choices:
-        listed = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} must be one of {listed}, but is {value!r}.")
-
-
-def _missing(values: Array) -> np.ndarray:
-    """Number of missing values in each column."""
-    if sp.issparse(values):
-        lost = values.indices[np.isnan(values.data)]
-        return np.bincount(lost, minlength=values.shape[1])
-    return np.isnan(values).sum(axis=0)
+        raise InputError(name, f"must be one of {', '.join(map(repr, choices))}", value=value)
 
 
 def _filled(values: Array, fill: np.ndarray | None, columns: Sequence[str]) -> Array:
-    missing = _missing(values)
-    if not missing.any():
+    sparse = sp.issparse(values)
+    lost = np.isnan(values.data if sparse else values)
+    if not lost.any():
         return values
+    where = values.indices[lost] if sparse else np.nonzero(lost)[1]
     if fill is None:
-        where = np.flatnonzero(missing)
-        named = ", ".join(f"{columns[i]!r} ({missing[i]})" for i in where[:_SHOWN])
-        more = f" and {len(where) - _SHOWN} more" if len(where) > _SHOWN else ""
+        missing = np.bincount(where)
+        affected = np.flatnonzero(missing)
+        named = ", ".join(f"{columns[i]!r} ({missing[i]})" for i in affected[:_SHOWN])
+        more = f" and {len(affected) - _SHOWN} more" if len(affected) > _SHOWN else ""
         raise TableError(
-            f"{plural(int(missing.sum()), 'missing value')} found, in {named}{more}; fill with "
-            "impute='mean', 'median' or 'zero', or leave these columns out."
+            "impute",
+            f"must be given: {plural(len(where), 'missing value')} found, in {named}{more}",
+            "choose 'mean', 'median' or 'zero', or leave these columns out",
         )
     whole = values.copy()
-    if sp.issparse(whole):
-        lost = np.isnan(whole.data)
-        whole.data[lost] = fill[whole.indices[lost]]
+    (whole.data if sparse else whole)[lost] = fill[where]
+    if sparse:
         whole.eliminate_zeros()
-        return whole
-    rows, lost = np.nonzero(np.isnan(whole))
-    whole[rows, lost] = fill[lost]
     return whole
 
 
 def _fill_values(values: Array, impute: str, columns: Sequence[str]) -> np.ndarray:
-    if impute == "zero":
+    if impute == "zero" or (sp.issparse(values) and not np.isnan(values.data).any()):
         return np.zeros(values.shape[1])
     if sp.issparse(values):
-        if _missing(values).any():
-            raise TableError(
-                f"impute={impute!r} would have to look at all zeros of a sparse table; "
-                "use impute='zero'."
-            )
-        return np.zeros(values.shape[1])
+        problem = "would have to look at all zeros of a sparse table"
+        raise TableError("impute", problem, "use 'zero'", value=impute)
     empty = np.isnan(values).all(axis=0)
     if empty.any():
-        raise TableError(
-            f"Column {columns[int(np.argmax(empty))]!r} has no value to learn a filling from; "
-            "leave it out."
-        )
+        name = columns[int(np.argmax(empty))]
+        problem = f"cannot be computed: column {name!r} has no value to learn a filling from"
+        raise TableError("impute", problem, "leave it out", value=impute)
     middle = np.nanmean if impute == "mean" else np.nanmedian
     size = _magnitude(values)  # keeps sums of values near the largest float from overflowing
     return np.asarray(middle(values / size, axis=0) * size, dtype=float)
@@ -185,10 +173,10 @@ def _centre_and_spread(values: Array, scale: str) -> tuple[np.ndarray | None, np
         return None, None
     if sp.issparse(values):
         if scale != "maxabs":
-            raise TableError(
-                f"scale={scale!r} would fill the zeros of a sparse table; use 'unit' or 'maxabs'."
-            )
-        return None, _nonzero(abs(values).max(axis=0).toarray().ravel().astype(float))
+            problem = "would fill the zeros of a sparse table"
+            raise TableError("scale", problem, "use 'unit' or 'maxabs'", value=scale)
+        spread = abs(values).max(axis=0).toarray().ravel().astype(float)
+        return None, np.where(spread > 0, spread, 1.0)
     if not len(values):
         return None, None
     size = _magnitude(values).astype(float)
@@ -207,19 +195,3 @@ def _centre_and_spread(values: Array, scale: str) -> tuple[np.ndarray | None, np
     spread = np.where(spread > 10 * np.finfo(values.dtype).eps, spread, 0.0)
     with np.errstate(over="ignore"):  # reported by the caller
         return centre * size, np.where(spread > 0, spread * size, 1.0)
-
-
-def _nonzero(spread: np.ndarray) -> np.ndarray:
-    return np.where(spread > 0, spread, 1.0)
-
-
-def _unit_rows(values: Array) -> Array:
-    if sp.issparse(values):
-        size = _nonzero(abs(values).max(axis=1).toarray().ravel())
-        scaled = sp.diags_array(1.0 / size) @ values
-        lengths = _nonzero(np.sqrt((scaled**2).sum(axis=1)))
-        return sp.csr_array(sp.diags_array(1.0 / lengths) @ scaled).astype(values.dtype)
-    size = np.abs(values).max(axis=1, keepdims=True, initial=0)
-    scaled = values / np.where(size > 0, size, 1)
-    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
-    return scaled / np.where(lengths > 0, lengths, 1)

@@ -6,19 +6,19 @@ import difflib
 import fnmatch
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import IO, Any
+from dataclasses import dataclass, field, replace
+from typing import IO
 
 import numpy as np
 import scipy.sparse as sp
 
 from unispectral._compat import optional
+from unispectral._errors import InputError, InputTypeError
 from unispectral.tables._arrays import Array
-from unispectral.tables._formats import Loaded, as_numbers, find_format, load
-from unispectral.tables._frames import label_values, number_column, plain_columns, row_numbers
-from unispectral.tables._limits import TableError, plural
+from unispectral.tables._formats import Loaded, find_format, load
+from unispectral.tables._frames import float_for, label_values, number_column, row_numbers
 from unispectral.tables._prepare import Preparation
-from unispectral.tables._source import as_source
+from unispectral.tables._source import Source, TableError, as_source, plural
 
 __all__ = ["Table", "read_table"]
 
@@ -106,7 +106,7 @@ def read_table(
     Parameters
     ----------
     source : path, ``"-"`` or binary file
-        The file, or standard input.
+        The file, or standard input; may be compressed with gzip, bzip2, xz or zstd.
     format : str, default=None
         ``"csv"``, ``"tsv"``, ``"parquet"``, ``"excel"``, ``"npy"``, ``"npz"``, ``"mat"``,
         ``"h5ad"`` or ``"hdf5"``; None goes by name and content.
@@ -151,169 +151,129 @@ def read_table(
     """
     if preparation is not None:
         if columns is not None or impute is not None or scale != "none":
-            raise ValueError("preparation stands for columns, impute and scale; give only one.")
-        columns = [_literal(name) for name in preparation.columns]
+            raise InputError("preparation", "replaces columns, impute and scale", "give only one")
+        columns = ["".join(f"[{c}]" if c in "*?[" else c for c in n) for n in preparation.columns]
     origin = as_source(source)
-    loaded = load(
-        origin,
-        find_format(origin, format),
-        key=key,
-        beside=[name for name in (id, truth) if name is not None],
-        text={
-            "separator": separator,
-            "header": header,
-            "encoding": encoding,
-            "missing": missing,
-        },
-    )
-    picked = _Picker(loaded, origin.name).pick(id, truth, columns)
-    _check_finite(picked.values, picked.columns)
-    ready = preparation or Preparation.fit(
-        picked.values, picked.columns, impute=impute, scale=scale
-    )
-    return Table(
-        values=ready.apply(picked.values),
-        columns=picked.columns,
-        index=picked.index,
-        truth=picked.truth,
-        dropped=picked.dropped,
-        notes=picked.notes,
-        preparation=ready,
-        name=origin.name,
-    )
-
-
-def _literal(name: str) -> str:
-    """Escape a name that shall not be taken as a pattern."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
+    text = {"separator": separator, "header": header, "encoding": encoding, "missing": missing}
+    beside = [name for name in (id, truth) if name is not None]
+    loaded = load(origin, find_format(origin, format), key=key, beside=beside, text=text)
+    table = _Picker(loaded, origin).pick(id, truth, columns)
+    _check_finite(table.values, table.columns, origin)
+    ready = preparation or Preparation.fit(table.values, table.columns, impute=impute, scale=scale)
+    return replace(table, values=ready.apply(table.values), preparation=ready)
 
 
 class _Picker:
     """Take names, classes and numeric columns out of what a file holds."""
 
-    def __init__(self, loaded: Loaded, name: str) -> None:
-        self.loaded, self.name = loaded, name
-        frame = loaded.frame
-        self.columns = loaded.columns if frame is None else [str(c) for c in frame.columns]
-        rows = loaded.matrix.shape[0] if loaded.matrix is not None else len(frame)
-        if rows == 0:
-            raise TableError(f"{name} has no rows.")
-        self.n_rows = rows
-        self.position = {c: i for i, c in enumerate(self.columns)}
+    def __init__(self, loaded: Loaded, origin: Source) -> None:
+        self.loaded, self.origin, self.frame = loaded, origin, loaded.frame
+        held = loaded.matrix if self.frame is None else self.frame
+        self.n_rows = held.shape[0]
+        if not self.n_rows:
+            raise origin.error("has no rows")
+        self.matrix = None
+        if self.frame is None:
+            kept = float_for(held.dtype)
+            full = not sp.issparse(held)
+            self.matrix = np.ascontiguousarray(held, kept) if full else held.astype(kept)
+        self.columns = loaded.columns if self.frame is None else [str(c) for c in held.columns]
+        self.position = {name: i for i, name in enumerate(self.columns)}
 
     def pick(self, id: str | None, truth: str | None, columns: Sequence[str] | None) -> Table:
-        taken = {name for name in (id, truth) if name is not None}
         index = self._index() if id is None else self._vector(id, "id")
         classes = None if truth is None else self._vector(truth, "truth")
-        wanted = [c for c in self.columns if c not in taken]
+        wanted = [name for name in self.columns if name not in (id, truth)]
         if columns is not None:
             wanted = self._match(columns, wanted)
         values, kept, dropped = self._numbers(wanted, asked=columns is not None)
         notes = list(self.loaded.notes)
-        if columns is None and not sp.issparse(values) and self.loaded.frame is not None:
+        if columns is None and self.frame is not None:
             notes += [
-                f"Column {c!r} only counts the rows; if it is a name, say so with id."
-                for c in row_numbers(values, kept)
+                f"Column {name!r} only counts the rows; if it names them, it should be the id."
+                for name in row_numbers(values, kept)
             ]
-        return Table(values, kept, index, classes, dropped, notes)
+        return Table(values, kept, index, classes, dropped, notes, name=self.origin.name)
 
     def _index(self) -> np.ndarray | None:
-        if self.loaded.index is not None:
-            return label_values(self.loaded.index, "index")
-        frame = self.loaded.frame
-        if frame is None or isinstance(frame.index, optional("pandas", extra="io").RangeIndex):
+        index = self.loaded.index if self.frame is None else self.frame.index
+        if index is None or isinstance(index, optional("pandas", extra="io").RangeIndex):
             return None
-        return label_values(frame.index, "index")
+        return label_values(index)
 
     def _vector(self, name: str, role: str) -> np.ndarray:
-        frame = self.loaded.frame
         if name in self.loaded.beside:
             values = self.loaded.beside[name]
-        elif name not in self.columns:
-            raise TableError(self._absent(name, role))
-        elif frame is not None:
-            values = frame.iloc[:, self.position[name]]
+        elif name not in self.position:
+            raise self._absent(name, role)
+        elif self.frame is not None:
+            values = self.frame.iloc[:, self.position[name]]
         else:
-            column = as_numbers(self.loaded.matrix)[:, [self.position[name]]]
+            column = self.matrix[:, [self.position[name]]]
             values = column.toarray() if sp.issparse(column) else column
         if sp.issparse(values) or np.size(values) != self.n_rows:
-            shape = values.shape
-            raise TableError(
-                f"{role}={name!r} has the shape {shape}, but there are {self.n_rows} rows."
-            )
-        lost = int(optional("pandas", extra="io").isna(values).sum()) if _may_lack(values) else 0
-        if lost and role == "truth":
-            raise TableError(f"truth={name!r} has {plural(lost, 'missing value')}; fill them in.")
-        return label_values(values, role)
+            problem = f"has the shape {values.shape}, but there are {self.n_rows} rows"
+            raise TableError(role, problem, value=name)
+        if role == "truth" and (hasattr(values, "isna") or values.dtype.kind in "fO"):
+            lost = int(np.sum(optional("pandas", extra="io").isna(values)))
+            if lost:
+                problem = f"has {plural(lost, 'missing value')}"
+                raise TableError(role, problem, "fill them in", value=name)
+        return label_values(values)
 
-    def _absent(self, name: str, role: str) -> str:
+    def _absent(self, name: str, role: str) -> TableError:
         known = [*self.columns, *self.loaded.beside]
         close = difflib.get_close_matches(name, known, n=3)
-        if close:
-            return f"{role}={name!r} is not in {self._lower()}; did you mean {_listed(close)}?"
-        return f"{role}={name!r} is not in {self._lower()}, which has {_listed(known)}."
-
-    def _lower(self) -> str:
-        return self.name[0].lower() + self.name[1:]
+        more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
+        listed = ", ".join(map(repr, close or known[:_SHOWN])) + ("" if close else more)
+        remedy = f"perhaps {listed} is meant" if close else f"it has {listed}"
+        return TableError(role, f"is not in {self.origin.lower}", remedy, value=name)
 
     def _match(self, asked: Sequence[str], there: list[str]) -> list[str]:
         if isinstance(asked, str):
-            raise TypeError(f"columns must be a list of names, but is the string {asked!r}.")
+            raise InputTypeError("columns", "must be a list of names, not a string", value=asked)
         found: dict[str, None] = {}
         known = set(there)
         for name in asked:
             matches = [name] if name in known else fnmatch.filter(there, name)
             if not matches:
-                raise TableError(self._absent(name, "columns"))
+                raise self._absent(name, "columns")
             found.update(dict.fromkeys(matches))
         return list(found)
 
     def _numbers(
         self, wanted: list[str], *, asked: bool
     ) -> tuple[Array, list[str], list[tuple[str, str]]]:
-        if self.loaded.matrix is not None:
-            matrix = as_numbers(self.loaded.matrix)
-            if wanted != self.columns:
-                matrix = matrix[:, [self.position[c] for c in wanted]]
+        if self.matrix is not None:
             if not wanted:
-                raise TableError(f"{self.name} has no numeric column.")
-            return matrix, wanted, []
+                raise self.origin.error("has no numeric column")
+            if wanted == self.columns:
+                return self.matrix, wanted, []
+            return self.matrix[:, [self.position[name] for name in wanted]], wanted, []
         kept, arrays, dropped = [], [], []
-        plain = plain_columns(self.loaded.frame)
         for name in wanted:
-            at = self.position[name]
-            values, why = plain.get(at) or number_column(self.loaded.frame.iloc[:, at])
+            values, why = number_column(self.frame.iloc[:, self.position[name]])
             if values is None and asked and why == "no value present":
                 values = np.full(self.n_rows, np.nan)  # filling may have been learned elsewhere
             if values is not None:
                 kept.append(name)
                 arrays.append(values)
             elif asked:
-                raise TableError(f"Column {name!r} cannot be clustered: {why}.")
+                raise TableError("columns", f"cannot be clustered: {why}", value=name)
             else:
                 dropped.append((name, why))
         if not kept:
             reasons = "; ".join(f"{n!r}: {why}" for n, why in dropped[:_SHOWN])
-            listed = f" ({reasons})" if reasons else ""
-            raise TableError(f"{self.name} has no numeric column{listed}.")
+            raise self.origin.error(f"has no numeric column{f' ({reasons})' if reasons else ''}")
         return np.column_stack(arrays), kept, dropped
 
 
-def _may_lack(values: Any) -> bool:
-    return hasattr(values, "dtypes") or np.asarray(values).dtype.kind in "fO"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(repr(name) for name in names[:_SHOWN]) + more
-
-
-def _check_finite(values: Array, columns: list[str]) -> None:
+def _check_finite(values: Array, columns: list[str], origin: Source) -> None:
     full = not sp.issparse(values)
     infinite = np.isinf(values if full else values.data)
     if infinite.any():
         first = np.argwhere(infinite)[0][-1] if full else values.indices[np.argmax(infinite)]
-        raise TableError(
-            f"{plural(int(infinite.sum()), 'infinite value')} found, the first in column "
-            f"{columns[int(first)]!r}; replace them or leave the column out."
+        count, column = plural(int(infinite.sum()), "infinite value"), columns[int(first)]
+        raise origin.error(
+            f"has {count}, the first in column {column!r}", "replace them or leave the column out"
         )

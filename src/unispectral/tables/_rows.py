@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import contextlib
 import operator
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from unispectral._compat import optional
+from unispectral._errors import InputError, InputTypeError
 from unispectral.tables._arrays import npy_header
 from unispectral.tables._formats import find_format
-from unispectral.tables._hdf import dataset_checked, numeric_datasets, open_hdf, own_member
-from unispectral.tables._limits import TableError
-from unispectral.tables._source import Source, as_source
+from unispectral.tables._frames import float_for
+from unispectral.tables._hdf import checked_dataset, matrix_names, open_hdf
+from unispectral.tables._source import Source, TableError, as_source
 
 __all__ = ["Rows", "open_rows"]
 
+_BLOCK = 65_536
 
-class Rows(ABC):
+
+class Rows:
     """A table on disk of which only the rows asked for are in memory.
+
+    It is opened by :func:`open_rows`.
 
     Attributes
     ----------
@@ -46,17 +48,26 @@ class Rows(ABC):
     (5, 2) [6.0, 7.0] [2, 2, 1]
     """
 
-    shape: tuple[int, int]
-    dtype: np.dtype
-    columns: list[str]
-    name: str
+    def __init__(
+        self, source: Source, stored: Any, close: Callable[[], None] | None = None
+    ) -> None:
+        shape, dtype = tuple(stored.shape), np.dtype(stored.dtype)
+        if len(shape) != 2:
+            raise source.error(f"has {len(shape)} dimensions; a table has two")
+        if dtype.kind not in "biuf":
+            raise source.error(f"holds values of type {dtype}, not numbers")
+        self._source, self._stored, self._close = source, stored, close
+        self.shape: tuple[int, int] = (int(shape[0]), int(shape[1]))
+        self.dtype = float_for(dtype)
+        numbered = [f"column_{i}" for i in range(1, shape[1] + 1)]
+        self.columns: list[str] = getattr(stored, "columns", numbered)
 
-    @abstractmethod
-    def _block(self, start: int, stop: int) -> np.ndarray:
-        """Return the rows from `start` up to `stop` as they are stored."""
-
-    def close(self) -> None:  # noqa: B027
+    def close(self) -> None:
         """Let go of the file."""
+        self._stored = None
+        if self._close is not None:
+            self._close()
+            self._close = None
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -75,13 +86,13 @@ class Rows(ABC):
             return self._read(number % len(self), number % len(self) + 1)[0]
         return self.take(rows)
 
-    def take(self, rows: ArrayLike, block: int = 65_536) -> np.ndarray:
+    def take(self, rows: ArrayLike, block: int = _BLOCK) -> np.ndarray:
         """Return the rows with these numbers, in this order, reading the file once through."""
         wanted = np.asarray(rows)
         if wanted.size == 0:
             return np.empty((0, self.shape[1]), dtype=self.dtype)
         if wanted.ndim != 1 or wanted.dtype.kind not in "iu":
-            raise TypeError("rows must be a list of row numbers.")
+            raise InputTypeError("rows", "must be a list of row numbers")
         if wanted.min() < -len(self) or wanted.max() >= len(self):
             raise IndexError(f"rows must lie between {-len(self)} and {len(self) - 1}.")
         wanted = wanted % len(self)
@@ -96,10 +107,10 @@ class Rows(ABC):
             at = until
         return result
 
-    def iter_blocks(self, size: int = 65_536) -> Iterator[np.ndarray]:
+    def iter_blocks(self, size: int = _BLOCK) -> Iterator[np.ndarray]:
         """Yield all rows in order, `size` at a time."""
         if size < 1:
-            raise ValueError(f"size must be at least 1, but is {size!r}.")
+            raise InputError("size", "must be at least 1", value=size)
         for start in range(0, len(self), size):
             yield self._read(start, min(start + size, len(self)))
 
@@ -115,25 +126,23 @@ class Rows(ABC):
         return result
 
     def _read(self, start: int, stop: int) -> np.ndarray:
-        with _damage_told(self.name):
-            block = np.array(self._block(start, stop), dtype=self.dtype, order="C", ndmin=2)
+        if self._stored is None:
+            raise self._source.error("is closed", "open it again")
+        with self._source.reading():
+            block = np.array(self._stored[start:stop], dtype=self.dtype, order="C", ndmin=2)
         if not np.isfinite(block).all():
             row, column = np.argwhere(~np.isfinite(block))[0]
-            raise TableError(
-                f"{self.name} has a missing or infinite value in row {start + int(row)}, column "
-                f"{self.columns[int(column)]!r}; fill it before clustering."
+            raise self._source.error(
+                f"has a missing or infinite value in row {start + int(row)}, column "
+                f"{self.columns[int(column)]!r}",
+                "fill it before clustering",
             )
         return block
 
     def __enter__(self) -> Rows:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -174,203 +183,118 @@ def open_rows(
     """
     path = Path(source)
     if format == "zarr" or (format is None and path.is_dir()):
-        return _ZarrRows(path, key)
+        return _zarr_rows(path, key)
     origin = as_source(path)
-    chosen = format if format in _READERS else find_format(origin, format)
-    if chosen == "h5ad":
-        chosen = "hdf5"
-    if chosen not in _READERS:
-        raise TableError(
-            f"{origin.name} is {chosen}, which cannot be read in blocks; use .npy, Parquet, HDF5 "
-            "or Zarr."
-        )
+    chosen = find_format(origin, format)
+    if origin.path is None or chosen not in ("npy", "parquet", "hdf5", "h5ad"):
+        kind = "compressed or no file" if origin.path is None else chosen
+        remedy = "use .npy, Parquet, HDF5 or Zarr"
+        raise origin.error(f"is {kind}, which cannot be read in blocks", remedy)
     if columns is not None and chosen != "parquet":
-        raise ValueError(f"columns can be chosen from Parquet only, not from {chosen}.")
-    with _damage_told(origin.name):
-        return _READERS[chosen](origin, key, columns)
+        raise InputError("columns", f"can be chosen from Parquet only, not from {chosen}")
+    with origin.reading():
+        if chosen == "npy":
+            return _npy_rows(origin)
+        if chosen == "parquet":
+            stored = _Parquet(origin, columns)
+            return Rows(origin, stored, stored.file.close)
+        return _hdf_rows(origin, key)
 
 
-@contextlib.contextmanager
-def _damage_told(name: str) -> Iterator[None]:
-    """Damage shows in the bindings of Arrow and HDF5 as an error of any kind."""
+def _one_of(names: list[str], key: str | None, source: Source, what: str) -> str:
+    if key is None and len(names) != 1:
+        listed = ", ".join(map(repr, names)) or "none"
+        problem = f"must be given: {source.lower} has {len(names)} {what} ({listed})"
+        raise TableError("key", problem, "name one")
+    return names[0] if key is None else key
+
+
+def _npy_rows(source: Source) -> Rows:
+    with source.open() as file:
+        shape, dtype = npy_header(file, source.size, source)
+    if 0 in shape:  # nothing can be mapped
+        return Rows(source, np.empty(shape, dtype))
+    return Rows(source, np.load(str(source.path), mmap_mode="r", allow_pickle=False))
+
+
+def _hdf_rows(source: Source, key: str | None) -> Rows:
+    opened = open_hdf(source, values=False)
+    file = opened.__enter__()
+
+    def close() -> None:
+        opened.__exit__(None, None, None)
+
     try:
-        yield
-    except (TableError, ImportError, MemoryError, FileNotFoundError, PermissionError):
+        name = _one_of(matrix_names(file), key, source, "two-dimensional data sets of numbers")
+        part = source.part(f"data set {name!r}")
+        return Rows(part, checked_dataset(file, name, part, whole=False), close)
+    except BaseException:
+        close()
         raise
-    except Exception as error:
-        raise TableError(f"{name} is cut short or damaged.") from error
 
 
-def _float(dtype: np.dtype, what: str) -> np.dtype:
-    if dtype.kind not in "biuf":
-        raise TableError(f"{what} holds values of type {dtype}, not numbers.")
-    return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize <= 4 else np.float64)
+def _zarr_rows(path: Path, key: str | None) -> Rows:
+    zarr = optional("zarr", extra="zarr")
+    source = Source(f"The folder {path.name!r}", path)
+    if not path.is_dir():
+        raise source.error("does not exist")
+    with source.reading("is not a Zarr array, or is damaged"):
+        opened: Any = zarr.open(str(path), mode="r")
+        if isinstance(opened, zarr.Group):
+            names = [name for name, _ in opened.arrays()]
+            opened = opened[_one_of(names, key, source, "arrays")]
+        return Rows(source, opened)
 
 
-def _two(shape: tuple[int, ...], what: str) -> tuple[int, int]:
-    if len(shape) != 2:
-        raise TableError(f"{what} has {len(shape)} dimensions; a table has two.")
-    return int(shape[0]), int(shape[1])
+class _Parquet:
+    """Columns of a Parquet file; row groups are its unit, and the last one read is kept."""
 
-
-def _numbered(width: int) -> list[str]:
-    return [f"column_{i}" for i in range(1, width + 1)]
-
-
-class _NpyRows(Rows):
-    def __init__(self, source: Source, key: str | None, columns: list[str] | None) -> None:
-        with source.open() as file:
-            shape, _, dtype = npy_header(file, source.size, source.name)
-        self.name, self.shape = source.name, _two(shape, source.name)
-        self.dtype, self.columns = _float(dtype, source.name), _numbered(self.shape[1])
-        if 0 in shape:  # nothing can be mapped
-            self._array = np.empty(shape, dtype)
-        else:
-            self._array = np.load(str(source.path), mmap_mode="r", allow_pickle=False)
-
-    def _block(self, start: int, stop: int) -> np.ndarray:
-        return self._array[start:stop]
-
-    def close(self) -> None:
-        self._array = np.empty((0, self.shape[1]))
-
-
-class _ParquetRows(Rows):
-    """Row groups are the unit that Parquet reads; the last one is kept for the next slice."""
-
-    def __init__(self, source: Source, key: str | None, columns: list[str] | None) -> None:
-        self._arrow = optional("pyarrow", extra="io")
+    def __init__(self, source: Source, columns: list[str] | None) -> None:
         parquet = optional("pyarrow.parquet", extra="io")
-        self.name = source.name
-        try:
-            self._file = parquet.ParquetFile(source.path)
-        except (self._arrow.ArrowException, OSError) as error:
-            raise TableError(f"{source.name} is not a Parquet file, or is damaged.") from error
-        self.columns, single = self._pick(columns)
+        types = optional("pyarrow", extra="io").types
+        with source.reading("is not a Parquet file, or is damaged"):
+            self.file = parquet.ParquetFile(source.path)
+        schema, meta = self.file.schema_arrow, self.file.metadata
+        if len(set(schema.names)) != len(schema.names):
+            raise source.error("has columns of the same name", "rename them")
+        numeric = {
+            field.name: types.is_float32(field.type) or types.is_float16(field.type)
+            for field in schema
+            if types.is_integer(field.type)
+            or types.is_floating(field.type)
+            or types.is_boolean(field.type)
+        }
+        self.columns = list(numeric) if columns is None else list(columns)
+        for name in self.columns:
+            if name not in numeric:
+                raise TableError("columns", f"is no numeric column of {source.lower}", value=name)
+        if not self.columns:
+            raise source.error("has no numeric column")
+        single = all(numeric[name] for name in self.columns)
         self.dtype = np.dtype(np.float32 if single else np.float64)
-        meta = self._file.metadata
         self.shape = (meta.num_rows, len(self.columns))
         sizes = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]
         self._starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
-        self._kept: tuple[int, np.ndarray] | None = None
-
-    def _pick(self, asked: list[str] | None) -> tuple[list[str], bool]:
-        types = self._arrow.types
-        schema = self._file.schema_arrow
-        names = schema.names
-        if len(set(names)) != len(names):
-            raise TableError(f"{self.name} has columns of the same name; rename them.")
-        kinds = {name: schema.field(name).type for name in names}
-        numeric = [
-            n
-            for n, t in kinds.items()
-            if types.is_integer(t) or types.is_floating(t) or types.is_boolean(t)
-        ]
-        for name in asked or []:
-            if name not in numeric:
-                raise TableError(f"{self.name} has no numeric column {name!r}.")
-        kept = list(asked) if asked is not None else numeric
-        if not kept:
-            raise TableError(f"{self.name} has no numeric column.")
-        narrow = (types.is_float32, types.is_float16)
-        return kept, all(any(check(kinds[n]) for check in narrow) for n in kept)
+        self._kept: tuple[int, np.ndarray] = (-1, np.empty((0, 0)))
 
     def _group(self, number: int) -> np.ndarray:
-        if self._kept is None or self._kept[0] != number:
-            try:
-                table = self._file.read_row_group(number, columns=self.columns)
-            except (self._arrow.ArrowException, OSError) as error:
-                raise TableError(f"{self.name} is cut short or damaged.") from error
+        if self._kept[0] != number:
+            table = self.file.read_row_group(number, columns=self.columns)
             block = np.empty((table.num_rows, len(self.columns)), dtype=self.dtype)
             for i, name in enumerate(self.columns):
                 column = table.column(name)
-                if self._arrow.types.is_boolean(column.type):
-                    column = column.cast("uint8")
-                block[:, i] = column.to_numpy()
+                block[:, i] = (
+                    column.cast("uint8") if column.type == "bool" else column
+                ).to_numpy()
             self._kept = (number, block)
         return self._kept[1]
 
-    def _block(self, start: int, stop: int) -> np.ndarray:
-        first = int(np.searchsorted(self._starts, start, side="right")) - 1
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        first = int(np.searchsorted(self._starts, rows.start, side="right")) - 1
         parts = [np.empty((0, len(self.columns)), dtype=self.dtype)]
         for number in range(first, len(self._starts) - 1):
             offset = int(self._starts[number])
-            if offset >= stop:
+            if offset >= rows.stop:
                 break
-            parts.append(self._group(number)[max(0, start - offset) : stop - offset])
+            parts.append(self._group(number)[max(0, rows.start - offset) : rows.stop - offset])
         return np.concatenate(parts)
-
-    def close(self) -> None:
-        self._kept = None
-        self._file.close()
-
-
-class _HdfRows(Rows):
-    def __init__(self, source: Source, key: str | None, columns: list[str] | None) -> None:
-        self._opened = open_hdf(source, values=False)
-        file = self._opened.__enter__()
-        try:
-            names = numeric_datasets(file)
-            if key is None and len(names) != 1:
-                listed = ", ".join(repr(name) for name in names) or "none"
-                raise TableError(
-                    f"{source.name} has {len(names)} two-dimensional data sets of numbers "
-                    f"({listed}); name one with key."
-                )
-            name = key if key is not None else names[0]
-            self.name = f"{source.name}, data set {name!r},"
-            self._data = dataset_checked(
-                own_member(file, name, source.name), self.name, whole=False
-            )
-            self.shape = _two(self._data.shape, self.name)
-            self.dtype = _float(self._data.dtype, self.name)
-            self.columns = _numbered(self.shape[1])
-        except BaseException:
-            self.close()
-            raise
-
-    def _block(self, start: int, stop: int) -> np.ndarray:
-        try:
-            return self._data[start:stop]
-        except OSError as error:
-            raise TableError(f"{self.name} is cut short or damaged.") from error
-
-    def close(self) -> None:
-        self._opened.__exit__(None, None, None)
-
-
-class _ZarrRows(Rows):
-    def __init__(self, path: Path, key: str | None) -> None:
-        zarr = optional("zarr", extra="zarr")
-        self.name = f"The folder {path.name!r}"
-        if not path.is_dir():
-            raise TableError(f"There is no folder {str(path)!r}.")
-        try:
-            opened: Any = zarr.open(str(path), mode="r")
-            if key is not None:
-                opened = opened[key]
-            elif isinstance(opened, zarr.Group):
-                names = [name for name, _ in opened.arrays()]
-                if len(names) != 1:
-                    raise TableError(
-                        f"{self.name} has {len(names)} arrays ({', '.join(map(repr, names))}); "
-                        "name one with key."
-                    )
-                opened = opened[names[0]]
-        except TableError:
-            raise
-        except Exception as error:  # zarr passes on the errors of its stores and codecs
-            raise TableError(f"{self.name} is not a Zarr array, or is damaged.") from error
-        self._data = opened
-        self.shape = _two(opened.shape, self.name)
-        self.dtype = _float(opened.dtype, self.name)
-        self.columns = _numbered(self.shape[1])
-
-    def _block(self, start: int, stop: int) -> np.ndarray:
-        try:
-            return np.asarray(self._data[start:stop])
-        except Exception as error:
-            raise TableError(f"{self.name} is damaged.") from error
-
-
-_READERS: dict[str, type] = {"npy": _NpyRows, "parquet": _ParquetRows, "hdf5": _HdfRows}

@@ -1,36 +1,83 @@
-"""Where a table comes from: a path, standard input or bytes at hand."""
+"""Where a table comes from, and what it may ask for: no more than its bytes and memory hold."""
 
 from __future__ import annotations
 
+import bz2
+import contextlib
+import gzip
 import io
+import lzma
 import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from unispectral.tables._limits import TableError
+from unispectral import _memory
+from unispectral._compat import optional
+from unispectral._errors import InputError, InputTypeError
 
-__all__ = ["Source", "as_source"]
+__all__ = ["Source", "TableError", "as_source", "plural"]
+
+# Deflate, which zip, gzip, .mat and HDF5 use, cannot shrink data by more than this (RFC 1951: 258
+# bytes for two bits, in blocks); what claims to is not what it says. Other codecs are held to it.
+_DEFLATE = 1032
+_SLACK = 64 * 1024
+_CHUNK = 2**22
+
+
+def _zstd(file: IO[bytes]) -> Any:
+    return optional("pyarrow", extra="io").CompressedInputStream(file, "zstd")
+
+
+# First bytes of a compressed file, the ending of its name, and what unpacks it.
+_CODECS: dict[bytes, tuple[str, Callable[[IO[bytes]], Any]]] = {
+    b"\x1f\x8b": (".gz", gzip.open),
+    b"BZh": (".bz2", bz2.open),
+    b"\xfd7zXZ\x00": (".xz", lzma.open),
+    b"\x28\xb5\x2f\xfd": (".zst", _zstd),
+}
+
+
+class TableError(InputError):
+    """A table that cannot be read, or an argument that does not fit it; the text is one sentence.
+
+    Where the file itself is at fault, ``argument`` is ``"source"`` and ``value`` says which file
+    or which part of it.
+
+    Examples
+    --------
+    >>> raise TableError("source", "is empty", value="The file 'a.csv'")
+    Traceback (most recent call last):
+        ...
+    unispectral.tables._source.TableError: The file 'a.csv' is empty.
+    """
+
+    def sentence(self, name: str | None = None) -> str:
+        """The error as one sentence; a file is called by its own name."""
+        if self.argument != "source":
+            return super().sentence(name)
+        return f"{self.value} {self.problem}{f'; {self.remedy}' if self.remedy else ''}."
+
+
+def plural(number: int, word: str) -> str:
+    """Count things in words: 1 row, 2,000 rows."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 @dataclass(frozen=True)
 class Source:
-    """A table's bytes under a name for messages.
-
-    Examples
-    --------
-    >>> Source("standard input", None, b"a,b").head(3)
-    b'a,b'
-    """
+    """A table's bytes, with a name for messages."""
 
     name: str
-    path: Path | None
-    content: bytes | None = None
+    path: Path | None = None
+    content: bytes = b""
+    suffix: str = ""
 
     def open(self) -> IO[bytes]:
         """Open for reading from the start, as often as wanted."""
-        return io.BytesIO(self.content or b"") if self.path is None else self.path.open("rb")
+        return io.BytesIO(self.content) if self.path is None else self.path.open("rb")
 
     def head(self, size: int) -> bytes:
         """Return the first bytes."""
@@ -40,54 +87,92 @@ class Source:
     @property
     def size(self) -> int:
         """Number of bytes."""
-        return len(self.content or b"") if self.path is None else self.path.stat().st_size
+        return len(self.content) if self.path is None else self.path.stat().st_size
 
     @property
-    def suffix(self) -> str:
-        """Ending of the file's name in lower case, with its dot."""
-        return "" if self.path is None else self.path.suffix.lower()
+    def lower(self) -> str:
+        """The name inside a sentence."""
+        return self.name[0].lower() + self.name[1:]
+
+    def part(self, what: str) -> Source:
+        """The same bytes, where messages are about a part of them."""
+        return replace(self, name=f"{self.name}, {what},")
+
+    def error(self, problem: str, remedy: str = "") -> TableError:
+        """An error about this file."""
+        return TableError("source", problem, remedy, value=self.name)
+
+    @contextlib.contextmanager
+    def reading(self, problem: str = "is cut short or damaged") -> Iterator[None]:
+        """Turn into one sentence whatever a damaged file makes a library raise.
+
+        Arrow, HDF5, Zarr, AnnData, openpyxl and NumPy's headers keep to no kind of error.
+        """
+        try:
+            yield
+        except (TableError, ImportError, MemoryError):
+            raise
+        except Exception as error:
+            raise self.error(problem) from error
+
+    def check_memory(self, n_bytes: int) -> None:
+        """Refuse, before it is tried, an allocation that this machine cannot make."""
+        free = _memory.available_memory()
+        if free is not None and n_bytes > free:
+            raise self.error(
+                f"declares {n_bytes / 2**30:,.1f} GiB of values, but {free / 2**30:,.1f} GiB of "
+                "memory are free",
+                "use a part of it or a larger machine",
+            )
+
+    def check_inflation(self, declared: int, stored: int) -> None:
+        """Refuse what claims to unpack to more than its stored bytes can hold."""
+        if declared > _DEFLATE * stored + _SLACK:
+            raise self.error(
+                f"declares {declared:,} bytes but stores {stored:,}, which cannot be true",
+                "the file is damaged or hostile",
+            )
 
 
 def as_source(source: str | os.PathLike[str] | IO[bytes] | Source) -> Source:
-    """Look at what the user named; a missing or unreadable file is told in a sentence.
-
-    Examples
-    --------
-    >>> as_source("missing.csv")
-    Traceback (most recent call last):
-        ...
-    unispectral.tables._limits.TableError: There is no file 'missing.csv'.
-    """
+    """Look at what the user named; unpack what is compressed."""
     if isinstance(source, Source):
         return source
     if source == "-":
-        return Source("Standard input", None, sys.stdin.buffer.read())
+        return _unpacked(Source("Standard input", None, sys.stdin.buffer.read()))
     if hasattr(source, "read"):
         content = source.read()
         if not isinstance(content, bytes):
-            raise TypeError("source must be a path, '-' or a file opened in binary mode ('rb').")
-        return Source(str(getattr(source, "name", "The open file")), None, content)
+            raise InputTypeError("source", "is a file of text", "open it in binary mode ('rb')")
+        return _unpacked(Source(str(getattr(source, "name", "The open file")), None, content))
     if not isinstance(source, (str, os.PathLike)):
-        raise TypeError(
-            f"source must be a path, '-' or a file opened in binary mode, not {type(source)!r}."
+        raise InputTypeError(
+            "source", "must be a path, '-' or a file opened in binary mode", value=source
         )
     path = Path(source)
     try:
-        if path.is_dir():
-            raise TableError(f"{str(path)!r} is a folder; name a file in it.")
-        if not path.exists():
-            raise TableError(f"There is no file {str(path)!r}.")
-        if not path.is_file():  # a pipe such as /dev/stdin can be read once only
-            return Source(f"{str(path)!r}", None, path.read_bytes())
-        with path.open("rb"):
-            pass
+        with path.open("rb") as file:  # a pipe such as /dev/stdin can be read once only
+            content = b"" if path.is_file() else file.read()
     except (OSError, ValueError) as error:
-        if isinstance(error, TableError):
-            raise
-        raise TableError(f"Cannot read {str(path)!r}: {_reason(error)}.") from error
-    return Source(f"The file {path.name!r}", path)
+        reason = getattr(error, "strerror", None) or str(error)
+        named = Source(f"The file {str(path)!r}")
+        raise named.error(f"cannot be read: {reason[0].lower()}{reason[1:]}") from error
+    kept = path if path.is_file() else None
+    return _unpacked(Source(f"The file {path.name!r}", kept, content, path.suffix.lower()))
 
 
-def _reason(error: Exception) -> str:
-    text = getattr(error, "strerror", None) or str(error)
-    return text[0].lower() + text[1:]
+def _unpacked(source: Source) -> Source:
+    """The content of a compressed file, never more than memory holds or its bytes can mean."""
+    head = source.head(6)
+    codec = next((codec for magic, codec in _CODECS.items() if head.startswith(magic)), None)
+    if codec is None:
+        return source
+    ending, unpack = codec
+    content = bytearray()
+    with source.reading(), source.open() as file, unpack(file) as stream:
+        while chunk := stream.read(_CHUNK):
+            content += chunk
+            source.check_inflation(len(content), source.size)
+            source.check_memory(len(content))
+    stem = "" if source.path is None else source.path.name.lower().removesuffix(ending)
+    return replace(source, path=None, content=bytes(content), suffix=Path(stem).suffix)

@@ -7,14 +7,12 @@ import csv
 import io
 import re
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 from unispectral._compat import optional
 from unispectral.tables._frames import unique_names
-from unispectral.tables._limits import TableError, check_memory, plural
-from unispectral.tables._source import Source
+from unispectral.tables._source import Source, TableError, plural
 
 __all__ = ["looks_like_text", "read_text"]
 
@@ -28,29 +26,11 @@ _BOMS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-
-
-@dataclass
-class Dialect:
-    """What was found out about a text table before parsing it."""
-
-    encoding: str
-    separator: str
-    decimal: str
-    header: bool
-    names: list[str]
-    row_names: bool
-    notes: list[str] = field(default_factory=list)
+_NO_TABLE = "cannot be read as a text table"
 
 
 def looks_like_text(head: bytes) -> bool:
-    """Tell text from binary by its first bytes.
-
-    Examples
-    --------
-    >>> looks_like_text(b"a,b"), looks_like_text(b"PAR1" + bytes(4))
-    (True, False)
-    """
+    """Tell text from binary by its first bytes."""
     return head.startswith(tuple(_BOMS)) or b"\x00" not in head
 
 
@@ -66,24 +46,11 @@ def read_text(
 
     Examples
     --------
-    >>> frame, notes = read_text(Source("standard input", None, b"a;b\\n1,5;2\\n3,5;4\\n"))
+    >>> frame, notes = read_text(Source("Standard input", None, b"a;b\\n1,5;2\\n3,5;4\\n"))
     >>> frame["a"].tolist(), notes
     ([1.5, 3.5], ['Numbers are written with a decimal comma.'])
     """
-    check_memory(2 * source.size, source.name)
-    dialect = _find_dialect(source, separator, header, encoding)
-    frame = _parse(source, dialect, missing)
-    if dialect.separator != _SPACES and frame.iloc[:, -1].isna().any():
-        _check_lengths(source, dialect)  # the parser fills up rows that are too short
-    if dialect.row_names:
-        frame = frame.set_index(frame.columns[0])
-        dialect.notes.append("The first column has no name; it is taken as the rows' names.")
-    return frame, dialect.notes
-
-
-def _find_dialect(
-    source: Source, separator: str | None, header: bool | None, encoding: str | None
-) -> Dialect:
+    source.check_memory(2 * source.size)
     notes: list[str] = []
     encoding = encoding or _find_encoding(source, notes)
     lines = _sample_lines(source, encoding)
@@ -91,25 +58,32 @@ def _find_dialect(
     try:
         rows = [row for row in _split(lines, separator) if row]
     except csv.Error as error:
-        raise TableError(f"{source.name} cannot be read as a text table: {error}.") from error
+        raise source.error(f"{_NO_TABLE}: {error}") from error
     if not rows:
-        raise TableError(f"{source.name} is empty.")
-    first, rest = rows[0], rows[1:]
+        raise source.error("is empty")
     if header is None:
-        header = _is_header(first, notes)
-    if header and not rest:
-        raise TableError(f"{source.name} has a header but no rows.")
-    named = [*first] if header else [None] * len(first)
-    short = header and all(len(row) == len(first) + 1 for row in rest)
-    if short:  # as R writes row names: without a name above them
-        named = ["", *first]
-    _check_sample(rows[1:] if header else rows, len(named), source.name)
-    names, changed = unique_names(named)
-    decimal = "," if separator == ";" and _has_decimal_comma(rest) else "."
-    if decimal == ",":
+        header = _is_header(rows[0], notes)
+    names, rest = (list(rows[0]), rows[1:]) if header else ([""] * len(rows[0]), rows)
+    if not rest:
+        raise source.error("has a header but no rows")
+    if header and all(len(row) == len(names) + 1 for row in rest):
+        names = ["", *names]  # as R writes row names: without a name above them
+    for number, row in enumerate(rest, start=1):
+        if len(row) != len(names):
+            raise _uneven(source, f"row {number}", len(row), len(names))
+    row_names = header and len(names) > 1 and not names[0].strip()
+    comma = separator == ";" and _has_decimal_comma(rest)
+    if comma:
         notes.append("Numbers are written with a decimal comma.")
-    row_names = header and len(named) > 1 and not (named[0] or "").strip()
-    return Dialect(encoding, separator, decimal, header, names, row_names, [*notes, *changed])
+    unique, changed = unique_names(names)
+    dialect = {"sep": separator, "encoding": encoding, "header": 0 if header else None}
+    frame = _parse(source, unique, missing, decimal="," if comma else ".", **dialect)
+    if separator != _SPACES and frame.iloc[:, -1].isna().any():
+        _check_lengths(source, len(names), **dialect)  # pandas fills up rows that are too short
+    if row_names:
+        frame = frame.set_index(frame.columns[0])
+        changed.append("The first column has no name; it is taken as the rows' names.")
+    return frame, [*notes, *changed]
 
 
 def _find_encoding(source: Source, notes: list[str]) -> str:
@@ -122,7 +96,7 @@ def _find_encoding(source: Source, notes: list[str]) -> str:
         try:
             while chunk := file.read(_CHUNK):
                 if b"\x00" in chunk:
-                    raise TableError(f"{source.name} is not text; name its format.")
+                    raise source.error("is not text", "name its format")
                 decoder.decode(chunk)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
@@ -142,7 +116,8 @@ def _sample_lines(source: Source, encoding: str) -> list[str]:
         try:
             text = codecs.getincrementaldecoder(encoding)().decode(head)
         except (UnicodeDecodeError, LookupError) as error:
-            raise TableError(f"{source.name} is not text in the encoding {encoding!r}.") from error
+            problem = f"is not the encoding of {source.lower}, or not known"
+            raise TableError("encoding", problem, value=encoding) from error
         lines = io.StringIO(text, newline=None).readlines()
         if len(head) < size:
             return lines[:_LINES]
@@ -168,9 +143,7 @@ def _find_separator(lines: list[str]) -> str:
             widths = [len(row) for row in _split(lines, separator) if row]
         except csv.Error:  # the wrong separator leaves a long line in one piece
             continue
-        if not widths:
-            continue
-        common = max(set(widths), key=widths.count)
+        common = max(set(widths), key=widths.count, default=0)
         if common > 1 and widths.count(common) / len(widths) > most:
             best, most = separator, widths.count(common) / len(widths)
     if not most:
@@ -206,66 +179,46 @@ def _has_decimal_comma(rows: list[list[str]]) -> bool:
     return comma > point
 
 
-def _check_sample(rows: list[list[str]], width: int, name: str) -> None:
-    for number, row in enumerate(rows, start=1):
-        if len(row) != width:
-            raise TableError(_uneven(name, f"row {number}", len(row), width))
-
-
-def _uneven(name: str, where: str, found: int, width: int) -> str:
-    return (
-        f"{name} is uneven: {where} has {plural(found, 'value')}, but there are {width} columns; "
-        "check separators and quotes there."
+def _uneven(source: Source, where: str, found: int, width: int) -> TableError:
+    return source.error(
+        f"is uneven: {where} has {plural(found, 'value')}, but there are {width} columns",
+        "check separators and quotes there",
     )
 
 
-def _parse(source: Source, dialect: Dialect, missing: Sequence[str]) -> Any:
+def _parse(source: Source, names: list[str], missing: Sequence[str], **dialect: Any) -> Any:
     pandas = optional("pandas", extra="io")
     with source.open() as file, warnings.catch_warnings():
         warnings.simplefilter("error", pandas.errors.ParserWarning)
         try:
             return pandas.read_csv(
                 file,
-                sep=dialect.separator,
-                decimal=dialect.decimal,
-                encoding=dialect.encoding,
-                header=0 if dialect.header else None,
-                names=dialect.names,
+                names=names,
                 index_col=False,
                 na_values=list(missing),
                 float_precision="round_trip",
                 low_memory=False,
+                **dialect,
             )
-        except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
-            raise TableError(_explain(str(error), source.name, len(dialect.names))) from error
-        except (UnicodeDecodeError, pandas.errors.EmptyDataError, ValueError) as error:
-            raise TableError(f"{source.name} cannot be read as a text table.") from error
+        except (ValueError, pandas.errors.ParserWarning) as error:
+            found = re.search(r"Expected \d+ fields in line (\d+), saw (\d+)", str(error))
+            if found:
+                raise _uneven(source, f"line {found[1]}", int(found[2]), len(names)) from error
+            unclosed = "EOF inside string" in str(error)
+            told = "has a quote that is never closed" if unclosed else _NO_TABLE
+            raise source.error(told) from error
 
 
-def _explain(message: str, name: str, width: int) -> str:
-    found = re.search(r"Expected \d+ fields in line (\d+), saw (\d+)", message)
-    if found:
-        return _uneven(name, f"line {found[1]}", int(found[2]), width)
-    if "EOF inside string" in message:
-        return f"{name} has a quote that is never closed."
-    return f"{name} cannot be read as a text table."
-
-
-def _check_lengths(source: Source, dialect: Dialect) -> None:
-    for line, row in _rows_with_lines(source, dialect):
-        if row and len(row) != len(dialect.names):
-            where = f"line {line}"
-            raise TableError(_uneven(source.name, where, len(row), len(dialect.names)))
-
-
-def _rows_with_lines(source: Source, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+def _check_lengths(source: Source, width: int, *, sep: str, encoding: str, header: Any) -> None:
     with source.open() as file:
-        text = io.TextIOWrapper(file, encoding=dialect.encoding, newline="")
-        reader = csv.reader(text, delimiter=dialect.separator)
+        text = io.TextIOWrapper(file, encoding=encoding, newline="")
+        reader = csv.reader(text, delimiter=sep)
+        rows = (row for row in reader if row)
         try:
-            if dialect.header:
-                next(reader)
-            for row in reader:
-                yield reader.line_num, row
+            if header is not None:
+                next(rows)
+            for row in rows:
+                if len(row) != width:
+                    raise _uneven(source, f"line {reader.line_num}", len(row), width)
         except csv.Error:
             return  # the parser took it; only its lengths remain unknown
