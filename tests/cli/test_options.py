@@ -82,7 +82,7 @@ def test_wrong_usage_is_2(capsys, things, arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["cluster", "nowhere.csv", "-k", "3"], "There is no file 'nowhere.csv'"),
+        (["cluster", "nowhere.csv", "-k", "3"], "The file 'nowhere.csv' cannot be read: no such file or directory."),
         (["cluster", "T", "-k", "3", "--id", "nam"], "--id 'nam' is not in"),
         (["cluster", "T", "-k", "3", "--truth", "class"], "--truth 'class' is not in"),
         (["cluster", "T", "-k", "3", "--columns", "kind"], "cannot be clustered"),
@@ -188,13 +188,11 @@ def test_progress_on_a_terminal_is_a_bar_that_disappears(monkeypatch):
         def isatty(self):
             return True
 
-    from unispectral._progress import Progress
-
     monkeypatch.setenv("TERM", "xterm")
     screen = Terminal()
     monkeypatch.setattr("sys.stderr", screen)
-    with progress("SCMK"):
-        Progress(0)("graph", 1, 2, "half")
+    with progress("SCMK") as show:
+        show("graph", 1, 2, "half")
     assert "SCMK: graph" in screen.getvalue()
     assert screen.getvalue().endswith("\x1b[2K") or "\x1b[2K" in screen.getvalue()
 

@@ -177,7 +177,7 @@ def test_sources(tmp_path):
         read_table(tmp_path / "nope.csv")
     with pytest.raises(TableError, match="cannot be read: is a directory"):
         read_table(tmp_path)
-    with pytest.raises(TypeError, match="source must be a path"):
+    with pytest.raises(TypeError, match="source=3 must be a path"):
         read_table(3)
     with pytest.raises(TypeError, match="binary mode"):
         read_table(io.StringIO("a,b"))
@@ -438,12 +438,13 @@ def test_compressed_tables(ending, tmp_path):
     path = tmp_path / f"t.tsv.{ending}"
     path.write_bytes(pack(b"a\tb\n1\t2\n3\t5\n"))
     np.testing.assert_array_equal(read_table(path).values, [[1, 2], [3, 5]])
-    np.testing.assert_array_equal(read_table(path.open("rb")).values, [[1, 2], [3, 5]])
+    with path.open("rb") as file:
+        np.testing.assert_array_equal(read_table(file).values, [[1, 2], [3, 5]])
     np.save(tmp_path / "x.npy", np.eye(2))
     path.write_bytes(pack((tmp_path / "x.npy").read_bytes()))
     with pytest.raises(TableError, match="looks like npy, not tsv"):
         read_table(path)
-    with pytest.raises(TableError, match="compressed or no file, which cannot be read in blocks"):
+    with pytest.raises(TableError, match="compressed or a pipe, which cannot be read in blocks"):
         open_rows(path)
     path.write_bytes(pack(bytes(2**25)))
     with pytest.raises(TableError, match=r"declares|compressed|not known|not text"):

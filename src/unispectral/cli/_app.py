@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
-import re
 import sys
 import traceback
 from typing import Any
 
 import click
 
+from unispectral._errors import InputError
 from unispectral._version import __version__
 
 __all__ = ["app", "run"]
@@ -29,9 +28,18 @@ _COMMANDS = {
 _INTERRUPTED = 130
 
 # The library speaks of arguments, the command line of options.
-_ARGUMENTS = re.compile(
-    r"\b(impute|scale|id|truth|columns|key|separator|header|encoding|missing|format)="
-)
+_SAME = ("id", "truth", "columns", "impute", "scale", "format", "key", "separator", "header",
+         "encoding", "missing")  # fmt: skip
+_OPTIONS = {name: f"--{name}" for name in _SAME} | {
+    "n_clusters": "-k",
+    "kernel": "--kernel",
+    "kernels": "--kernel",
+    "views": "--view",
+    "max_time": "--max-time",
+    "random_state": "--seed",
+    "n_jobs": "--jobs",
+}
+_EXPECTED = (ValueError, TypeError, OSError, ImportError, MemoryError, ArithmeticError)
 _EPILOG = """\b
 Examples:
   unispectral demo
@@ -49,46 +57,37 @@ Completion of names with the Tab key (bash; zsh and fish likewise):
 class _Lazy(click.Group):
     """A group that imports a command when it is called."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for name in _COMMANDS if _exists(name)]
-
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in _COMMANDS or not _exists(name):
+        if name not in _COMMANDS:
             return None
         return getattr(importlib.import_module(f"unispectral.cli.{name}"), name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [(name, _COMMANDS[name]) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
-            formatter.write_dl(rows)
+            formatter.write_dl(list(_COMMANDS.items()))
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             result = super().invoke(ctx)
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
             return result
-        except BrokenPipeError:
-            _close_stdout()  # whoever read us has seen enough
+        except BrokenPipeError:  # whoever read us has seen enough; nor shall Python complain
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nothing, sys.stdout.fileno())
+            os.close(nothing)
             return 0
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            import difflib
 
-            close = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
-            if not close or "Did you mean" in error.message:
-                raise
-            told = f"{error.message} Did you mean {close[0]!r}?"
-            raise click.UsageError(told, ctx) from None
-
-
-def _exists(name: str) -> bool:
-    return importlib.util.find_spec(f"unispectral.cli.{name}") is not None
-
-
-@click.group(cls=_Lazy, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Lazy,
+    epilog=_EPILOG,
+    commands={name: click.Command(name) for name in _COMMANDS},  # for "Did you mean …"
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="unispectral")
 @click.option("--debug", is_flag=True, help="Show where an error comes from.")
 @click.pass_context
@@ -115,13 +114,16 @@ def run(arguments: list[str] | None = None) -> int:
         code = app.main(arguments, prog_name="unispectral", standalone_mode=False, obj=state)
         return code if isinstance(code, int) else 0
     except (KeyboardInterrupt, click.Abort):
-        sys.stderr.write("\nInterrupted.\n")
+        click.echo("\nInterrupted.", err=True)
         return _INTERRUPTED
     except click.ClickException as error:
         error.show()
         return error.exit_code
     except Exception as error:
-        return _tell(error, bool(state.get("debug")))
+        if state.get("debug"):
+            traceback.print_exc()
+        click.echo(f"Error: {sentence(error)}", err=True)
+        return 2 if type(error).__name__ == "InvalidParameterError" else 1
 
 
 def _speak_unicode() -> None:
@@ -134,27 +136,20 @@ def _speak_unicode() -> None:
                 stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-def _tell(error: Exception, debug: bool) -> int:
-    """Say in one sentence what is wrong, and return the exit code."""
-    if debug:
-        traceback.print_exc()
-    usage = type(error).__name__ == "InvalidParameterError"
-    expected = (ValueError, TypeError, OSError, ImportError, MemoryError, ArithmeticError)
-    sentence = " ".join(str(error).split()) or type(error).__name__
+def sentence(error: Exception) -> str:
+    """What is wrong, in one sentence and in the words of the shell.
+
+    Examples
+    --------
+    >>> sentence(InputError("scale", "is not known", "use 'none'", value="log"))
+    "--scale 'log' is not known; use 'none'."
+    """
+    if isinstance(error, InputError):
+        return " ".join(error.sentence(_OPTIONS.get(error.argument)).split())
+    text = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         reason = error.strerror[0].lower() + error.strerror[1:]
-        sentence = f"Cannot open {str(error.filename)!r}: {reason}."
-    if isinstance(error, expected):
-        sentence = _ARGUMENTS.sub(r"--\1 ", sentence)
-        sentence = sentence.replace("say so with id.", "say so with --id.")
-    else:
-        sentence = f"{type(error).__name__}: {sentence} (--debug shows where)"
-    sys.stderr.write(f"Error: {sentence}\n")
-    return 2 if usage else 1
-
-
-def _close_stdout() -> None:
-    """Keep Python from complaining about the closed pipe when it exits."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, sys.stdout.fileno())
-    os.close(nothing)
+        return f"Cannot open {str(error.filename)!r}: {reason}."
+    if isinstance(error, _EXPECTED):
+        return text
+    return f"{type(error).__name__}: {text} (--debug shows where)"

@@ -1,79 +1,52 @@
-"""Run a method on what was read."""
+"""Run a method on what was read, and keep everything that can be told about it."""
 
 from __future__ import annotations
 
+import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import click
 import numpy as np
 
+from unispectral._progress import listening
 from unispectral.cli._input import Input
 from unispectral.cli._methods import METHODS
 from unispectral.cli._progress import progress
-from unispectral.cli._summary import summarise
 
-__all__ = ["Told", "fit"]
+__all__ = ["Fitted", "fit"]
 
 
 @dataclass
-class Told:
-    """A fit and everything that can be told about it."""
+class Fitted:
+    """A fitted method, its data and its labels."""
 
     estimator: Any
     data: Input
+    method: str
     labels: np.ndarray
-    summary: dict[str, Any]
-    command: str
-    title: str
-
-    @classmethod
-    def of(
-        cls,
-        estimator: Any,
-        data: Input,
-        labels: np.ndarray,
-        method: str,
-        seconds: float,
-        warned: list[str],
-        *,
-        command: str,
-        title: str,
-    ) -> Told:
-        """Sum up a fit."""
-        summary = summarise(
-            estimator, labels, method=method, seconds=seconds, truth=data.truth, warnings=warned
-        )
-        summary["n_features"] = data.n_features
-        summary["tables"] = [table.name for table in data.tables.values()]
-        summary["dropped"] = {
-            column: why for table in data.tables.values() for column, why in table.dropped
-        }
-        return cls(estimator, data, labels, summary, command, title)
+    seconds: float
+    warnings: list[str] = field(default_factory=list)
 
 
-def fit(
-    estimator: Any, data: Input, method: str, *, quiet: bool = True
-) -> tuple[np.ndarray, list[str]]:
-    """Fit, and return the labels and the warnings as sentences."""
-    samples = _samples(data, method)
-    with warnings.catch_warnings(record=True) as caught, progress(method, quiet=quiet):
-        warnings.simplefilter("always")
-        labels = estimator.fit_predict(samples)
-    told = [" ".join(str(warning.message).split()) for warning in caught if _for_people(warning)]
-    return np.asarray(labels), list(dict.fromkeys(told))
-
-
-def _samples(data: Input, method: str) -> Any:
+def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> Fitted:
+    """Fit, show how far it has got, and keep warnings as sentences."""
     if data.several and not METHODS[method].views:
         able = ", ".join(name for name, known in METHODS.items() if known.views)
         raise click.UsageError(f"The method {method} takes one table; views are for {able}.")
-    return data.samples()
-
-
-def _for_people(warning: warnings.WarningMessage) -> bool:
-    """Warnings of the fit, not of packages about each other."""
-    return not issubclass(
-        warning.category, (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
-    )
+    samples = data.samples()
+    begun = time.perf_counter()
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        progress(method, quiet=quiet) as show,
+        listening(show),
+    ):
+        warnings.simplefilter("always")
+        labels = np.asarray(estimator.fit_predict(samples))
+    seconds = time.perf_counter() - begun
+    # Packages warn about each other; what the fit says is for people.
+    others = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
+    said = [str(warning.message) for warning in caught if not issubclass(warning.category, others)]
+    sentences = list(dict.fromkeys(" ".join(text.split()) for text in said))
+    return Fitted(estimator, data, method, labels, seconds, sentences)

@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-__all__ = ["METHODS", "Method", "MethodName", "build_method"]
+__all__ = ["DEFAULT", "METHODS", "Method", "MethodName", "build_method"]
 
 
 @dataclass(frozen=True)
 class Method:
-    """Where an estimator lives and what it is.
+    """Where an estimator lives, what it is and what it can do.
 
     Examples
     --------
@@ -28,10 +28,12 @@ class Method:
     maker: str | None = None
     fixed: tuple[tuple[str, Any], ...] = ()
     views: bool = False
+    graph: bool = True
+    compared: bool = True
 
     @property
     def ours(self) -> bool:
-        """Whether it is part of this library."""
+        """Whether it is part of this library, so that its models can be saved."""
         return self.home.startswith("unispectral")
 
     def load(self) -> Any:
@@ -40,29 +42,33 @@ class Method:
 
 
 _OURS, _PEERS, _SKLEARN = "unispectral.cluster", "unispectral.baselines", "sklearn.cluster"
+_PAPER = {"maker": "paper", "compared": False}
+_SPECTRAL = (("affinity", "nearest_neighbors"), ("assign_labels", "cluster_qr"))
 
+DEFAULT = "SCMK"
 METHODS = {
     "SCMK": Method(_OURS, "SCMK", "learned graph, several kernels or views", views=True),
     "SCSK": Method(_OURS, "SCSK", "learned graph, one kernel"),
-    "SCMK-paper": Method(_OURS, "SCMK", "SCMK exactly as in the paper", "paper", views=True),
-    "SCSK-paper": Method(_OURS, "SCSK", "SCSK exactly as in the paper", "paper"),
-    "KKM": Method(_PEERS, "KKM", "kernel k-means"),
-    "RKKM": Method(_PEERS, "RKKM", "robust kernel k-means"),
+    "SCMK-paper": Method(_OURS, "SCMK", "SCMK exactly as in the paper", views=True, **_PAPER),
+    "SCSK-paper": Method(_OURS, "SCSK", "SCSK exactly as in the paper", **_PAPER),
+    "KKM": Method(_PEERS, "KKM", "kernel k-means", graph=False),
+    "RKKM": Method(_PEERS, "RKKM", "robust kernel k-means", graph=False),
     "SC": Method(_PEERS, "SC", "spectral clustering of a kernel"),
     "SSR": Method(_PEERS, "SSR", "simplex sparse representation"),
     "ClustRF": Method(_PEERS, "ClustRF", "affinities of a clustering random forest"),
     "TSEP": Method(_PEERS, "TSEP", "two steps: first the graph, then its spectrum"),
-    "MKKM": Method(_PEERS, "MKKM", "multiple kernel k-means"),
+    "MKKM": Method(_PEERS, "MKKM", "multiple kernel k-means", graph=False),
     "AASC": Method(_PEERS, "AASC", "affinity aggregation"),
-    "RMKKM": Method(_PEERS, "RMKKM", "robust multiple kernel k-means"),
-    "kmeans": Method(_SKLEARN, "KMeans", "scikit-learn's k-means", fixed=(("n_init", 10),)),
-    "spectral": Method(
-        _SKLEARN,
-        "SpectralClustering",
-        "scikit-learn's, on nearest neighbours",
-        fixed=(("affinity", "nearest_neighbors"), ("assign_labels", "cluster_qr")),
+    "RMKKM": Method(_PEERS, "RMKKM", "robust multiple kernel k-means", graph=False),
+    "kmeans": Method(
+        _SKLEARN, "KMeans", "scikit-learn's k-means", fixed=(("n_init", 10),), graph=False
     ),
-    "ward": Method(_SKLEARN, "AgglomerativeClustering", "scikit-learn's agglomerative, by Ward"),
+    "spectral": Method(
+        _SKLEARN, "SpectralClustering", "scikit-learn's, on nearest neighbours", fixed=_SPECTRAL
+    ),
+    "ward": Method(
+        _SKLEARN, "AgglomerativeClustering", "scikit-learn's agglomerative, by Ward", graph=False
+    ),
 }
 
 
@@ -111,8 +117,9 @@ def build_method(
     known = set(cls().get_params())
     settings: dict[str, Any] = dict(method.fixed)
     if n_clusters == "auto" and method.home != _OURS:
+        able = " or ".join(n for n, other in METHODS.items() if other.home == _OURS)
         raise click.UsageError(
-            f"-k auto is not for the method {name}; give a number, or use SCMK or SCSK."
+            f"-k auto is not for the method {name}; give a number, or use {able}."
         )
     if "random_state" in known:
         settings["random_state"] = seed

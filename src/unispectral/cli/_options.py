@@ -12,6 +12,7 @@ import click
 __all__ = [
     "ClusterCount",
     "ImageShape",
+    "all_of",
     "checked_shape",
     "debug_option",
     "method_options",
@@ -31,12 +32,17 @@ FORMATS = ("csv", "tsv", "parquet", "excel", "npy", "npz", "mat", "h5ad", "hdf5"
 
 
 class ClusterCount(click.ParamType):
-    """A whole number of at least 2, or ``auto``."""
+    """A whole number of at least 2, or ``auto`` where one method is run."""
 
     name = "number"
 
+    def __init__(self, auto: bool = True) -> None:
+        self.auto = auto
+
     def convert(self, value: Any, param: Any, ctx: Any) -> int | str:
-        if isinstance(value, int) or value == "auto":
+        if value == "auto" and not self.auto:
+            self.fail("'auto' is for one method; give a number.", param, ctx)
+        if value == "auto":
             return value
         try:
             count = int(value)
@@ -80,31 +86,63 @@ def _debug(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         ctx.obj["debug"] = True
 
 
-def debug_option(command: F) -> F:
-    """``--debug``, also after the command's name."""
-    return click.option(
-        "--debug",
-        is_flag=True,
-        expose_value=False,
-        callback=_debug,
-        help="Show where an error comes from.",
-    )(command)
+debug_option = click.option(
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    callback=_debug,
+    help="Show where an error comes from.",
+)
+quiet_option = click.option(
+    "-q", "--quiet", is_flag=True, help="No progress and no notes, only results and errors."
+)
 
 
-def quiet_option(command: F) -> F:
-    """``--quiet``."""
-    return click.option(
-        "-q", "--quiet", is_flag=True, help="No progress and no notes, only results and errors."
-    )(command)
+def all_of(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Several options as one decorator."""
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+method_options = all_of(
+    click.option("--jobs", type=int, metavar="N", help="Threads; all cores by default."),
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
+)
+_prepare_options = all_of(
+    click.option(
+        "--columns",
+        multiple=True,
+        metavar="NAMES",
+        help="Columns to use, with commas between; patterns such as 'pixel_*' match many.",
+    ),
+    click.option(
+        "--impute",
+        type=click.Choice(IMPUTATIONS),
+        help="What to put where a value is missing; without it, missing is an error.",
+    ),
+    click.option(
+        "--scale",
+        type=click.Choice(SCALES),
+        default="none",
+        show_default=True,
+        help="'standard' when columns have different units; 'unit' scales rows.",
+    ),
+)
 
 
 def table_options(*, prepare: bool = True) -> Callable[[F], F]:
-    """Options of everything that reads a table."""
-    options = [
-        click.option("--id", "id_", metavar="COLUMN", help="Column with the names of the rows."),
+    """Options of everything that reads a table, by the names that `read_table` gives them."""
+    return all_of(
+        click.option("--id", metavar="COLUMN", help="Column with the names of the rows."),
         click.option(
             "--truth", metavar="COLUMN", help="Column with known classes, used only for scores."
         ),
+        *([_prepare_options] if prepare else []),
         click.option(
             "--format", type=click.Choice(FORMATS), help="Format, if its name does not tell."
         ),
@@ -117,45 +155,7 @@ def table_options(*, prepare: bool = True) -> Callable[[F], F]:
         click.option(
             "--missing", multiple=True, metavar="WORD", help="A word for a missing value, as '?'."
         ),
-    ]
-    if prepare:
-        options[2:2] = [
-            click.option(
-                "--columns",
-                multiple=True,
-                metavar="NAMES",
-                help="Columns to use, with commas between; patterns such as 'pixel_*' match many.",
-            ),
-            click.option(
-                "--impute",
-                type=click.Choice(IMPUTATIONS),
-                help="What to put where a value is missing; without it, missing is an error.",
-            ),
-            click.option(
-                "--scale",
-                type=click.Choice(SCALES),
-                default="none",
-                show_default=True,
-                help="'standard' when columns have different units; 'unit' scales rows.",
-            ),
-        ]
-
-    def decorate(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-def method_options(command: F) -> F:
-    """Options that every method takes, as far as it has them."""
-    for option in (
-        click.option("--jobs", type=int, metavar="N", help="Threads; all cores by default."),
-        click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
-    ):
-        command = option(command)
-    return command
+    )
 
 
 def split_names(texts: tuple[str, ...] | list[str]) -> list[str]:

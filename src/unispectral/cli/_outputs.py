@@ -1,35 +1,58 @@
-"""Files that a command leaves: looked at before the fit, written whole after it."""
+"""Files that a command leaves: looked at before the work, written whole after it."""
 
 from __future__ import annotations
 
+import json
 import os
+import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
-from unispectral.cli._fit import Told
 from unispectral.cli._methods import METHODS
 
-__all__ = ["check_outputs", "label_columns", "write_outputs"]
+if TYPE_CHECKING:
+    import numpy as np
 
-# Methods that move points between centres; the others are asked after the fit.
-_GRAPHLESS = ("KKM", "RKKM", "MKKM", "RMKKM", "kmeans", "ward")
-_LABELS = (".csv", ".tsv", ".json", ".parquet", ".pq")
+    from unispectral.cli._fit import Fitted
+    from unispectral.cli._input import Input
+
+__all__ = ["check_outputs", "echo_json", "label_columns", "write_outputs"]
+
+_TABLES = (".csv", ".tsv", ".json", ".parquet", ".pq")
+_ENDINGS = {"output": _TABLES, "labels": _TABLES, "report": (".html", ".htm")}
+_ENDINGS["graph"] = (".graphml", ".npz", ".csv", ".tsv")
 
 
-def check_outputs(wanted: dict[str, str | None], method: str | None = None) -> None:
-    """Refuse before the work what could not be written after it."""
-    named = {option: path for option, path in wanted.items() if path not in (None, "-")}
-    for option, path in wanted.items():
-        if path == "-" and option != "output":
-            raise click.UsageError(f"--{option} needs a file; only -o can be '-'.")
-    real: dict[str, str] = {}
-    for option, path in named.items():
-        assert path is not None
-        _check_ending(option, path)
-        folder = Path(path).expanduser().parent
+def echo_json(content: Any) -> None:
+    """Print for machines."""
+    click.echo(json.dumps(content, ensure_ascii=False, indent=1))
+
+
+def check_outputs(
+    wanted: dict[str, str | None],
+    inputs: Iterable[str],
+    *,
+    as_json: bool = False,
+    method: str | None = None,
+) -> None:
+    """Refuse before the work what could not, or should not, be written after it."""
+    if wanted.get("output") == "-" and as_json:
+        raise click.UsageError("-o - and --json both want standard output; give one a file.")
+    if wanted.get("output") == "-" and sys.stdout is None:
+        raise click.UsageError("-o -: standard output is closed; name a file.")
+    given = {"-o" if name == "output" else f"--{name}": path for name, path in wanted.items()}
+    taken: dict[str, str] = {}
+    for (option, path), endings in zip(given.items(), map(_ENDINGS.get, wanted), strict=True):
+        if path is None or (path == "-" and option == "-o"):
+            continue
+        if path == "-":
+            raise click.UsageError(f"{option} needs a file; only -o can be '-'.")
+        if endings and Path(path).suffix.lower() not in endings:
+            raise click.UsageError(f"{option} {path}: must end in {', '.join(endings)}.")
+        folder = Path(path).parent
         if not folder.is_dir():
             raise FileNotFoundError(
                 f"Cannot write {path!r}: there is no folder {str(folder)!r}; make it first."
@@ -37,97 +60,99 @@ def check_outputs(wanted: dict[str, str | None], method: str | None = None) -> N
         if not os.access(folder, os.W_OK):
             raise PermissionError(f"Cannot write {path!r}: the folder may not be written to.")
         place = os.path.realpath(path)
-        if place in real:
-            raise click.UsageError(f"--{real[place]} and --{option} both name {path!r}.")
-        real[place] = option
-    if method is not None and wanted.get("graph") and method in _GRAPHLESS:
-        raise click.UsageError(f"--graph: the method {method} learns no graph; use SCMK or SCSK.")
+        if place in taken:
+            raise click.UsageError(f"{taken[place]} and {option} both name {path!r}.")
+        taken[place] = option
+        if any(_same_file(path, source) for source in inputs):
+            raise click.UsageError(
+                f"{option} {path}: this file is read, and would be overwritten; name another."
+            )
+    if method is not None and wanted.get("graph") and not METHODS[method].graph:
+        raise _graphless(method)
     if method is not None and wanted.get("model") and not METHODS[method].ours:
         raise click.UsageError(f"--model: a model of the method {method} cannot be saved.")
 
 
-def _check_ending(option: str, path: str) -> None:
-    from unispectral.graph_files import GRAPH_FORMATS
+def _same_file(path: str, other: str) -> bool:
+    """Whether two names lead to one file, by whatever links."""
+    try:
+        return os.path.isfile(path) and os.path.samefile(path, other)
+    except (OSError, ValueError):
+        return False
 
-    endings = {"output": _LABELS, "graph": tuple(GRAPH_FORMATS), "report": (".html", ".htm")}
-    if option in endings and Path(path).suffix.lower() not in endings[option]:
-        shown = "-o" if option == "output" else f"--{option}"
-        raise click.UsageError(f"{shown} {path}: must end in {', '.join(endings[option])}.")
+
+def _graphless(method: str) -> click.UsageError:
+    able = ", ".join(n for n, m in METHODS.items() if m.graph and m.compared)
+    return click.UsageError(f"--graph: the method {method} learns no graph; use one of {able}.")
 
 
-def write_outputs(wanted: dict[str, str | None], told: Told, *, quiet: bool) -> dict[str, str]:
+def write_outputs(
+    wanted: dict[str, str | None],
+    fitted: Fitted,
+    *,
+    command: str,
+    title: str,
+) -> dict[str, str]:
     """Write what was asked for; return the files by kind."""
-    written = {}
-    if wanted["model"]:
+    estimator, data = fitted.estimator, fitted.data
+    written: dict[str, str] = {}
+    if path := wanted.get("model"):
         from unispectral.persistence import save_model
 
-        told.estimator.preparation_ = told.data.preparation
-        save_model(told.estimator, wanted["model"])
-        written["model"] = wanted["model"]
-    if wanted["graph"]:
-        written["graph"] = _write_graph(wanted["graph"], told)
-    if wanted["report"]:
-        written["report"] = _write_report(wanted["report"], told, quiet=quiet)
-    if wanted["output"]:
+        estimator.preparation_ = data.preparation
+        save_model(estimator, path)
+        written["model"] = path
+    if path := wanted.get("graph"):
+        from unispectral.graph_files import write_graph
+
+        if not hasattr(estimator, "affinity_matrix_"):
+            raise _graphless(fitted.method)
+        write_graph(path, estimator.affinity_matrix_, labels=fitted.labels, names=data.names)
+        written["graph"] = path
+    if path := wanted.get("report"):
+        from unispectral.report import write_report
+
+        X, columns = data.stacked()
+        write_report(
+            path,
+            estimator,
+            X,
+            labels=fitted.labels,
+            columns=columns,
+            names=data.names,
+            truth=data.truth,
+            title=title,
+            method=fitted.method,
+            seconds=round(fitted.seconds, 3),
+            command=command,
+            preparation=data.preparation,
+            reading=data.reading,
+            image_shape=data.image_shape,
+            notes=data.notes,
+            warnings=fitted.warnings,
+        )
+        written["report"] = path
+    if path := wanted.get("output"):
         from unispectral.tables import write_table
 
-        found = [getattr(told.estimator, name, None) for name in ("membership_", "outlier_score_")]
-        write_table(wanted["output"], label_columns(told.data, told.labels, *found))
-        if wanted["output"] != "-":
-            written["labels"] = wanted["output"]
+        found = [getattr(estimator, name, None) for name in ("membership_", "outlier_score_")]
+        write_table(path, label_columns(data, fitted.labels, *found))
+        if path != "-":
+            written["labels"] = path
     return written
 
 
 def label_columns(
-    data: Any, labels: np.ndarray, membership: Any = None, outlier_score: Any = None
+    data: Input, labels: np.ndarray, membership: Any = None, outlier_score: Any = None
 ) -> dict[str, Any]:
-    """Columns of the label file: who, which cluster, how surely, how odd."""
-    names = data.names
-    columns: dict[str, Any] = {
-        "row" if names is None else "id": np.arange(len(labels)) if names is None else names,
-        "cluster": labels,
-    }
+    """Columns of the label file: which row, which cluster, how surely, how unlike the others."""
+    import numpy as np
+
+    rows = np.arange(len(labels))
+    columns = {"row": rows} if data.names is None else {"id": data.names}
+    columns["cluster"] = labels
     if membership is not None and len(membership) == len(labels):
-        columns["membership"] = np.round(membership[np.arange(len(labels)), labels], 6)
+        columns["membership"] = np.round(membership[rows, labels], 6)
     if outlier_score is not None and len(outlier_score) == len(labels):
         columns["outlier_score"] = np.round(np.asarray(outlier_score, dtype=float), 6)
     return columns
-
-
-def _write_graph(path: str, told: Told) -> str:
-    from unispectral.graph_files import write_graph
-
-    graph = getattr(told.estimator, "affinity_matrix_", None)
-    if graph is None:
-        raise click.UsageError(
-            f"--graph: the method {told.summary['method']} learns no graph; use SCMK or SCSK."
-        )
-    write_graph(path, graph, labels=told.labels, names=told.data.names)
-    return path
-
-
-def _write_report(path: str, told: Told, *, quiet: bool) -> str:
-    from unispectral.cli._progress import progress
-    from unispectral.report import write_report
-
-    X, columns = told.data.stacked()
-    with progress("report", quiet=quiet):
-        write_report(
-            path,
-            told.estimator,
-            X,
-            labels=told.labels,
-            columns=columns,
-            names=told.data.names,
-            truth=told.data.truth,
-            title=told.title,
-            method=told.summary["method"],
-            seconds=told.summary["seconds"],
-            command=told.command,
-            preparation=told.data.preparation,
-            reading=told.data.reading,
-            image_shape=told.data.image_shape,
-            notes=told.data.notes,
-            warnings=told.summary["warnings"],
-        )
-    return path

@@ -7,32 +7,20 @@ from typing import Any
 import numpy as np
 
 from unispectral._version import __version__
+from unispectral.cli._fit import Fitted
 
-__all__ = [
-    "plain_parameters",
-    "score_line",
-    "size_lines",
-    "summarise",
-    "summary_lines",
-    "weights_of",
-]
+__all__ = ["count_clusters", "size_lines", "summarise", "summary_lines"]
 
 _SHOWN = 40
 _WIDTH = 24
 _LIGHT = 0.0005  # what three digits show as nothing
 
 
-def summarise(
-    estimator: Any,
-    labels: np.ndarray,
-    *,
-    method: str,
-    seconds: float,
-    truth: np.ndarray | None = None,
-    warnings: list[str] | None = None,
+def count_clusters(
+    method: str, labels: np.ndarray, truth: np.ndarray | None, seconds: float, least: int = 0
 ) -> dict[str, Any]:
-    """Return what is worth telling about a fit, as JSON knows it."""
-    sizes = np.bincount(labels[labels >= 0])
+    """Sizes of the clusters, and scores if the classes are known, as JSON takes them."""
+    sizes = np.bincount(labels[labels >= 0], minlength=least)
     summary: dict[str, Any] = {
         "method": method,
         "n_samples": len(labels),
@@ -40,6 +28,17 @@ def summarise(
         "sizes": sizes.tolist(),
         "seconds": round(seconds, 3),
     }
+    if truth is not None:
+        from unispectral.metrics import scores
+
+        summary["scores"] = {name: float(v) for name, v in scores(truth, labels).items()}
+    return summary
+
+
+def summarise(fitted: Fitted) -> dict[str, Any]:
+    """Return what is worth telling about a fit, as JSON takes it."""
+    estimator, data = fitted.estimator, fitted.data
+    summary = count_clusters(fitted.method, fitted.labels, data.truth, fitted.seconds)
     for name in ("converged_", "stop_reason_", "n_iter_"):
         if hasattr(estimator, name):
             value = getattr(estimator, name)
@@ -47,37 +46,33 @@ def summarise(
     objective = np.atleast_1d(getattr(estimator, "objective_", ()))
     if len(objective):
         summary["objective"] = float(objective[-1])
+    kernels = dict(
+        zip(
+            getattr(estimator, "kernel_names_", ()),
+            getattr(estimator, "kernel_weights_", ()),
+            strict=False,
+        )
+    )
     geometries = getattr(estimator, "geometry_weights_", None)
-    if isinstance(geometries, dict) and len(geometries) > 1:
-        ordered = sorted(geometries.items(), key=lambda item: -item[1])
-        summary["geometry_weights"] = {str(name): float(value) for name, value in ordered}
-    weights = weights_of(estimator)
-    if weights:
-        summary["kernel_weights"] = weights
+    for kind, weights in (("geometry", geometries), ("kernel", kernels)):
+        if isinstance(weights, dict) and len(weights) > 1:
+            ordered = sorted(weights.items(), key=lambda item: -item[1])
+            summary[f"{kind}_weights"] = {str(name): float(value) for name, value in ordered}
     if hasattr(estimator, "affinity_matrix_"):
         degrees = np.asarray(estimator.affinity_matrix_.sum(axis=1)).ravel()
         summary["points_without_neighbour"] = int((degrees <= 0).sum())
-    if truth is not None:
-        from unispectral.metrics import scores
-
-        summary["scores"] = {name: float(v) for name, v in scores(truth, labels).items()}
-    summary["warnings"] = list(warnings or [])
-    summary["parameters"] = plain_parameters(estimator)
-    summary["version"] = __version__
-    return summary
-
-
-def weights_of(estimator: Any) -> dict[str, float]:
-    """Kernel weights by name, largest first; empty for a method of one kernel."""
-    weights = getattr(estimator, "kernel_weights_", None)
-    names = getattr(estimator, "kernel_names_", None)
-    if weights is None or names is None or len(weights) < 2:
-        return {}
-    order = np.argsort(-np.asarray(weights), kind="stable")
-    return {str(names[r]): float(weights[r]) for r in order}
+    tables = data.tables.values()
+    return summary | {
+        "n_features": data.n_features,
+        "tables": [table.name for table in tables],
+        "dropped": {column: why for table in tables for column, why in table.dropped},
+        "warnings": fitted.warnings,
+        "parameters": _plain_parameters(estimator),
+        "version": __version__,
+    }
 
 
-def plain_parameters(estimator: Any) -> dict[str, Any]:
+def _plain_parameters(estimator: Any) -> dict[str, Any]:
     """Parameters of an estimator; what JSON has no word for is shown as text."""
     plain = (str, int, float, bool, type(None))
     return {
@@ -96,9 +91,7 @@ def summary_lines(summary: dict[str, Any]) -> list[str]:
         state = "" if summary.get("converged", True) else "; it did not converge"
         how += f", {summary['n_iter']} iterations{state}"
     lines = [f"{summary['method']} found {summary['n_clusters']} clusters ({how}).", ""]
-    lines += size_lines(summary["sizes"])
-    if "scores" in summary:
-        lines += ["", score_line(summary["scores"])]
+    lines += size_lines(summary)
     for kind in ("kernel", "geometry"):
         weights = summary.get(f"{kind}_weights")
         if weights:
@@ -108,18 +101,14 @@ def summary_lines(summary: dict[str, Any]) -> list[str]:
             lines += ["", f"{kind.capitalize()} weights: {', '.join(top)}{more}"]
     lonely = summary.get("points_without_neighbour", 0)
     if lonely:
-        lines += ["", f"{_points(lonely)} no neighbour in the learned graph."]
+        points = "1 point has" if lonely == 1 else f"{lonely:,} points have"
+        lines += ["", f"{points} no neighbour in the learned graph."]
     return lines
 
 
-def score_line(scores: dict[str, float]) -> str:
-    """Return the scores against known classes as one line."""
-    shown = "  ".join(f"{_words(name)} {value:.3f}" for name, value in scores.items())
-    return f"Against the known classes: {shown}"
-
-
-def size_lines(sizes: list[int]) -> list[str]:
-    """Return the sizes of the clusters with a bar for each."""
+def size_lines(summary: dict[str, Any]) -> list[str]:
+    """Return the sizes of the clusters with a bar for each, and the scores."""
+    sizes = summary["sizes"]
     total, largest = sum(sizes), max(sizes)
     lines = ["cluster     size    share"]
     for cluster, size in list(enumerate(sizes))[:_SHOWN]:
@@ -127,12 +116,11 @@ def size_lines(sizes: list[int]) -> list[str]:
         lines.append(f"{cluster:7d} {size:8,d}  {100 * size / total:5.1f} %  {bar}")
     if len(sizes) > _SHOWN:
         lines.append(f"… and {len(sizes) - _SHOWN} more clusters")
+    if "scores" in summary:
+        words = {"nmi": "NMI", "ari": "ARI"}
+        shown = [
+            f"{words.get(name, name.replace('_', ' '))} {value:.3f}"
+            for name, value in summary["scores"].items()
+        ]
+        lines += ["", f"Against the known classes: {'  '.join(shown)}"]
     return lines
-
-
-def _words(name: str) -> str:
-    return {"nmi": "NMI", "ari": "ARI"}.get(name, name.replace("_", " "))
-
-
-def _points(count: int) -> str:
-    return "1 point has" if count == 1 else f"{count:,} points have"

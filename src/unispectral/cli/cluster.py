@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import click
 
-from unispectral.cli._methods import METHODS, MethodName
+from unispectral.cli._methods import DEFAULT, METHODS, MethodName, build_method
 from unispectral.cli._options import (
     ClusterCount,
     ImageShape,
@@ -24,6 +22,8 @@ from unispectral.cli._options import (
     split_names,
     table_options,
 )
+from unispectral.cli._outputs import check_outputs, echo_json, write_outputs
+from unispectral.cli._progress import say
 
 __all__ = ["cluster"]
 
@@ -58,7 +58,13 @@ Methods:
     required=True,
     help="Number of clusters, or 'auto' to let the data choose.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Labels: .csv, .tsv, .json, .parquet or -.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Labels: .csv, .tsv, .json, .parquet or -. In .csv and .tsv a name that a spreadsheet "
+    "would run as a formula gets an apostrophe in front.",
+)
 @click.option("--graph", metavar="FILE", help="Learned graph: .graphml, .npz, .csv or .tsv.")
 @click.option("--model", metavar="FILE", help="Fitted model, for unispectral predict.")
 @click.option("--report", metavar="FILE", help="Page to look at: one HTML file, works offline.")
@@ -78,7 +84,7 @@ Methods:
     metavar="NAME=COLUMNS",
     help="A group of columns as one view of the rows; give several.",
 )
-@click.option("--method", type=MethodName(), default="SCMK", show_default=True, help="See below.")
+@click.option("--method", type=MethodName(), default=DEFAULT, show_default=True, help="See below.")
 @click.option(
     "--kernel",
     "kernels",
@@ -112,45 +118,13 @@ def cluster(
 ) -> None:
     """Find the clusters of a TABLE, or of several tables of the same rows (views).
 
-    Reads CSV, TSV, Parquet, Excel, .npy, .npz, .mat and .h5ad files, or standard input (-).
-    Numeric columns are clustered; what is left out is said. Numbers of rows and clusters count
-    from 0.
+    Reads CSV, TSV, Parquet, Excel, .npy, .npz, .mat, .h5ad and HDF5 files, also compressed (.gz,
+    .bz2, .xz, .zst), or standard input (-). Numeric columns are clustered; what is left out is
+    said. Numbers of rows and clusters count from 0.
     """
-    from unispectral.cli._outputs import check_outputs, write_outputs
-    from unispectral.cli._progress import say
-
     wanted = {"output": output, "graph": graph, "model": model, "report": report}
-    if output == "-" and as_json:
-        raise click.UsageError("-o - and --json both want standard output; give one a file.")
-    check_outputs(wanted, options["method"])
-    told = read_and_fit(tables, n_clusters, quiet=quiet, **options)
-    written = write_outputs(wanted, told, quiet=quiet)
-    told.summary["files"] = written
-    if as_json:
-        sys.stdout.write(json.dumps(told.summary, ensure_ascii=False, indent=1) + "\n")
-    elif not (quiet and output == "-"):
-        from unispectral.cli._summary import summary_lines
-
-        lines = summary_lines(told.summary)
-        if written:
-            lines += ["", f"Wrote {', '.join(written.values())}."]
-        elif output is None:
-            lines += ["", "Add -o labels.csv to keep the labels, --report page.html to see them."]
-        (sys.stderr if output == "-" else sys.stdout).write("\n".join(lines) + "\n")
-    for warning in told.summary["warnings"]:
-        say(f"Warning: {warning}", quiet=quiet)
-
-
-def read_and_fit(
-    tables: tuple[str, ...], n_clusters: int | str, *, quiet: bool, **options: Any
-) -> Any:
-    """Read the tables, fit the method, and return both with a summary."""
-    from unispectral.cli._fit import Told, fit
-    from unispectral.cli._input import gather
-    from unispectral.cli._methods import build_method
-    from unispectral.cli._progress import say
-
     method = options["method"]
+    check_outputs(wanted, tables, as_json=as_json, method=method)
     estimator = build_method(
         method,
         n_clusters,
@@ -160,23 +134,28 @@ def read_and_fit(
         jobs=options["jobs"],
         max_time=options["max_time"],
     )
-    reading = ("format", "key", "separator", "header", "encoding", "missing")
-    data = gather(
-        tables,
-        named_columns(options["views"]),
-        id=options["id_"],
-        truth=options["truth"],
-        columns=split_names(options["columns"]) or None,
-        impute=options["impute"],
-        scale=options["scale"],
-        **{name: options[name] for name in reading},
-    )
+    views = named_columns(options["views"])
+    from unispectral.cli._fit import fit
+    from unispectral.cli._input import gather
+    from unispectral.cli._summary import summarise, summary_lines
+
+    data = gather(tables, options, views)
     data.image_shape = checked_shape(options["image_shape"], data.n_features)
     for note in data.notes:
         say(note, quiet=quiet)
-    begun = time.perf_counter()
-    labels, warned = fit(estimator, data, method, quiet=quiet)
-    seconds = time.perf_counter() - begun
+    fitted = fit(estimator, data, method, quiet=quiet)
+    summary = summarise(fitted)
     command = shlex.join(["unispectral", *sys.argv[1:]])
     title = " + ".join("standard input" if t == "-" else Path(t).name for t in tables)
-    return Told.of(estimator, data, labels, method, seconds, warned, command=command, title=title)
+    summary["files"] = write_outputs(wanted, fitted, command=command, title=title)
+    if as_json:
+        echo_json(summary)
+    elif not (quiet and output == "-"):
+        lines = summary_lines(summary)
+        if summary["files"]:
+            lines += ["", f"Wrote {', '.join(summary['files'].values())}."]
+        elif output is None:
+            lines += ["", "Add -o labels.csv to keep the labels, --report page.html to see them."]
+        click.echo("\n".join(lines), err=output == "-")
+    for warning in fitted.warnings:
+        say(f"Warning: {warning}", quiet=quiet)

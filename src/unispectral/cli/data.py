@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Any
 
 import click
 
 from unispectral.cli._options import debug_option
+from unispectral.cli._outputs import echo_json
 
 __all__ = ["data"]
 
@@ -58,15 +57,13 @@ def list_(as_json: bool) -> None:
     """List the data sets."""
     from unispectral.datasets import dataset_info, list_datasets
 
-    rows = [dataset_info(name) for name in list_datasets()]
+    rows = [_plain(dataset_info(name)) for name in list_datasets()]
     if as_json:
-        sys.stdout.write(json.dumps([_plain(row) for row in rows], indent=1) + "\n")
+        echo_json(rows)
         return
-    lines = [f"{'name':<20} {'rows':>6} {'columns':>8} {'classes':>8}  what"]
+    click.echo(f"{'name':<20} {'rows':>6} {'columns':>8} {'classes':>8}  what")
     for row in rows:
-        n, d = row.shape
-        lines.append(f"{row.name:<20} {n:>6,} {d:>8,} {row.n_classes:>8}  {row.title}")
-    sys.stdout.write("\n".join(lines) + "\n")
+        click.echo("{name:<20} {rows:>6,} {columns:>8,} {classes:>8}  {title}".format(**row))
 
 
 @data.command()
@@ -79,10 +76,10 @@ def info(name: str, as_json: bool) -> None:
 
     row = _plain(dataset_info(name))
     if as_json:
-        sys.stdout.write(json.dumps(row, ensure_ascii=False, indent=1) + "\n")
+        echo_json(row)
         return
     for key, value in row.items():
-        sys.stdout.write(f"{key:<12} {value}\n")
+        click.echo(f"{key:<12} {value}")
 
 
 @data.command()
@@ -106,8 +103,7 @@ def fetch(names: tuple[str, ...], output: str | None, raw: bool, home: str | Non
         if output:
             _write(output, found)
             told += f"; wrote {output}"
-        sys.stdout.write(told + ".\n")
-        sys.stdout.flush()
+        click.echo(f"{told}.")
 
 
 def _write(path: str, found: Any) -> None:

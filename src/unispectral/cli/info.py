@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
-import sys
 from typing import Any
 
 import click
 
 from unispectral.cli._options import debug_option
+from unispectral.cli._outputs import echo_json
 
 __all__ = ["info"]
 
 _PACKAGES = (
     "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl", "click", "rich",
-    "pandas", "pyarrow", "openpyxl", "h5py", "matplotlib", "pooch", "faiss-cpu", "dask",
-    "distributed", "anndata", "zarr", "umap-learn",
+    "pandas", "pyarrow", "openpyxl", "h5py", "matplotlib", "pooch", "dask", "distributed",
+    "anndata", "zarr", "umap-learn",
 )  # fmt: skip
 
 
@@ -31,18 +30,16 @@ def info(as_json: bool) -> None:
     """
     found = collect()
     if as_json:
-        sys.stdout.write(json.dumps(found, indent=1) + "\n")
+        echo_json(found)
         return
     for key, value in found.items():
         if isinstance(value, dict):
-            sys.stdout.write(f"{key}\n")
+            click.echo(key)
             for name, told in value.items():
-                sys.stdout.write(f"  {name:<16} {told}\n")
-        elif isinstance(value, list):
-            for item in value:
-                sys.stdout.write(f"{key:<18} {item}\n")
+                click.echo(f"  {name:<16} {told}")
         else:
-            sys.stdout.write(f"{key:<18} {value}\n")
+            for item in value if isinstance(value, list) else [value]:
+                click.echo(f"{key:<18} {item}")
 
 
 def collect() -> dict[str, Any]:
@@ -73,7 +70,7 @@ def collect() -> dict[str, Any]:
         "variables": {
             name: value
             for name, value in sorted(os.environ.items())
-            if name.endswith("_NUM_THREADS") or name in ("NUMBA_DISABLE_JIT",)
+            if name.endswith("_NUM_THREADS") or name == "NUMBA_DISABLE_JIT"
         },
     }
 

@@ -18,18 +18,10 @@ from unispectral.tables._text import looks_like_text, read_text
 
 __all__ = ["FORMATS", "Loaded", "find_format", "load"]
 
-_ENDINGS = {
-    "csv": (".csv", ".txt", ".dat"),
-    "tsv": (".tsv", ".tab"),
-    "parquet": (".parquet", ".pq"),
-    "excel": (".xlsx", ".xlsm"),
-    "npy": (".npy",),
-    "npz": (".npz",),
-    "mat": (".mat",),
-    "h5ad": (".h5ad",),
-    "hdf5": (".h5", ".hdf5"),
-}
-FORMATS = tuple(_ENDINGS)
+FORMATS = ("csv", "tsv", "parquet", "excel", "npy", "npz", "mat", "h5ad", "hdf5")
+# Endings that are not the format's own name.
+_ENDINGS = {"txt": "csv", "dat": "csv", "tab": "tsv", "pq": "parquet", "h5": "hdf5"}
+_ENDINGS |= {"xlsx": "excel", "xlsm": "excel"}
 _FAMILY = {"tsv": "csv", "h5ad": "hdf5"}  # formats that look the same from outside
 _USUAL = ("X", "data", "fea", "features", "values", "matrix")
 
@@ -57,7 +49,8 @@ def find_format(source: Source, format: str | None) -> str:
     seen = _by_content(source)
     if source.suffix == ".xls":
         raise source.error("is an old Excel file", "save it as .xlsx")
-    by_name = next((f for f, endings in _ENDINGS.items() if source.suffix in endings), None)
+    ending = source.suffix.removeprefix(".")
+    by_name = ending if ending in FORMATS else _ENDINGS.get(ending)
     if by_name is None and seen is None:
         raise TableError(
             "format", f"of {source.lower} is not known", f"name one of {', '.join(FORMATS)}"
@@ -79,7 +72,7 @@ def _by_content(source: Source) -> str | None:
         if head.startswith(magic):
             return format
     if head.startswith(b"\x89HDF"):
-        if source.suffix in (*_ENDINGS["h5ad"], *_ENDINGS["hdf5"]):
+        if source.suffix in (".h5ad", ".h5", ".hdf5"):
             return "hdf5"  # and the name says which kind
         with open_hdf(source, values=False) as file:
             return "h5ad" if {"obs", "var", "X"} <= set(file) else "hdf5"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import os
 from collections.abc import Callable, Iterator
@@ -74,17 +75,13 @@ class Rows:
 
     def __getitem__(self, rows: int | slice | ArrayLike) -> np.ndarray:
         """Return one row, a slice of rows, or the rows of a list of numbers."""
-        if isinstance(rows, slice):
-            start, stop, step = rows.indices(len(self))
-            if step == 1:
-                return self._read(start, max(start, stop))
+        if not isinstance(rows, slice):
+            one = np.ndim(rows) == 0
+            return self.take([operator.index(rows)])[0] if one else self.take(rows)  # type: ignore
+        start, stop, step = rows.indices(len(self))
+        if step != 1:
             return self.take(np.arange(start, stop, step))
-        if np.ndim(rows) == 0:
-            number = operator.index(rows)  # type: ignore[arg-type]
-            if not -len(self) <= number < len(self):
-                raise IndexError(f"row {number} is not among the {len(self)} rows.")
-            return self._read(number % len(self), number % len(self) + 1)[0]
-        return self.take(rows)
+        return self._read(start, max(start, stop))
 
     def take(self, rows: ArrayLike, block: int = _BLOCK) -> np.ndarray:
         """Return the rows with these numbers, in this order, reading the file once through."""
@@ -96,15 +93,11 @@ class Rows:
         if wanted.min() < -len(self) or wanted.max() >= len(self):
             raise IndexError(f"rows must lie between {-len(self)} and {len(self) - 1}.")
         wanted = wanted % len(self)
-        order = np.argsort(wanted, kind="stable")
         result = np.empty((len(wanted), self.shape[1]), dtype=self.dtype)
-        at = 0
-        while at < len(order):
-            start = int(wanted[order[at]])
-            until = int(np.searchsorted(wanted[order], start + block))
-            some = order[at:until]
-            result[some] = self._read(start, int(wanted[some].max()) + 1)[wanted[some] - start]
-            at = until
+        for number in np.unique(wanted // block):
+            some = np.flatnonzero(wanted // block == number)
+            start, stop = int(wanted[some].min()), int(wanted[some].max()) + 1
+            result[some] = self._read(start, stop)[wanted[some] - start]
         return result
 
     def iter_blocks(self, size: int = _BLOCK) -> Iterator[np.ndarray]:
@@ -185,11 +178,10 @@ def open_rows(
     if format == "zarr" or (format is None and path.is_dir()):
         return _zarr_rows(path, key)
     origin = as_source(path)
-    chosen = find_format(origin, format)
-    if origin.path is None or chosen not in ("npy", "parquet", "hdf5", "h5ad"):
-        kind = "compressed or no file" if origin.path is None else chosen
-        remedy = "use .npy, Parquet, HDF5 or Zarr"
-        raise origin.error(f"is {kind}, which cannot be read in blocks", remedy)
+    chosen = "compressed or a pipe" if origin.path is None else find_format(origin, format)
+    if chosen not in ("npy", "parquet", "hdf5", "h5ad"):
+        problem = f"is {chosen}, which cannot be read in blocks"
+        raise origin.error(problem, "use .npy, Parquet, HDF5 or Zarr")
     if columns is not None and chosen != "parquet":
         raise InputError("columns", f"can be chosen from Parquet only, not from {chosen}")
     with origin.reading():
@@ -218,19 +210,12 @@ def _npy_rows(source: Source) -> Rows:
 
 
 def _hdf_rows(source: Source, key: str | None) -> Rows:
-    opened = open_hdf(source, values=False)
-    file = opened.__enter__()
-
-    def close() -> None:
-        opened.__exit__(None, None, None)
-
-    try:
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(open_hdf(source, values=False))
         name = _one_of(matrix_names(file), key, source, "two-dimensional data sets of numbers")
         part = source.part(f"data set {name!r}")
-        return Rows(part, checked_dataset(file, name, part, whole=False), close)
-    except BaseException:
-        close()
-        raise
+        stored = checked_dataset(file, name, part, whole=False)
+        return Rows(part, stored, stack.pop_all().close)
 
 
 def _zarr_rows(path: Path, key: str | None) -> Rows:
@@ -257,20 +242,16 @@ class _Parquet:
         schema, meta = self.file.schema_arrow, self.file.metadata
         if len(set(schema.names)) != len(schema.names):
             raise source.error("has columns of the same name", "rename them")
-        numeric = {
-            field.name: types.is_float32(field.type) or types.is_float16(field.type)
-            for field in schema
-            if types.is_integer(field.type)
-            or types.is_floating(field.type)
-            or types.is_boolean(field.type)
-        }
-        self.columns = list(numeric) if columns is None else list(columns)
+        kinds = {field.name: field.type for field in schema}
+        checks = (types.is_integer, types.is_floating, types.is_boolean)
+        numeric = [name for name, kind in kinds.items() if any(is_(kind) for is_ in checks)]
+        self.columns = numeric if columns is None else list(columns)
         for name in self.columns:
             if name not in numeric:
                 raise TableError("columns", f"is no numeric column of {source.lower}", value=name)
         if not self.columns:
             raise source.error("has no numeric column")
-        single = all(numeric[name] for name in self.columns)
+        single = all(kinds[name] in ("float", "halffloat") for name in self.columns)
         self.dtype = np.dtype(np.float32 if single else np.float64)
         self.shape = (meta.num_rows, len(self.columns))
         sizes = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]

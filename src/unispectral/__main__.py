@@ -1,0 +1,5 @@
+"""Allow ``python -m unispectral``."""
+
+from unispectral.cli import main
+
+main()

@@ -1,5 +1,0 @@
-"""Allow ``python -m unispectral.cli``."""
-
-from unispectral.cli import main
-
-main()
