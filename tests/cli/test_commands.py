@@ -211,3 +211,33 @@ def test_broken_pipe_is_quiet():
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.parametrize("closed", ["1>&-", "2>&-", "1>&- 2>&-"])
+@pytest.mark.parametrize(
+    "arguments", ["data list", "info", "--help", "cluster T -k 3 -o labels.csv"]
+)
+def test_closed_streams_are_no_error(arguments, closed, folder, tmp_path):
+    arguments = arguments.replace("T", f"{folder / 'things.csv'} --method kmeans")
+    program = Path(sys.executable).with_name("unispectral")
+    done = subprocess.run(
+        f"{program} {arguments} {closed}", shell=True, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "labels.csv").exists() == ("labels.csv" in arguments)
+
+
+def test_labels_for_a_closed_standard_output_are_refused(folder, tmp_path):
+    program = Path(sys.executable).with_name("unispectral")
+    command = f"{program} cluster {folder / 'things.csv'} -k 3 -o - 1>&-"
+    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "standard output is closed; name a file." in done.stderr
+
+
+def test_the_package_can_be_run():
+    done = subprocess.run(
+        [sys.executable, "-m", "unispectral", "--version"], capture_output=True, text=True
+    )
+    assert done.stdout.startswith("unispectral, version ")

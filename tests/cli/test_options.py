@@ -11,10 +11,13 @@ import pandas as pd
 import pytest
 
 from unispectral import tables
-from unispectral.cli import _options
-from unispectral.cli._app import run
+from unispectral._errors import InputError
+from unispectral.cli import _options, _outputs
+from unispectral.cli._app import run, sentence
 from unispectral.cli._methods import METHODS, build_method
 from unispectral.graph_files import GRAPH_FORMATS
+from unispectral.tables import TableError
+from unispectral.tables._formats import FORMATS
 
 
 @pytest.fixture
@@ -34,7 +37,8 @@ def refused(capsys, code, *arguments):
 def test_lists_for_help_are_those_of_the_readers():
     assert _options.SCALES == tables.SCALES
     assert _options.IMPUTATIONS == tables.IMPUTATIONS
-    assert set(GRAPH_FORMATS) == {".graphml", ".npz", ".csv", ".tsv"}
+    assert _outputs._ENDINGS["graph"] == tuple(GRAPH_FORMATS)
+    assert _options.FORMATS == FORMATS
 
 
 @pytest.mark.parametrize(
@@ -44,7 +48,7 @@ def test_lists_for_help_are_those_of_the_readers():
         (["cluster", "T", "-k", "1"], "at least 2 clusters"),
         (["cluster", "T", "-k", "many"], "neither a whole number nor 'auto'"),
         (["cluster", "T"], "Missing option '-k'"),
-        (["cluster", "T", "-k", "3", "--method", "kmens"], "Did you mean 'kmeans'"),
+        (["cluster", "T", "-k", "3", "--method", "kmens"], "'kmens' is not one of"),
         (["cluster", "T", "-k", "auto", "--method", "kmeans"], "-k auto is not for"),
         (["cluster", "T", "-k", "3", "--param", "alpa=1"], "did you mean 'alpha'"),
         (["cluster", "T", "-k", "3", "--param", "alpha"], "must be name=value"),
@@ -69,7 +73,7 @@ def test_lists_for_help_are_those_of_the_readers():
         (["cluster", "T", "-k", "3", "--image-shape", "3x3"], "9 pixels"),
         (["cluster", "T", "-k", "3", "--image-shape", "big"], "height x width"),
         (["compare", "T", "-k", "auto"], "give a number"),
-        (["data", "info", "usps"], "is none of yale"),
+        (["data", "info", "usps"], "'usps' is not one of 'yale'"),
         (["data", "fetch", "yale", "jaffe", "-o", "a.npz"], "one data set at a time"),
     ],
 )
@@ -82,7 +86,10 @@ def test_wrong_usage_is_2(capsys, things, arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["cluster", "nowhere.csv", "-k", "3"], "The file 'nowhere.csv' cannot be read: no such file or directory."),
+        (
+            ["cluster", "nowhere.csv", "-k", "3"],
+            "The file 'nowhere.csv' cannot be read: no such file or directory.",
+        ),
         (["cluster", "T", "-k", "3", "--id", "nam"], "--id 'nam' is not in"),
         (["cluster", "T", "-k", "3", "--truth", "class"], "--truth 'class' is not in"),
         (["cluster", "T", "-k", "3", "--columns", "kind"], "cannot be clustered"),
@@ -99,6 +106,82 @@ def test_bad_data_is_1_and_one_sentence(capsys, things, arguments, message):
     assert message in err
     assert err.splitlines()[-1].startswith("Error: ")
     assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize("way", ["name", "relative", "symlink", "hard link", "folder"])
+def test_inputs_are_never_overwritten(capsys, things, way, tmp_path):
+    """Whatever leads to a file that is read: it stays as it was, and nothing else is written."""
+    table = tmp_path / "t.csv"
+    content = Path(things).read_bytes()
+    table.write_bytes(content)
+    name = {
+        "name": table,
+        "relative": Path("../") / tmp_path.name / "t.csv",
+        "symlink": tmp_path / "link.csv",
+        "hard link": tmp_path / "hard.csv",
+        "folder": tmp_path / "again" / "t.csv",
+    }[way]
+    if way == "symlink":
+        name.symlink_to("t.csv")
+    elif way == "hard link":
+        os.link(table, name)
+    elif way == "folder":
+        name.parent.symlink_to(".")
+    there = sorted(tmp_path.iterdir())
+    fit = ["cluster", table, "-k", "3"]
+    for arguments in (
+        [*fit, "-o", name],
+        [*fit, "--graph", name],
+        [*fit, "--model", name],
+        ["cluster", things, table, "-k", "3", "-o", name],
+        ["predict", "m", table, "-o", name],
+        ["compare", table, "-k", "3", "-o", name],
+        ["compare", table, "-k", "3", "--labels", name],
+    ):
+        err = refused(capsys, 2, *arguments)
+        assert "this file is read, and would be overwritten; name another." in err
+        assert table.read_bytes() == content
+    assert sorted(tmp_path.iterdir()) == there
+
+
+def test_a_model_is_not_overwritten_by_its_labels(capsys, things):
+    Path("m.csv").write_bytes(b"a model")
+    assert "would be overwritten" in refused(capsys, 2, "predict", "m.csv", things, "-o", "m.csv")
+    assert Path("m.csv").read_bytes() == b"a model"
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (InputError("n_clusters", "is too large", "ask for less", value=9), "-k 9 is too large;"),
+        (InputError("id", "must be given"), "--id must be given."),
+        (InputError("alpha", "must be positive", value=-1), "alpha=-1 must be positive."),
+        (TableError("source", "is empty", value="The file 'a'"), "The file 'a' is empty."),
+        (ValueError("scale=3 stays\nas it is"), "scale=3 stays as it is"),
+        (OSError(2, "No such file", "x"), "Cannot open 'x': no such file."),
+        (KeyError("x"), "KeyError: 'x' (--debug shows where)"),
+    ],
+)
+def test_errors_are_worded_for_the_shell(error, words):
+    assert sentence(error).startswith(words)
+
+
+def test_ids_that_are_formulas_are_escaped(capsys, tmp_path, blobs):
+    table = blobs.assign(name=["=cmd|' /C calc'!A0", *blobs["name"][1:]])
+    table.to_csv(tmp_path / "t.csv", index=False)
+    command = ["cluster", str(tmp_path / "t.csv"), "-k", "3", "--id", "name", "--method", "kmeans"]
+    assert run([*command, "-q", "-o", str(tmp_path / "l.csv")]) == 0
+    assert pd.read_csv(tmp_path / "l.csv")["id"][0] == "'=cmd|' /C calc'!A0"
+    assert run([*command, "-q", "-o", str(tmp_path / "l.json")]) == 0
+    assert json.loads((tmp_path / "l.json").read_text())[0]["id"] == "=cmd|' /C calc'!A0"
+    assert run([*command, "-q", "-o", "-", "--json"]) == 2
+
+
+def test_compressed_tables_are_clustered(capsys, tmp_path, blobs):
+    blobs.to_csv(tmp_path / "t.csv.gz", index=False)
+    command = ["cluster", str(tmp_path / "t.csv.gz"), "-k", "3", "--id", "name", "--json", "-q"]
+    assert run([*command, "--method", "kmeans"]) == 0
+    assert json.loads(capsys.readouterr().out)["n_clusters"] == 3
 
 
 def test_debug_shows_the_traceback(capsys, things):

@@ -257,9 +257,7 @@ def test_hdf5_does_not_lead_out_of_its_file(tmp_path):
 def test_what_kills_the_hdf5_library_does_not_kill_us(tmp_path, monkeypatch):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file["X"] = np.eye(3)
-    monkeypatch.setattr(
-        _hdf, "_TRIAL", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
-    )
+    monkeypatch.setattr(_hdf, "_TRIAL", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     with pytest.raises(TableError, match="reading it crashes the HDF5 library"):
         read_table(tmp_path / "x.h5")
     monkeypatch.setattr(_hdf, "_TRIAL", "while True: pass")

@@ -62,7 +62,9 @@ def test_mixed_columns():
 
 
 def test_missing_values_offer_impute():
-    sentence = r"impute must be given: 1 missing value found, in 'y' \(1\); choose 'mean', 'median' or "
+    sentence = (
+        r"impute must be given: 1 missing value found, in 'y' \(1\); choose 'mean', 'median' or "
+    )
     with pytest.raises(TableError, match=sentence):
         read_table(text(MIXED))
 
@@ -236,7 +238,7 @@ def test_excel(frame, tmp_path):
     second = read_table(path, key="two")
     assert second.values.ravel().tolist() == [1.0, 5.0]
     assert second.index.tolist() == [0, 1]
-    with pytest.raises(TableError, match="key='three' is no sheet of .*, which has 'one', 'two'"):
+    with pytest.raises(TableError, match=r"key='three' is no sheet of .*, which has 'one', 'two'"):
         read_table(path, key="three")
 
 
@@ -316,7 +318,9 @@ def test_sparse_missing_values(tmp_path):
     sp.save_npz(tmp_path / "t.npz", matrix)
     with pytest.raises(TableError, match=r"1 missing value found, in 'column_1' \(1\)"):
         read_table(tmp_path / "t.npz")
-    with pytest.raises(TableError, match="impute='mean' would .* all zeros of a sparse table; use 'zero'"):
+    with pytest.raises(
+        TableError, match=r"impute='mean' would .* all zeros of a sparse table; use 'zero'"
+    ):
         read_table(tmp_path / "t.npz", impute="mean")
     filled = read_table(tmp_path / "t.npz", impute="zero").values
     np.testing.assert_array_equal(filled.toarray(), [[1, 0], [0, 2]])
@@ -361,7 +365,9 @@ def test_format_by_content(tmp_path):
     content = (tmp_path / "x.npy").read_bytes()
     assert read_table(io.BytesIO(content)).values.shape == (2, 2)
     (tmp_path / "x.csv").write_bytes(content)
-    with pytest.raises(TableError, match="format must be given: .* looks like npy, not csv; .* say 'npy'"):
+    with pytest.raises(
+        TableError, match=r"format must be given: .* looks like npy, not csv; .* say 'npy'"
+    ):
         read_table(tmp_path / "x.csv")
     (tmp_path / "x.xls").write_bytes(b"\xd0\xcf\x11\xe0" + bytes(100))
     with pytest.raises(TableError, match=r"save it as \.xlsx"):
@@ -450,14 +456,14 @@ def test_compressed_tables(ending, tmp_path):
     with pytest.raises(TableError, match=r"declares|compressed|not known|not text"):
         read_table(path)
     path.write_bytes(pack(np.random.default_rng(0).bytes(4000))[:2000])
-    with pytest.raises(TableError, match="cut short or damaged|not known"):
+    with pytest.raises(TableError, match=r"cut short or damaged|not known"):
         read_table(path)
 
 
 @pytest.mark.parametrize("ending", ["bz2", "xz", "zst"])
 def test_bombs_are_not_unpacked(ending, tmp_path, monkeypatch):
     path = tmp_path / f"bomb.csv.{ending}"
-    path.write_bytes(PACKERS[ending](b"1,2\n" * 2**24))
+    path.write_bytes(PACKERS[ending](b"1,2\n" * 2**22))
     with pytest.raises(TableError, match="which cannot be true; the file is damaged or hostile"):
         read_table(path)
     monkeypatch.setattr("unispectral._memory.available_memory", lambda: 10**6)

@@ -22,29 +22,18 @@ _READING = ("format", "key", "separator", "header", "encoding", "missing")
 
 @dataclass
 class Input:
-    """Tables read, checked and put together.
-
-    Attributes
-    ----------
-    tables : dict of str to Table
-        One table, or the views by name.
-    names : ndarray or None
-        Names of the rows.
-    truth : ndarray or None
-        Known classes.
-    notes : list of str
-        What was read and what was left out.
-    reading : list of dict
-        View, source and options of each table, to do it again.
-    image_shape : (int, int, str) or None
-        Height, width and order ("C": row by row) of the pixels, where rows are pictures.
-    """
+    """Tables read, checked and put together: one, or several views by name."""
 
     tables: dict[str, Table]
+    #: Names of the rows.
     names: np.ndarray | None = None
+    #: Known classes.
     truth: np.ndarray | None = None
+    #: What was read and what was left out.
     notes: list[str] = field(default_factory=list)
+    #: View, source and options of each table, to do it again.
     reading: list[dict[str, Any]] = field(default_factory=list)
+    #: Height, width and order ("C": row by row) of the pixels, where rows are pictures.
     image_shape: tuple[int, int, str] | None = None
 
     @property
@@ -109,7 +98,8 @@ def gather(
         names = _view_names(sources)
         parts = [(v, s, s, columns) for v, s in zip(names, sources, strict=True)]
     common = {name: options[name] for name in ("id", "impute", "scale", *_READING)}
-    tables, reading = {}, []
+    tables: dict[str, Table] = {}
+    reading = []
     for view, shown, source, chosen in parts:
         # Known classes are asked for in the first table only: the rows are the same.
         given = {"columns": chosen, "truth": None if tables else options["truth"], **common}

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-__all__ = ["DEFAULT", "METHODS", "Method", "MethodName", "build_method"]
+__all__ = ["DEFAULT", "METHODS", "METHOD_NAME", "Method", "build_method"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Method:
 
 
 _OURS, _PEERS, _SKLEARN = "unispectral.cluster", "unispectral.baselines", "sklearn.cluster"
-_PAPER = {"maker": "paper", "compared": False}
+_PAPER: Any = {"maker": "paper", "compared": False}
 _SPECTRAL = (("affinity", "nearest_neighbors"), ("assign_labels", "cluster_qr"))
 
 DEFAULT = "SCMK"
@@ -72,27 +72,7 @@ METHODS = {
 }
 
 
-class MethodName(click.ParamType):
-    """A name of the table above, in any case."""
-
-    name = "method"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        for name in METHODS:
-            if str(value).lower() == name.lower():
-                return name
-        close = difflib.get_close_matches(str(value), METHODS, n=1, cutoff=0.4)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        self.fail(f"{value!r} is none of {', '.join(METHODS)}.{hint}", param, ctx)
-
-    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[Any]:
-        from click.shell_completion import CompletionItem
-
-        return [
-            CompletionItem(name, help=method.words)
-            for name, method in METHODS.items()
-            if name.lower().startswith(incomplete.lower())
-        ]
+METHOD_NAME = click.Choice(list(METHODS), case_sensitive=False)
 
 
 def build_method(
@@ -129,8 +109,14 @@ def build_method(
         if "max_time" not in known:
             raise click.UsageError(f"--max-time is not for the method {name}.")
         settings["max_time"] = max_time
-    if kernels:
-        settings |= _kernel_setting(name, known, kernels)
+    if kernels and "kernels" in known:
+        settings["kernels"] = kernels[0] if len(kernels) == 1 else kernels
+    elif kernels and "kernel" in known:
+        if len(kernels) > 1:
+            raise click.UsageError(f"--kernel: the method {name} takes one kernel, not several.")
+        settings["kernel"] = kernels[0]
+    elif kernels:
+        raise click.UsageError(f"--kernel is not for the method {name}.")
     for key, value in (parameters or {}).items():
         if key not in known:
             close = difflib.get_close_matches(key, known, n=1)
@@ -141,13 +127,3 @@ def build_method(
         settings[key] = tuple(value) if isinstance(value, list) and key == "normalize" else value
     maker = getattr(cls, method.maker) if method.maker else cls
     return maker(n_clusters=n_clusters, **settings)
-
-
-def _kernel_setting(name: str, known: set[str], kernels: list[str]) -> dict[str, Any]:
-    if "kernels" in known:
-        return {"kernels": kernels[0] if len(kernels) == 1 else kernels}
-    if "kernel" not in known:
-        raise click.UsageError(f"--kernel is not for the method {name}.")
-    if len(kernels) > 1:
-        raise click.UsageError(f"--kernel: the method {name} takes one kernel, not several.")
-    return {"kernel": kernels[0]}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from unispectral.cli._fit import Fitted
     from unispectral.cli._input import Input
 
-__all__ = ["check_outputs", "echo_json", "label_columns", "write_outputs"]
+__all__ = ["check_outputs", "echo_json", "label_columns", "row_names", "write_outputs"]
 
 _TABLES = (".csv", ".tsv", ".json", ".parquet", ".pq")
 _ENDINGS = {"output": _TABLES, "labels": _TABLES, "report": (".html", ".htm")}
@@ -142,17 +142,18 @@ def write_outputs(
     return written
 
 
+def row_names(data: Input) -> dict[str, Any]:
+    """The first column of a table of labels."""
+    return {"row": range(data.n_samples)} if data.names is None else {"id": data.names}
+
+
 def label_columns(
     data: Input, labels: np.ndarray, membership: Any = None, outlier_score: Any = None
 ) -> dict[str, Any]:
     """Columns of the label file: which row, which cluster, how surely, how unlike the others."""
-    import numpy as np
-
-    rows = np.arange(len(labels))
-    columns = {"row": rows} if data.names is None else {"id": data.names}
-    columns["cluster"] = labels
+    columns = row_names(data) | {"cluster": labels}
     if membership is not None and len(membership) == len(labels):
-        columns["membership"] = np.round(membership[rows, labels], 6)
+        columns["membership"] = membership[range(len(labels)), labels].round(6)
     if outlier_score is not None and len(outlier_score) == len(labels):
-        columns["outlier_score"] = np.round(np.asarray(outlier_score, dtype=float), 6)
+        columns["outlier_score"] = outlier_score.round(6)
     return columns

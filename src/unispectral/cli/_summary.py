@@ -46,13 +46,8 @@ def summarise(fitted: Fitted) -> dict[str, Any]:
     objective = np.atleast_1d(getattr(estimator, "objective_", ()))
     if len(objective):
         summary["objective"] = float(objective[-1])
-    kernels = dict(
-        zip(
-            getattr(estimator, "kernel_names_", ()),
-            getattr(estimator, "kernel_weights_", ()),
-            strict=False,
-        )
-    )
+    parts = [getattr(estimator, f"kernel_{name}_", ()) for name in ("names", "weights")]
+    kernels = dict(zip(*parts, strict=False))
     geometries = getattr(estimator, "geometry_weights_", None)
     for kind, weights in (("geometry", geometries), ("kernel", kernels)):
         if isinstance(weights, dict) and len(weights) > 1:

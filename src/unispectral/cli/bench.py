@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -227,16 +228,9 @@ def _split(names: str | None, entries: Sequence[Any]) -> list[str] | None:
     """
     if not names:
         return None
-    known = {entry.name.lower() for entry in entries}
-    pieces = [piece.strip() for piece in names.split(",") if piece.strip()]
-    found = []
-    while pieces:
-        longest = next(
-            (n for n in range(len(pieces), 1, -1) if ", ".join(pieces[:n]).lower() in known), 1
-        )
-        found.append(", ".join(pieces[:longest]))
-        pieces = pieces[longest:]
-    return found
+    known = sorted((entry.name for entry in entries), key=len, reverse=True)
+    pattern = "|".join([*map(re.escape, known), "[^,]*[^, ]"])
+    return re.findall(rf"\s*({pattern})\s*(?:,|$)", names, re.IGNORECASE)
 
 
 def _page(store: Path, name: str) -> Path:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from unispectral.cli._methods import DEFAULT, METHODS, MethodName, build_method
+from unispectral.cli._methods import DEFAULT, METHOD_NAME, METHODS, build_method
 from unispectral.cli._options import (
     ClusterCount,
     ImageShape,
@@ -84,7 +84,14 @@ Methods:
     metavar="NAME=COLUMNS",
     help="A group of columns as one view of the rows; give several.",
 )
-@click.option("--method", type=MethodName(), default=DEFAULT, show_default=True, help="See below.")
+@click.option(
+    "--method",
+    type=METHOD_NAME,
+    default=DEFAULT,
+    show_default=True,
+    metavar="NAME",
+    help="See below.",
+)
 @click.option(
     "--kernel",
     "kernels",

@@ -8,29 +8,13 @@ import click
 
 from unispectral.cli._options import debug_option
 from unispectral.cli._outputs import echo_json
+from unispectral.datasets import dataset_info, list_datasets
+from unispectral.datasets import fetch as fetch_dataset
 
 __all__ = ["data"]
 
 
-class _DatasetName(click.ParamType):
-    """A name of the registry."""
-
-    name = "name"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        from unispectral.datasets import list_datasets
-
-        known = list_datasets()
-        if str(value).lower() not in known:
-            self.fail(f"{value!r} is none of {', '.join(known)}.", param, ctx)
-        return str(value).lower()
-
-    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[Any]:
-        from click.shell_completion import CompletionItem
-
-        from unispectral.datasets import list_datasets
-
-        return [CompletionItem(n) for n in list_datasets() if n.startswith(incomplete.lower())]
+_NAME = click.Choice(list_datasets(), case_sensitive=False)
 
 
 @click.group(
@@ -55,8 +39,6 @@ def data() -> None:
 @debug_option
 def list_(as_json: bool) -> None:
     """List the data sets."""
-    from unispectral.datasets import dataset_info, list_datasets
-
     rows = [_plain(dataset_info(name)) for name in list_datasets()]
     if as_json:
         echo_json(rows)
@@ -67,13 +49,11 @@ def list_(as_json: bool) -> None:
 
 
 @data.command()
-@click.argument("name", type=_DatasetName())
+@click.argument("name", type=_NAME, metavar="NAME")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @debug_option
 def info(name: str, as_json: bool) -> None:
     """Describe one data set: size, preparation, origin, terms of use."""
-    from unispectral.datasets import dataset_info
-
     row = _plain(dataset_info(name))
     if as_json:
         echo_json(row)
@@ -83,15 +63,13 @@ def info(name: str, as_json: bool) -> None:
 
 
 @data.command()
-@click.argument("names", type=_DatasetName(), nargs=-1, required=True)
+@click.argument("names", type=_NAME, metavar="NAME...", nargs=-1, required=True)
 @click.option("-o", "--output", metavar="FILE", help="Write the prepared data here: .npz or .mat.")
 @click.option("--raw", is_flag=True, help="Without the paper's preparation.")
 @click.option("--home", metavar="FOLDER", help="Folder to look in first and to download to.")
 @debug_option
 def fetch(names: tuple[str, ...], output: str | None, raw: bool, home: str | None) -> None:
     """Fetch data sets, check them, and write one as a file if asked to."""
-    from unispectral.datasets import fetch as fetch_dataset
-
     if output and len(names) > 1:
         raise click.UsageError("-o takes one data set at a time.")
     if output and not output.endswith((".npz", ".mat")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import click
@@ -52,20 +53,23 @@ def collect() -> dict[str, Any]:
     from unispectral._run import thread_count
     from unispectral._version import __version__
 
-    libraries = [
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        total = None
+    libraries = {
         f"{row['internal_api']} {row.get('version') or ''}, {row['num_threads']} threads"
         for row in threadpool_info()
-    ]
-    free = available_memory()
+    }
     return {
         "unispectral": __version__,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "cores": os.cpu_count() or 1,
         "threads": thread_count(),
-        "memory": _gigabytes(_total_memory()),
-        "memory free": _gigabytes(free),
-        "linear algebra": sorted(set(libraries)),
+        "memory": _gigabytes(total),
+        "memory free": _gigabytes(available_memory()),
+        "linear algebra": sorted(libraries),
         "packages": {name: _version(name) for name in _PACKAGES},
         "variables": {
             name: value
@@ -76,19 +80,10 @@ def collect() -> dict[str, Any]:
 
 
 def _version(package: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
     try:
         return version(package)
     except PackageNotFoundError:
         return "not installed"
-
-
-def _total_memory() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
 
 
 def _gigabytes(size: int | None) -> str:

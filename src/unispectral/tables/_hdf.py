@@ -77,7 +77,7 @@ def open_hdf(source: Source, *, parts: tuple[str, ...] = (), values: bool = True
 def _try_in_child(source: Source, parts: tuple[str, ...], values: bool) -> None:
     path = "-" if source.path is None else str(source.path.absolute())
     command = [sys.executable, "-I", "-c", _TRIAL, path, "values" if values else "names", *parts]
-    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    silent: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     limit = _PATIENCE + source.size / _BYTES_PER_SECOND
     try:
         ended = subprocess.run(command, input=source.content, timeout=limit, **silent)

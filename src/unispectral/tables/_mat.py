@@ -92,9 +92,9 @@ def read_mat(
         raise origin.error(f"has no matrix of real numbers; it holds {listed}")
     for name in names or []:
         if name not in found:
-            kind = others.get(name)
-            reason = f"is a {kind}" if kind else f"is not there; the file holds {listed}"
-            raise origin.error(f"cannot give {name!r}, which {reason}")
+            absent = f"not there; the file holds {listed}"
+            reason = f"a {others[name]}" if name in others else absent
+            raise origin.error(f"cannot give {name!r}, which is {reason}")
     return found
 
 

@@ -7,7 +7,7 @@ import fnmatch
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -83,7 +83,7 @@ class Table:
 
 
 def read_table(
-    source: str | os.PathLike[str] | IO[bytes],
+    source: str | os.PathLike[str] | IO[bytes] | Source,
     *,
     format: str | None = None,
     id: str | None = None,
@@ -168,11 +168,11 @@ class _Picker:
 
     def __init__(self, loaded: Loaded, origin: Source) -> None:
         self.loaded, self.origin, self.frame = loaded, origin, loaded.frame
-        held = loaded.matrix if self.frame is None else self.frame
+        held: Any = loaded.matrix if self.frame is None else self.frame
         self.n_rows = held.shape[0]
         if not self.n_rows:
             raise origin.error("has no rows")
-        self.matrix = None
+        self.matrix: Any = None
         if self.frame is None:
             kept = float_for(held.dtype)
             full = not sp.issparse(held)

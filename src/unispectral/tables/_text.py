@@ -76,7 +76,7 @@ def read_text(
     if comma:
         notes.append("Numbers are written with a decimal comma.")
     unique, changed = unique_names(names)
-    dialect = {"sep": separator, "encoding": encoding, "header": 0 if header else None}
+    dialect: Any = {"sep": separator, "encoding": encoding, "header": 0 if header else None}
     frame = _parse(source, unique, missing, decimal="," if comma else ".", **dialect)
     if separator != _SPACES and frame.iloc[:, -1].isna().any():
         _check_lengths(source, len(names), **dialect)  # pandas fills up rows that are too short

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from unispectral._compat import optional
+from unispectral._errors import InputError
 from unispectral._files import atomic_path, write_text_atomic
 
-__all__ = ["write_table"]
+__all__ = ["escape_formula", "write_table"]
 
 _FORMATS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".parquet": "parquet", ".pq": "parquet"}
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")  # also as wide characters
 
 
 def write_table(
     path: str | os.PathLike[str],
     columns: Mapping[str, ArrayLike],
     format: str | None = None,
+    *,
+    escape_formulas: bool = True,
 ) -> None:
     """Write named columns of equal length.
 
@@ -38,69 +43,72 @@ def write_table(
         empty cell in CSV.
     format : {"csv", "tsv", "json", "parquet"}, default=None
         None goes by the ending of the name, and is CSV on standard output.
+    escape_formulas : bool, default=True
+        In CSV and TSV, put an apostrophe before text that a spreadsheet would run as a formula:
+        text that begins with ``=``, ``+``, ``-``, ``@``, a tab or the end of a line, after any
+        number of apostrophes, and is no number. To undo it, remove one apostrophe from text that
+        begins with apostrophes and one of these characters.
 
     Examples
     --------
-    >>> write_table("-", {"row": ["a", "b"], "cluster": [0, 1]})
+    >>> write_table("-", {"row": ["a", "=1+2"], "cluster": [0, 1]})
     row,cluster
     a,0
-    b,1
+    '=1+2,1
     """
     chosen = format or ("csv" if path == "-" else _FORMATS.get(Path(path).suffix.lower()))
-    if chosen not in set(_FORMATS.values()):
-        raise ValueError(
-            f"format must be one of csv, tsv, json, parquet, but is {chosen!r} for {str(path)!r}."
-        )
-    arrays = _checked(columns)
+    if chosen not in _FORMATS.values():
+        problem = f"must be one of csv, tsv, json, parquet to write {str(path)!r}"
+        raise InputError("format", problem, value=chosen)
+    arrays = {str(name): np.asarray(values) for name, values in columns.items()}
+    shapes = {name: array.shape for name, array in arrays.items()}
+    if not arrays or len(set(shapes.values())) > 1 or len(next(iter(shapes.values()))) != 1:
+        raise InputError("columns", f"must be lists of one length, not of the shapes {shapes}")
     if chosen == "parquet":
-        _write_parquet(path, arrays)
+        if path == "-":
+            raise InputError("path", "is standard output, which Parquet cannot use", "name a file")
+        pyarrow = optional("pyarrow", extra="io")
+        parquet = optional("pyarrow.parquet", extra="io")
+        table = pyarrow.table({name: pyarrow.array(a.tolist()) for name, a in arrays.items()})
+        with atomic_path(path) as temporary:
+            parquet.write_table(table, temporary)
         return
-    text = _as_json(arrays) if chosen == "json" else _as_csv(arrays, "\t,"[chosen == "csv"])
+    rows = list(zip(*map(_plain, arrays.values()), strict=True))
+    if chosen == "json":
+        records = [dict(zip(arrays, row, strict=True)) for row in rows]
+        text = json.dumps(records, ensure_ascii=False, indent=1, default=str) + "\n"
+    else:
+        cells = [tuple(arrays), *rows]
+        if escape_formulas:
+            cells = [tuple(map(escape_formula, row)) for row in cells]
+        # The writer quotes "\r" only if it ends its own lines so.
+        lines: list[str] = []
+        sink = SimpleNamespace(write=lambda line: lines.append(line.removesuffix("\r\n")))
+        csv.writer(sink, delimiter="," if chosen == "csv" else "\t").writerows(cells)
+        text = "\n".join([*lines, ""])
     if path == "-":
         sys.stdout.write(text)
     else:
         write_text_atomic(path, text)
 
 
-def _checked(columns: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
-    if not columns:
-        raise ValueError("columns is empty; a table needs at least one column.")
-    arrays = {str(name): np.asarray(values) for name, values in columns.items()}
-    lengths = {name: array.shape for name, array in arrays.items()}
-    if any(len(shape) != 1 for shape in lengths.values()) or len(set(lengths.values())) != 1:
-        raise ValueError(f"columns must be lists of one length, but their shapes are {lengths}.")
-    return arrays
-
-
 def _plain(array: np.ndarray) -> list[Any]:
-    values = array.tolist()
-    if array.dtype.kind in "fO":
-        return [None if isinstance(v, float) and not np.isfinite(v) else v for v in values]
-    return values
+    """Numbers and text as Python has them, None where a number is missing."""
+    return [None if isinstance(v, float) and not np.isfinite(v) else v for v in array.tolist()]
 
 
-def _rows(arrays: dict[str, np.ndarray]) -> zip[tuple[Any, ...]]:
-    return zip(*(_plain(array) for array in arrays.values()), strict=True)
+def escape_formula(cell: Any) -> Any:
+    """Text that no spreadsheet runs as a formula.
 
-
-def _as_csv(arrays: dict[str, np.ndarray], separator: str) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=separator, lineterminator="\n")
-    writer.writerow(arrays)
-    writer.writerows(_rows(arrays))
-    return text.getvalue()
-
-
-def _as_json(arrays: dict[str, np.ndarray]) -> str:
-    records = [dict(zip(arrays, row, strict=True)) for row in _rows(arrays)]
-    return json.dumps(records, ensure_ascii=False, indent=1, default=str) + "\n"
-
-
-def _write_parquet(path: str | os.PathLike[str], arrays: dict[str, np.ndarray]) -> None:
-    if path == "-":
-        raise ValueError("Parquet cannot be written to standard output; name a file.")
-    pyarrow = optional("pyarrow", extra="io")
-    parquet = optional("pyarrow.parquet", extra="io")
-    table = pyarrow.table({name: pyarrow.array(array.tolist()) for name, array in arrays.items()})
-    with atomic_path(path) as temporary:
-        parquet.write_table(table, temporary)
+    Examples
+    --------
+    >>> escape_formula("=cmd|' /C calc'!A0"), escape_formula("-1.5"), escape_formula("Ulm")
+    ("'=cmd|' /C calc'!A0", '-1.5', 'Ulm')
+    """
+    if not isinstance(cell, str) or not _FORMULA.match(cell):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
