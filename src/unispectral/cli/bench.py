@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -12,9 +12,6 @@ from typing import Any
 import click
 
 from unispectral.bench import Store, StoreError, Study
-from unispectral.cli._app import sentence
-from unispectral.cli._options import all_of
-from unispectral.cli._outputs import check_outputs
 
 __all__ = ["bench"]
 
@@ -22,20 +19,12 @@ DEFAULT_STORE = "unispectral-bench.sqlite"
 
 
 class _RunByDefault(click.Group):
-    """A group in which a missing command means ``run``, and errors are one line."""
+    """A group in which a missing command means ``run``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or (args[0] not in self.commands and args[0] not in ("--help", "-h")):
             args = ["run", *args]
         return super().parse_args(ctx, args)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:
-            raise
-        except (StoreError, ValueError, TypeError, ImportError, OSError) as error:
-            raise click.ClickException(sentence(error)) from error
 
 
 @click.group(cls=_RunByDefault)
@@ -47,6 +36,15 @@ def bench() -> None:
     """
 
 
+def _study_options(command: Any) -> Any:
+    for option in (
+        click.option("--datasets", metavar="A,B", help="Only these data sets of the study."),
+        click.option("--methods", metavar="A,B", help="Only these methods of the study."),
+    ):
+        command = option(command)
+    return command
+
+
 _store_option = click.option(
     "--store",
     default=DEFAULT_STORE,
@@ -56,40 +54,43 @@ _store_option = click.option(
 )
 
 
-_run_options = all_of(
-    click.option("--processes", "-j", type=click.IntRange(1), help="Worker processes."),
-    click.option("--threads", type=click.IntRange(1), help="Threads of each process."),
-    click.option("--force", is_flag=True, help="Do all cells again."),
-    click.option("--retry", is_flag=True, help="Do failed cells again."),
-    click.option("--time-limit", type=float, metavar="SECONDS", help="Limit of one fit."),
-    click.option("--memory-limit", metavar="SIZE", help="Limit of one fit, like 6GB."),
-    click.option(
-        "--backend",
-        type=click.Choice(["processes", "dask", "here"]),
-        default="processes",
-        show_default=True,
-        help="Our own processes, a Dask cluster, or this process (for debugging).",
-    ),
-    click.option("--address", help="The scheduler of the Dask cluster."),
-    click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result."),
-    click.option("--no-report", is_flag=True, help="Do not write the page afterwards."),
-    click.option("--dry-run", is_flag=True, help="Count the cells and estimate their time."),
-)
+def _run_options(command: Any) -> Any:
+    for option in (
+        click.option("--processes", "-j", type=click.IntRange(1), help="Worker processes."),
+        click.option("--threads", type=click.IntRange(1), help="Threads of each process."),
+        click.option("--force", is_flag=True, help="Do all cells again."),
+        click.option("--retry", is_flag=True, help="Do failed cells again."),
+        click.option("--time-limit", type=float, metavar="SECONDS", help="Limit of one fit."),
+        click.option("--memory-limit", metavar="SIZE", help="Limit of one fit, like 6GB."),
+        click.option(
+            "--backend",
+            type=click.Choice(["processes", "dask", "here"]),
+            default="processes",
+            show_default=True,
+            help="Our own processes, a Dask cluster, or this process (for debugging).",
+        ),
+        click.option("--address", help="The scheduler of the Dask cluster."),
+        click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result."),
+        click.option("--no-report", is_flag=True, help="Do not write the page afterwards."),
+        click.option("--dry-run", is_flag=True, help="Count the cells and estimate their time."),
+    ):
+        command = option(command)
+    return command
 
 
 @bench.command("run")
 @click.option("--study", "source", default="small", show_default=True, metavar="NAME|FILE.toml")
-@click.option("--datasets", metavar="A,B", help="Only these data sets of the study.")
-@click.option("--methods", metavar="A,B", help="Only these methods of the study.")
+@_study_options
 @_store_option
 @_run_options
 def run_command(
     source: str, datasets: str | None, methods: str | None, store: Path, **options: Any
 ) -> None:
     """Run what the store lacks of a study, then write its report."""
-    study = Study.load(source)
-    study = study.select(_split(datasets, study.datasets), _split(methods, study.methods))
-    _run(study, store, **options)
+    with _sentences():
+        study = Study.load(source)
+        study = study.select(_split(datasets, study.datasets), _split(methods, study.methods))
+        _run(study, store, **options)
 
 
 @bench.command("surface")
@@ -105,7 +106,8 @@ def surface_command(
 
     DATASET is a built-in name such as yale, or a file.
     """
-    _run(parameter_study(dataset, truth, gammas), store, **options)
+    with _sentences():
+        _run(parameter_study(dataset, truth, gammas), store, **options)
 
 
 def parameter_study(dataset: str, truth: str | None = None, gammas: tuple[float, ...] = ()) -> Any:
@@ -144,7 +146,7 @@ def export_command(name: str | None, formats: tuple[str, ...], out: Path, store:
     """Write the tables of a study: CSV, Parquet, LaTeX, Markdown."""
     from unispectral.bench import Results, write_tables
 
-    with Store(store, readonly=True) as results:
+    with _sentences(), Store(store, readonly=True) as results:
         study, _ = results.load_study(name)
         chosen = formats or ("csv", "parquet", "latex", "markdown")
         for path in write_tables(Results(study, results), out, chosen):
@@ -159,10 +161,9 @@ def report_command(name: str | None, out: Path | None, store: Path) -> None:
     """Write the report of a study: one page that works offline."""
     from unispectral.bench import Results, write_report
 
-    with Store(store, readonly=True) as results:
+    with _sentences(), Store(store, readonly=True) as results:
         study, saved = results.load_study(name)
         path = out or _page(store, study.name)
-        check_outputs({"out": str(path)}, [str(store)])
         write_report(Results(study, results), path, command=saved["command"])
         click.echo(str(path))
 
@@ -173,18 +174,20 @@ def list_command(store: Path) -> None:
     """List the built-in studies and those of the store."""
     from unispectral.bench import Results
 
-    for name in Study.builtin():
-        study = Study.load(name)
-        click.echo(f"built-in  {name}: {study.title} ({len(study.cells())} cells)")
-    if not store.is_file():
-        return
-    with Store(store, readonly=True) as results:
-        for name in results.studies():
-            figures = Results(results.load_study(name)[0], results)
-            done = sum(record.status == "done" for record in figures.records.values())
-            total = len({cell.key for cell in figures.cells})
-            failed = len(figures.records) - done
-            click.echo(f"stored    {name}: {done} of {total} cells done, {failed} failed")
+    with _sentences():
+        for name in Study.builtin():
+            study = Study.load(name)
+            click.echo(f"built-in  {name}: {study.title} ({len(study.cells())} cells)")
+        if not store.is_file():
+            return
+        with Store(store, readonly=True) as results:
+            for name in results.studies():
+                study, _ = results.load_study(name)
+                figures = Results(study, results)
+                done = sum(r.status == "done" for r in figures.records.values())
+                total = len({cell.key for cell in figures.cells})
+                failed = len(figures.records) - done
+                click.echo(f"stored    {name}: {done} of {total} cells done, {failed} failed")
 
 
 @bench.command("redo")
@@ -197,7 +200,7 @@ def redo_command(key: str, store: Path) -> None:
     from unispectral.bench._pool import Pool, run_alone
     from unispectral.bench._worker import decode_labels
 
-    with Store(store, readonly=True) as results:
+    with _sentences(), Store(store, readonly=True) as results:
         record = results.find(key)
         with Pool(1, threads=1) as pool:
             answer = run_alone(pool, record.job)
@@ -228,9 +231,16 @@ def _split(names: str | None, entries: Sequence[Any]) -> list[str] | None:
     """
     if not names:
         return None
-    known = sorted((entry.name for entry in entries), key=len, reverse=True)
-    pattern = "|".join([*map(re.escape, known), "[^,]*[^, ]"])
-    return re.findall(rf"\s*({pattern})\s*(?:,|$)", names, re.IGNORECASE)
+    known = {entry.name.lower() for entry in entries}
+    pieces = [piece.strip() for piece in names.split(",") if piece.strip()]
+    found = []
+    while pieces:
+        longest = next(
+            (n for n in range(len(pieces), 1, -1) if ", ".join(pieces[:n]).lower() in known), 1
+        )
+        found.append(", ".join(pieces[:longest]))
+        pieces = pieces[longest:]
+    return found
 
 
 def _page(store: Path, name: str) -> Path:
@@ -259,7 +269,7 @@ def _run(
         study = replace(study, time_limit=time_limit)
     if memory_limit is not None:
         study = replace(study, memory_limit=parse_size(memory_limit))
-    command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+    command = _command()
     with Store(path) as store:
         if store.set_aside is not None:
             click.echo(f"The store was damaged and is now {store.set_aside}.", err=True)
@@ -278,7 +288,15 @@ def _run(
 
             page = write_report(Results(study, store), _page(path, study.name), command=command)
             lines.append(f"Report: {page}")
-    click.echo("\n".join(lines))
+    _echo(lines)
+
+
+def _echo(lines: list[str]) -> None:
+    try:
+        for line in lines:
+            click.echo(line)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _estimate(study: Study, store: Store, processes: int | None) -> None:
@@ -301,3 +319,19 @@ def _estimate(study: Study, store: Store, processes: int | None) -> None:
             parts.append(f"{method} {count} × = {told}")
         if parts:
             click.echo(f"  {dataset.title}: " + "; ".join(parts))
+
+
+def _command() -> str:
+    """The command as typed, with the program's name and no folder in front of it."""
+    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+
+
+class _sentences:
+    """Errors of input become one line and an exit code."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, (StoreError, ValueError, TypeError, ImportError, OSError)):
+            raise click.ClickException(str(error)) from error
