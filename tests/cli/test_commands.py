@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from unispectral import SCMK
+from unispectral import UnifiedSpectralClustering
 
 pytestmark = pytest.mark.xdist_group("cli")
 
@@ -59,7 +59,7 @@ def test_cluster_writes_everything(clustered, blobs):
     assert labels["id"].tolist() == blobs["name"].tolist()
     assert np.bincount(labels["cluster"]).tolist() == summary["sizes"]
     X = blobs[["width", "height", "depth", "weight"]]
-    again = SCMK(3).fit_predict((X - X.mean()) / X.std(ddof=0))
+    again = UnifiedSpectralClustering(3).fit_predict((X - X.mean()) / X.std(ddof=0))
     assert adjusted_rand_score(labels["cluster"], again) == 1.0
     assert "Left out: 'day' (dates)." in done.stderr
     assert "\x1b" not in done.stderr
@@ -164,15 +164,15 @@ def test_missing_values_are_an_error_with_a_remedy(folder, command, tmp_path):
 def test_compare(folder, command, tmp_path):
     done = command(
         "compare", folder / "things.csv", "-k", 3, "--id", "name", "--truth", "kind",
-        "--methods", "SCMK,kkm,kmeans", "-o", tmp_path / "scores.csv",
+        "--methods", "Unified,kkm,kmeans", "-o", tmp_path / "scores.csv",
         "--labels", tmp_path / "labels.csv", check=0,
     )  # fmt: skip
     assert "Agreement" in done.stdout
     scores = pd.read_csv(tmp_path / "scores.csv").set_index("method")
-    assert scores.index.tolist() == ["SCMK", "KKM", "kmeans"]
+    assert scores.index.tolist() == ["unified", "KKM", "kmeans"]
     assert scores.loc["kmeans", "accuracy"] == 1.0
     labels = pd.read_csv(tmp_path / "labels.csv")
-    assert labels.columns.tolist() == ["id", "SCMK", "KKM", "kmeans"]
+    assert labels.columns.tolist() == ["id", "unified", "KKM", "kmeans"]
 
 
 def test_data(command, data_home, tmp_path):

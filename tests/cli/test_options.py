@@ -14,7 +14,7 @@ from unispectral import tables
 from unispectral._errors import InputError
 from unispectral.cli import _options, _outputs
 from unispectral.cli._app import run, sentence
-from unispectral.cli._methods import METHODS, build_method
+from unispectral.cli._methods import DEFAULT, METHODS, build_method
 from unispectral.graph_files import GRAPH_FORMATS
 from unispectral.tables import TableError
 from unispectral.tables._formats import FORMATS
@@ -53,7 +53,10 @@ def test_lists_for_help_are_those_of_the_readers():
         (["cluster", "T", "-k", "3", "--param", "alpa=1"], "did you mean 'alpha'"),
         (["cluster", "T", "-k", "3", "--param", "alpha"], "must be name=value"),
         (["cluster", "T", "-k", "3", "--param", "n_clusters=2"], "say it with -k"),
-        (["cluster", "T", "-k", "3", "--param", "alpha=-1"], "'alpha' parameter of SCMK"),
+        (
+            ["cluster", "T", "-k", "3", "--param", "alpha=-1"],
+            "'alpha' parameter of UnifiedSpectralClustering",
+        ),
         (["cluster", "T", "-k", "3", "--method", "ward", "--kernel", "linear"], "--kernel"),
         (["cluster", "T", "-k", "3", "--method", "SCSK", "--kernel", "linear,rbf"], "one kernel"),
         (["cluster", "T", "-k", "3", "--method", "KKM", "--max-time", "3"], "--max-time"),
@@ -234,7 +237,22 @@ def test_parameters_reach_the_estimator():
     assert (model.n_clusters, model.alpha, model.random_state) == (4, 0.25, 7)
     assert (model.n_jobs, model.max_time) == (1, 2.5)
     assert (model.kernels, model.normalize) == (["linear", "rbf"], ("center", "cosine"))
-    assert build_method("SCSK-paper", 2).model == "paper"
+
+
+def test_the_default_method_is_the_label_free_one():
+    from unispectral import UnifiedSpectralClustering
+
+    model = build_method(DEFAULT, "auto", seed=3)
+    assert isinstance(model, UnifiedSpectralClustering)
+    assert (model.n_clusters, model.random_state) == ("auto", 3)
+    assert [name for name, method in METHODS.items() if method.auto] == [DEFAULT]
+
+
+def test_progress_of_a_fit_is_shown_and_not_kept(capsys, things):
+    assert run(["cluster", things, "-k", "3", "--id", "name", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert " s] unified: " in err
+    assert json.loads(out)["parameters"]["verbose"] == 0
 
 
 def test_an_absolute_zero_of_rows_and_twins(capsys, tmp_path):
@@ -250,11 +268,10 @@ def test_an_absolute_zero_of_rows_and_twins(capsys, tmp_path):
 
 
 def test_a_model_saved_in_python_predicts(capsys, tmp_path, blobs):
-    from unispectral import SCSK
-    from unispectral.persistence import save_model
+    from unispectral import UnifiedSpectralClustering, save_model
 
     X = blobs[["width", "height"]]
-    model = SCSK(3).fit(X)
+    model = UnifiedSpectralClustering(3).fit(X)
     save_model(model, tmp_path / "m.npz")
     blobs.to_csv(tmp_path / "t.csv", index=False)
     assert run(["predict", str(tmp_path / "m.npz"), str(tmp_path / "t.csv"), "-q", "-o", "-"]) == 0

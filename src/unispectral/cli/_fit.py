@@ -10,7 +10,6 @@ from typing import Any
 import click
 import numpy as np
 
-from unispectral._progress import listening
 from unispectral.cli._input import Input
 from unispectral.cli._methods import METHODS
 from unispectral.cli._progress import progress
@@ -37,13 +36,14 @@ def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> Fitt
         raise click.UsageError(f"The method {method} takes one table; views are for {able}.")
     samples = data.samples()
     begun = time.perf_counter()
-    with (
-        warnings.catch_warnings(record=True) as caught,
-        progress(method, quiet=quiet) as show,
-        listening(show),
-    ):
+    with warnings.catch_warnings(record=True) as caught, progress(method, quiet=quiet) as show:
         warnings.simplefilter("always")
-        labels = np.asarray(estimator.fit_predict(samples))
+        if METHODS[method].ours:
+            verbose = estimator.verbose
+            labels = estimator.set_params(verbose=show).fit_predict(samples)
+            estimator.set_params(verbose=verbose)  # a function is no part of a saved model
+        else:
+            labels = np.asarray(estimator.fit_predict(samples))
     seconds = time.perf_counter() - begun
     # Packages warn about each other; what the fit says is for people.
     others = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)

@@ -25,32 +25,38 @@ class Method:
     home: str
     name: str
     words: str
-    maker: str | None = None
     fixed: tuple[tuple[str, Any], ...] = ()
+    #: What it can do: take views, choose the number of clusters, learn a graph.
     views: bool = False
+    auto: bool = False
     graph: bool = True
+    #: Whether it is compared without being asked for.
     compared: bool = True
 
     @property
     def ours(self) -> bool:
-        """Whether it is part of this library, so that its models can be saved."""
-        return self.home.startswith("unispectral")
+        """Whether it is an estimator of this library, which tells how far it has got."""
+        return self.home == _OURS
+
+    @property
+    def saved(self) -> bool:
+        """Whether its models can be saved."""
+        return self.home in (_OURS, _PEERS)
 
     def load(self) -> Any:
         """Import the estimator's class."""
         return getattr(importlib.import_module(self.home), self.name)
 
 
-_OURS, _PEERS, _SKLEARN = "unispectral.cluster", "unispectral.baselines", "sklearn.cluster"
-_PAPER: Any = {"maker": "paper", "compared": False}
+_OURS, _PEERS, _SKLEARN = "unispectral", "unispectral.baselines", "sklearn.cluster"
+_UNIFIED = "learned graph, nothing to tune; one table or several views"
 _SPECTRAL = (("affinity", "nearest_neighbors"), ("assign_labels", "cluster_qr"))
 
-DEFAULT = "SCMK"
+DEFAULT = "unified"
 METHODS = {
-    "SCMK": Method(_OURS, "SCMK", "learned graph, several kernels or views", views=True),
-    "SCSK": Method(_OURS, "SCSK", "learned graph, one kernel"),
-    "SCMK-paper": Method(_OURS, "SCMK", "SCMK exactly as in the paper", views=True, **_PAPER),
-    "SCSK-paper": Method(_OURS, "SCSK", "SCSK exactly as in the paper", **_PAPER),
+    "unified": Method(_OURS, "UnifiedSpectralClustering", _UNIFIED, views=True, auto=True),
+    "SCMK": Method(_OURS, "SCMK", "the paper's model of several kernels", compared=False),
+    "SCSK": Method(_OURS, "SCSK", "the paper's model of one kernel", compared=False),
     "KKM": Method(_PEERS, "KKM", "kernel k-means", graph=False),
     "RKKM": Method(_PEERS, "RKKM", "robust kernel k-means", graph=False),
     "SC": Method(_PEERS, "SC", "spectral clustering of a kernel"),
@@ -96,8 +102,8 @@ def build_method(
     cls = method.load()
     known = set(cls().get_params())
     settings: dict[str, Any] = dict(method.fixed)
-    if n_clusters == "auto" and method.home != _OURS:
-        able = " or ".join(n for n, other in METHODS.items() if other.home == _OURS)
+    if n_clusters == "auto" and not method.auto:
+        able = " or ".join(other for other, known in METHODS.items() if known.auto)
         raise click.UsageError(
             f"-k auto is not for the method {name}; give a number, or use {able}."
         )
@@ -125,5 +131,4 @@ def build_method(
         if key == "n_clusters":
             raise click.UsageError("--param n_clusters: say it with -k.")
         settings[key] = tuple(value) if isinstance(value, list) and key == "normalize" else value
-    maker = getattr(cls, method.maker) if method.maker else cls
-    return maker(n_clusters=n_clusters, **settings)
+    return cls(n_clusters=n_clusters, **settings)

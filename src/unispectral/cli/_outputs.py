@@ -69,7 +69,7 @@ def check_outputs(
             )
     if method is not None and wanted.get("graph") and not METHODS[method].graph:
         raise _graphless(method)
-    if method is not None and wanted.get("model") and not METHODS[method].ours:
+    if method is not None and wanted.get("model") and not METHODS[method].saved:
         raise click.UsageError(f"--model: a model of the method {method} cannot be saved.")
 
 

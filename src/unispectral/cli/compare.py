@@ -24,7 +24,7 @@ __all__ = ["compare"]
 _EPILOG = """\b
 Examples:
   unispectral compare customers.csv -k 5 --scale standard
-  unispectral compare customers.csv -k 5 --methods SCMK,kmeans,ward -o scores.csv
+  unispectral compare customers.csv -k 5 --methods unified,kmeans,ward -o scores.csv
   unispectral compare digits.npz --key data --truth target -k 10 --json
 """
 _USUAL = [name for name, method in METHODS.items() if method.compared]

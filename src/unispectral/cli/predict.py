@@ -51,7 +51,7 @@ def predict(
     from unispectral.tables import write_table
 
     estimator = load_model(model)
-    if not hasattr(estimator, "predict"):
+    if not hasattr(estimator, "predict_all"):
         raise ValueError(
             f"The model is of the method {type(estimator).__name__}, which cannot place new rows; "
             "fit another method."
@@ -60,12 +60,13 @@ def predict(
     for note in data.notes:
         say(note, quiet=quiet)
     begun = time.perf_counter()
-    found = _assign(estimator, data.samples())
+    found = estimator.predict_all(data.samples())
     seconds = time.perf_counter() - begun
     if output:
-        write_table(output, label_columns(data, *found))
+        columns = label_columns(data, found.labels, found.membership, found.outlier_score)
+        write_table(output, columns)
     count = int(getattr(estimator, "n_clusters_", 0))
-    summary = count_clusters(type(estimator).__name__, found[0], data.truth, seconds, count)
+    summary = count_clusters(type(estimator).__name__, found.labels, data.truth, seconds, count)
     if as_json:
         echo_json(summary)
     elif not (quiet and output == "-"):
@@ -74,15 +75,6 @@ def predict(
         if output not in (None, "-"):
             lines += ["", f"Wrote {output}."]
         click.echo("\n".join(lines), err=output == "-")
-
-
-def _assign(estimator: Any, samples: Any) -> tuple[Any, Any, Any]:
-    """Labels, memberships and outlier scores of new rows: the one place that asks the model."""
-    return (
-        estimator.predict(samples),
-        estimator.predict_membership(samples),
-        estimator.predict_outlier_score(samples),
-    )
 
 
 def _preparation(estimator: Any) -> list[dict[str, Any]]:
