@@ -112,6 +112,10 @@ def test_path_traversal_in_names(tmp_path, monkeypatch):
         ([0, 9], [0, 1, 2], [2, 2]),
         ([0, -1], [0, 1, 2], [2, 2]),
         ([0, 1], [0, 2, 1], [2, 2]),
+        ([0, 1], [0, 2, 0], [2, 2]),
+        ([0, 1], [0, 10**9, 0], [2, 2]),
+        ([0, 1], [0, 0, -1], [2, 2]),
+        ([0, 1], [], [2, 2]),
         ([0, 1], [0, 1, 9], [2, 2]),
         ([0, 1], [1, 1, 2], [2, 2]),
         ([0, 1], [0, 1, 2], [2**40, 2]),
@@ -125,6 +129,12 @@ def test_sparse_indices_that_point_outside(indices, indptr, shape):
     content = saved(np.savez, format=np.array("csr"), data=np.ones(2), **parts)
     with pytest.raises(TableError, match="indices do not fit"):
         read_table(io.BytesIO(content))
+
+
+def test_sparse_matrices_may_keep_room_for_more():
+    parts = {"indices": [0, 1, 7, 9], "indptr": [0, 1, 2], "shape": [2, 2]}
+    content = saved(np.savez, format=np.array("csr"), data=np.ones(3), **parts)
+    assert read_table(io.BytesIO(content)).values.toarray().tolist() == [[1, 0], [0, 1]]
 
 
 def mat5(variable, compress=False):

@@ -50,12 +50,13 @@ class Method:
 
 _OURS, _PEERS, _SKLEARN = "unispectral", "unispectral.baselines", "sklearn.cluster"
 _UNIFIED = "learned graph, nothing to tune; one table or several views"
+_SCMK = "the paper's model of several kernels, or of several views"
 _SPECTRAL = (("affinity", "nearest_neighbors"), ("assign_labels", "cluster_qr"))
 
 DEFAULT = "unified"
 METHODS = {
     "unified": Method(_OURS, "UnifiedSpectralClustering", _UNIFIED, views=True, auto=True),
-    "SCMK": Method(_OURS, "SCMK", "the paper's model of several kernels", compared=False),
+    "SCMK": Method(_OURS, "SCMK", _SCMK, views=True, compared=False),
     "SCSK": Method(_OURS, "SCSK", "the paper's model of one kernel", compared=False),
     "KKM": Method(_PEERS, "KKM", "kernel k-means", graph=False),
     "RKKM": Method(_PEERS, "RKKM", "robust kernel k-means", graph=False),

@@ -82,9 +82,14 @@ def checked_sparse(
 ) -> sp.csr_array:
     """Build a CSR array of data, indices and pointers from a file, once they are known to fit."""
     with source.reading("holds a sparse matrix whose indices do not fit"):
-        if any(part.dtype.kind not in "iu" for part in parts[1:]):
-            raise TypeError("indices must be integers")
-        matrix = {"csr": sp.csr_array, "csc": sp.csc_array}[layout](parts, shape=tuple(shape))
+        data, indices, indptr = parts
+        if any(part.dtype.kind not in "iu" or part.ndim != 1 for part in (indices, indptr)):
+            raise ValueError("indices are no integers")
+        if (indptr[1:] < indptr[:-1]).any():  # not checked below if the last one is 0
+            raise ValueError("pointers fall")
+        stored = int(indptr[-1])  # MATLAB may keep room for more
+        build = {"csr": sp.csr_array, "csc": sp.csc_array}[layout]
+        matrix = build((data[:stored], indices[:stored], indptr), shape=tuple(shape))
         matrix.check_format(full_check=True)  # compiled code would trust the indices
     # CSR of a CSC costs an index of its own for every row, however few of them are stored
     source.check_memory(8 * sum(matrix.shape) + 2 * matrix.data.nbytes)
