@@ -187,6 +187,32 @@ def test_compressed_tables_are_clustered(capsys, tmp_path, blobs):
     assert json.loads(capsys.readouterr().out)["n_clusters"] == 3
 
 
+def test_views_of_any_name_are_saved_and_predicted(capsys, things, tmp_path):
+    """Names are shown and stored, never used as names of files."""
+    views = ["--view", "größe=width,height", "--view", "\n0=depth,weight", "--view", "../x=width"]
+    assert run(["cluster", things, "-k", "3", *views, "--model", "m", "-o", "l.csv", "-q"]) == 0
+    assert run(["predict", "m", things, "-o", "p.csv", "-q"]) == 0
+    fitted, placed = pd.read_csv("l.csv"), pd.read_csv("p.csv")
+    assert fitted["cluster"].tolist() == placed["cluster"].tolist()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["l.csv", "m", "p.csv"]
+
+
+def test_predict_searches_once(capsys, things, monkeypatch):
+    from unispectral import UnifiedSpectralClustering
+
+    assert run(["cluster", things, "-k", "3", "--id", "name", "--model", "m", "-q"]) == 0
+    calls = []
+    predict_all = UnifiedSpectralClustering.predict_all
+
+    def counted(self, X):
+        calls.append(len(X))
+        return predict_all(self, X)
+
+    monkeypatch.setattr(UnifiedSpectralClustering, "predict_all", counted)
+    assert run(["predict", "m", things, "--id", "name", "-o", "p.csv", "-q"]) == 0
+    assert calls == [90]
+
+
 def test_debug_shows_the_traceback(capsys, things):
     for arguments in (["--debug", "cluster"], ["cluster", "--debug"]):
         assert run([*arguments, "nowhere.csv", "-k", "3"]) == 1

@@ -62,9 +62,7 @@ def test_mixed_columns():
 
 
 def test_missing_values_offer_impute():
-    sentence = (
-        r"impute must be given: 1 missing value found, in 'y' \(1\); choose 'mean', 'median' or "
-    )
+    sentence = r"impute must be given: 1 missing value in 'y' \(1\); choose 'mean', 'median' or "
     with pytest.raises(TableError, match=sentence):
         read_table(text(MIXED))
 
@@ -316,7 +314,7 @@ def test_sparse_npz(layout, tmp_path):
 def test_sparse_missing_values(tmp_path):
     matrix = sp.csr_array(np.array([[1.0, 0.0], [np.nan, 2.0]]))
     sp.save_npz(tmp_path / "t.npz", matrix)
-    with pytest.raises(TableError, match=r"1 missing value found, in 'column_1' \(1\)"):
+    with pytest.raises(TableError, match=r"1 missing value in 'column_1' \(1\)"):
         read_table(tmp_path / "t.npz")
     with pytest.raises(
         TableError, match=r"impute='mean' would .* all zeros of a sparse table; use 'zero'"
@@ -416,6 +414,11 @@ def test_preparation_is_repeated_on_new_rows():
     np.testing.assert_allclose(new.values, first.values[:2])
     with pytest.raises(TableError, match="columns='y' is not in the open file"):
         read_table(text("x,z\n1,2\n"), preparation=again)
+    whole = read_table(text("x,y\n1,2\n2,4\n"), scale="minmax").preparation
+    with pytest.raises(
+        TableError, match=r"The table has 1 missing value in 'y' \(1\), and no fill"
+    ):
+        read_table(text("x,y\n1,\n"), preparation=whole)
     with pytest.raises(TableError, match="has 1 columns, but 2 were prepared"):
         again.apply(np.zeros((1, 1)))
     for wrong in ({}, {"columns": ["a"], "scale": "none", "centre": [1, 2], "spread": None}):

@@ -134,14 +134,10 @@ def gather_new(
 
 
 def _view_names(sources: Sequence[str]) -> list[str]:
-    names: list[str] = []
-    for source in sources:
-        stem = "stdin" if source == "-" else Path(source).stem
-        name, position = stem, 2
-        while name in names:
-            name, position = f"{stem}-{position}", position + 1
-        names.append(name)
-    return names
+    stems = ["stdin" if source == "-" else Path(source).stem for source in sources]
+    if len(set(stems)) == len(stems):
+        return stems
+    return [f"{stem}-{position}" for position, stem in enumerate(stems, 1)]
 
 
 def _together(tables: dict[str, Table], *, match: bool) -> Input:

@@ -13,7 +13,6 @@ __all__ = [
     "ClusterCount",
     "ImageShape",
     "all_of",
-    "checked_shape",
     "debug_option",
     "method_options",
     "named_columns",
@@ -67,18 +66,6 @@ class ImageShape(click.ParamType):
         if not (sign and height.isdigit() and width.isdigit() and int(height) * int(width)):
             self.fail(f"{value!r} must be height x width, such as 28x28.", param, ctx)
         return int(height), int(width), order
-
-
-def checked_shape(
-    shape: tuple[int, int, str] | None, n_columns: int
-) -> tuple[int, int, str] | None:
-    """Refuse pictures that do not have as many pixels as there are columns."""
-    if shape is not None and shape[0] * shape[1] != n_columns:
-        raise click.UsageError(
-            f"--image-shape {shape[0]}x{shape[1]}: these are {shape[0] * shape[1]} pixels, but "
-            f"{n_columns} columns are clustered."
-        )
-    return shape
 
 
 def _debug(ctx: click.Context, param: click.Parameter, value: bool) -> None:

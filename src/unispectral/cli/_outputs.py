@@ -27,8 +27,12 @@ _ENDINGS["graph"] = (".graphml", ".npz", ".csv", ".tsv")
 
 
 def echo_json(content: Any) -> None:
-    """Print for machines."""
-    click.echo(json.dumps(content, ensure_ascii=False, indent=1))
+    """Print for machines; what JSON has no word for is a number of NumPy, or shown as text."""
+
+    def plain(value: Any) -> Any:
+        return value.item() if getattr(value, "ndim", None) == 0 else repr(value)
+
+    click.echo(json.dumps(content, ensure_ascii=False, indent=1, default=plain))
 
 
 def check_outputs(

@@ -41,8 +41,7 @@ def summarise(fitted: Fitted) -> dict[str, Any]:
     summary = count_clusters(fitted.method, fitted.labels, data.truth, fitted.seconds)
     for name in ("converged_", "stop_reason_", "n_iter_"):
         if hasattr(estimator, name):
-            value = getattr(estimator, name)
-            summary[name.rstrip("_")] = value.item() if hasattr(value, "item") else value
+            summary[name.rstrip("_")] = getattr(estimator, name)
     objective = np.atleast_1d(getattr(estimator, "objective_", ()))
     if len(objective):
         summary["objective"] = float(objective[-1])
@@ -62,20 +61,8 @@ def summarise(fitted: Fitted) -> dict[str, Any]:
         "tables": [table.name for table in tables],
         "dropped": {column: why for table in tables for column, why in table.dropped},
         "warnings": fitted.warnings,
-        "parameters": _plain_parameters(estimator),
+        "parameters": estimator.get_params(deep=False),
         "version": __version__,
-    }
-
-
-def _plain_parameters(estimator: Any) -> dict[str, Any]:
-    """Parameters of an estimator; what JSON has no word for is shown as text."""
-    plain = (str, int, float, bool, type(None))
-    return {
-        name: value
-        if isinstance(value, plain)
-        or (isinstance(value, (list, tuple)) and all(isinstance(v, plain) for v in value))
-        else repr(value)
-        for name, value in sorted(estimator.get_params(deep=False).items())
     }
 
 

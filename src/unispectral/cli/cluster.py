@@ -13,7 +13,6 @@ from unispectral.cli._methods import DEFAULT, METHOD_NAME, METHODS, build_method
 from unispectral.cli._options import (
     ClusterCount,
     ImageShape,
-    checked_shape,
     debug_option,
     method_options,
     named_columns,
@@ -147,7 +146,12 @@ def cluster(
     from unispectral.cli._summary import summarise, summary_lines
 
     data = gather(tables, options, views)
-    data.image_shape = checked_shape(options["image_shape"], data.n_features)
+    data.image_shape = shape = options["image_shape"]
+    if shape and shape[0] * shape[1] != data.n_features:
+        raise click.UsageError(
+            f"--image-shape {shape[0]}x{shape[1]}: these are {shape[0] * shape[1]} pixels, but "
+            f"{data.n_features} columns are clustered."
+        )
     for note in data.notes:
         say(note, quiet=quiet)
     fitted = fit(estimator, data, method, quiet=quiet)

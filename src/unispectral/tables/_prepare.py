@@ -65,7 +65,10 @@ class Preparation:
         _check_choice("impute", impute, (None, *IMPUTATIONS))
         _check_choice("scale", scale, SCALES)
         fill = None if impute is None else _fill_values(values, impute, columns)
-        whole = _filled(values, fill, columns)
+        if fill is None and (missing := _missing(values, columns)):
+            remedy = "choose 'mean', 'median' or 'zero', or leave these columns out"
+            raise TableError("impute", f"must be given: {missing}", remedy)
+        whole = _filled(values, fill)
         centre, spread = _centre_and_spread(whole, scale)
         if spread is not None and not np.isfinite(spread).all():
             worst = columns[int(np.argmin(np.isfinite(spread)))]
@@ -78,7 +81,10 @@ class Preparation:
         if values.shape[1] != len(self.columns):
             problem = f"has {values.shape[1]} columns, but {len(self.columns)} were prepared"
             raise TableError("source", problem, value="The table")
-        whole = _filled(values, self.fill, self.columns)
+        if self.fill is None and (missing := _missing(values, self.columns)):
+            problem = f"has {missing}, and no filling was learned"
+            raise TableError("source", problem, "fill them in", value="The table")
+        whole = _filled(values, self.fill)
         if self.scale == "unit":  # by the largest entry first: squares overflow or vanish
             return normalize(normalize(whole, "max"))
         if self.spread is None:
@@ -124,26 +130,29 @@ def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
         raise InputError(name, f"must be one of {', '.join(map(repr, choices))}", value=value)
 
 
-def _filled(values: Array, fill: np.ndarray | None, columns: Sequence[str]) -> Array:
+def _missing(values: Array, columns: Sequence[str]) -> str:
+    """How many values are missing, and where, or nothing."""
     sparse = sp.issparse(values)
     lost = np.isnan(values.data if sparse else values)
-    if not lost.any():
-        return values
-    where = values.indices[lost] if sparse else np.nonzero(lost)[1]
+    counts = np.bincount(values.indices[lost]) if sparse else lost.sum(axis=0)
+    where = np.flatnonzero(counts)
+    if not len(where):
+        return ""
+    named = ", ".join(f"{columns[i]!r} ({counts[i]})" for i in where[:_SHOWN])
+    more = f" and {len(where) - _SHOWN} more" if len(where) > _SHOWN else ""
+    return f"{plural(int(counts.sum()), 'missing value')} in {named}{more}"
+
+
+def _filled(values: Array, fill: np.ndarray | None) -> Array:
     if fill is None:
-        missing = np.bincount(where)
-        affected = np.flatnonzero(missing)
-        named = ", ".join(f"{columns[i]!r} ({missing[i]})" for i in affected[:_SHOWN])
-        more = f" and {len(affected) - _SHOWN} more" if len(affected) > _SHOWN else ""
-        raise TableError(
-            "impute",
-            f"must be given: {plural(len(where), 'missing value')} found, in {named}{more}",
-            "choose 'mean', 'median' or 'zero', or leave these columns out",
-        )
+        return values
     whole = values.copy()
-    (whole.data if sparse else whole)[lost] = fill[where]
-    if sparse:
+    if sp.issparse(whole):
+        lost = np.isnan(whole.data)
+        whole.data[lost] = fill[whole.indices[lost]]
         whole.eliminate_zeros()
+    else:
+        np.copyto(whole, fill, where=np.isnan(whole), casting="same_kind")
     return whole
 
 
