@@ -186,7 +186,7 @@ def test_data(command, data_home, tmp_path):
 
 def test_demo(command, tmp_path):
     done = command("demo", "--folder", tmp_path / "demo", check=0)
-    for word in ("found 10 clusters", "accuracy", "NMI", "purity", "weights"):
+    for word in ("found 10 clusters", "iterations", "accuracy", "NMI", "purity", "report.html"):
         assert word in done.stdout
     labels = pd.read_csv(tmp_path / "demo" / "labels.csv")
     assert len(labels) == 1797
