@@ -137,6 +137,20 @@ def test_kill_leaves_the_old_file(tmp_path):
         run.send_signal(signal.SIGKILL)
     assert target.read_text() == "old"
     assert list(tmp_path.glob("*.txt")) == [target]
+    assert len(names(tmp_path)) == 2
+    mine = tmp_path / ".writing-a-letter"
+    mine.mkdir()
+    write_text_atomic(tmp_path / "b.txt", "next")
+    assert names(tmp_path) == [mine.name, "a.txt", "b.txt"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs locks of folders")
+def test_a_writer_at_work_is_left_alone(tmp_path):
+    with atomic_path(tmp_path / "a.txt") as temporary:
+        temporary.write_text("slow")
+        write_text_atomic(tmp_path / "b.txt", "quick")
+        assert temporary.read_text() == "slow"
+    assert names(tmp_path) == ["a.txt", "b.txt"]
 
 
 def test_many_writers_of_one_name(tmp_path):

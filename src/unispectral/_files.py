@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +15,8 @@ from pathlib import Path
 __all__ = ["atomic_path", "write_bytes_atomic", "write_text_atomic"]
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_PREFIX = ".writing-unispectral-"
+_TEMPORARY = re.compile(re.escape(_PREFIX) + "[a-z0-9_]{8}")
 
 
 @contextlib.contextmanager
@@ -23,6 +27,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     the rename is atomic, and under the same name, so that writers which look at the suffix
     (``np.savez``, ``savefig``) do what they would have done, and no ``*.json`` finds it. After
     any exception, Ctrl-C included, it is removed and a file already at `path` stays as it was.
+    What a killed process left behind in the same folder is removed by the next writer there.
     A link is followed; a device or a pipe cannot be renamed and is written directly.
 
     Parameters
@@ -53,14 +58,17 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     if target.exists() and not target.is_file() and not target.is_dir():
         yield target
         return
-    room = _make_room(target)
+    _remove_stale(target.parent)
+    folder, lock = _temporary_folder(target)
     try:
-        temporary = room / target.name
-        with _told_if_full(target):
+        temporary = folder / target.name
+        with _sentence_if_full(target):
             yield temporary
-            _settle(temporary, target)
+            _rename(temporary, target)
     finally:
-        shutil.rmtree(room, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
 
 
 def write_text_atomic(path: str | os.PathLike[str], text: str) -> None:
@@ -92,14 +100,20 @@ def write_bytes_atomic(path: str | os.PathLike[str], content: bytes) -> None:
         temporary.write_bytes(content)
 
 
-def _make_room(target: Path) -> Path:
-    """Make the hidden folder in which the temporary file is written."""
+def _temporary_folder(target: Path) -> tuple[Path, int | None]:
+    """Make the hidden folder in which the temporary file is written, and lock it."""
     if target.is_dir():
         raise IsADirectoryError(
             f"Cannot write {str(target)!r}: it is a folder; name a file in it."
         )
     try:
-        return Path(tempfile.mkdtemp(prefix=".writing-", dir=target.parent))
+        while True:
+            folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=target.parent))
+            lock = _lock(folder, wait=True)
+            if folder.exists():  # else another writer took it for stale before it was locked
+                return folder, lock
+            if lock is not None:
+                os.close(lock)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise FileNotFoundError(
             f"Cannot write {str(target)!r}: there is no folder {str(target.parent)!r}; "
@@ -115,6 +129,38 @@ def _make_room(target: Path) -> Path:
         raise
 
 
+def _lock(folder: Path, *, wait: bool) -> int | None:
+    """Lock a folder; the system frees the lock when the process ends, however it ends.
+
+    A process number would say less: it may be used again, and another container on the same disk
+    has numbers of its own.
+    """
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:  # in use, or a file system without locks
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _remove_stale(parent: Path) -> None:
+    """Remove the temporary folders of processes that were killed: nobody holds their lock."""
+    with contextlib.suppress(OSError):
+        for name in filter(_TEMPORARY.fullmatch, os.listdir(parent)):
+            lock = _lock(parent / name, wait=False)
+            if lock is not None:
+                shutil.rmtree(parent / name, ignore_errors=True)
+                os.close(lock)
+
+
 def _not_writable(target: Path) -> str:
     return (
         f"Cannot write {str(target)!r}: the folder {str(target.parent)!r} may not be written to; "
@@ -123,7 +169,7 @@ def _not_writable(target: Path) -> str:
 
 
 @contextlib.contextmanager
-def _told_if_full(target: Path) -> Iterator[None]:
+def _sentence_if_full(target: Path) -> Iterator[None]:
     """Turn the bare 'no space left' of whoever writes into a sentence with the file's name."""
     try:
         yield
@@ -134,15 +180,15 @@ def _told_if_full(target: Path) -> Iterator[None]:
 
 
 def _full(target: Path, error: OSError) -> OSError:
-    told = OSError(
+    sentence = OSError(
         f"Cannot write {str(target)!r}: the disk is full or a size limit is reached; "
         "nothing was written."
     )
-    told.errno = error.errno
-    return told
+    sentence.errno = error.errno
+    return sentence
 
 
-def _settle(temporary: Path, target: Path) -> None:
+def _rename(temporary: Path, target: Path) -> None:
     """Force the file to disk, then give it its name; a crash leaves the old or the new one."""
     with temporary.open("rb+") as file:
         os.fsync(file.fileno())
