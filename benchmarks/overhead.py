@@ -45,16 +45,16 @@ print(json.dumps(found))
 _STUDY = (
     _DATA
     + """
-from unispectral.bench import Dataset, Method, Store, Study, run
-from unispectral.bench.runner import keep_arrays
+from unispectral.bench import StudyDataset, StudyMethod, Store, Study, run
+from unispectral.bench.runner import store_arrays
 n = int(sys.argv[1])
-method = Method(
+method = StudyMethod(
     "spectral", "sklearn.cluster.SpectralClustering", parameters=parameters, repeats=n)
-study = Study("overhead", [Dataset("blobs", data=X, target=y)], [method])
+study = Study("overhead", [StudyDataset("blobs", data=X, target=y)], [method])
 with tempfile.TemporaryDirectory() as folder, Store(folder + "/results.sqlite") as store:
     run(study, store, processes=1, threads=1)
     records = store.records()
-    kept = keep_arrays(study, store)
+    kept = store_arrays(study, store)
 print(json.dumps([records[cell.key].scores["accuracy"] for cell in kept.cells()]))
 """
 )

@@ -180,12 +180,12 @@ def test_samples_that_differ_in_their_last_digits():
 def test_a_row_of_results_that_is_no_longer_text(tmp_path):
     import sqlite3
 
-    from unispectral.bench import Dataset, Method, Store, Study, run
+    from unispectral.bench import Store, Study, StudyDataset, StudyMethod, run
 
     study = Study(
         "s",
-        datasets=[Dataset("d", data=X, target=Y)],
-        methods=[Method("k-means", "sklearn.cluster.KMeans", parameters={"n_init": 1})],
+        datasets=[StudyDataset("d", data=X, target=Y)],
+        methods=[StudyMethod("k-means", "sklearn.cluster.KMeans", parameters={"n_init": 1})],
     )
     path = tmp_path / "results.sqlite"
     with Store(path) as store:

@@ -113,7 +113,15 @@ def _command_pages(folder: Path, attacks: Sequence[str], plan: Plan):
 
 
 def _study_pages(folder: Path, attacks: Sequence[str], plan: Plan):
-    from unispectral.bench import Column, Dataset, Method, Results, Store, Study, write_report
+    from unispectral.bench import (
+        Column,
+        Results,
+        Store,
+        Study,
+        StudyDataset,
+        StudyMethod,
+        write_report,
+    )
     from unispectral.bench import run as run_study
 
     rng = np.random.default_rng(plan.seed)
@@ -124,9 +132,9 @@ def _study_pages(folder: Path, attacks: Sequence[str], plan: Plan):
         text = " ".join(batch)
         study = Study(
             f"study {number}",
-            datasets=[Dataset(one, title=one, data=X, target=y) for one in batch],
+            datasets=[StudyDataset(one, title=one, data=X, target=y) for one in batch],
             methods=[
-                Method(
+                StudyMethod(
                     one,
                     "sklearn.cluster.KMeans",
                     parameters={"n_init": 1, **({"init": one} if i else {})},

@@ -87,7 +87,7 @@ class OtherFiles(Subject):
 
     def __init__(self, base: Path) -> None:
         super().__init__(base)
-        from unispectral.bench import Dataset, Method, Store, Study
+        from unispectral.bench import Store, Study, StudyDataset, StudyMethod
         from unispectral.bench import run as run_study
         from unispectral.cli._app import run as command
 
@@ -98,8 +98,8 @@ class OtherFiles(Subject):
         X = np.loadtxt(self.table, delimiter=",", skiprows=1)
         study = Study(
             "given",
-            datasets=[Dataset("d", data=X, target=np.repeat(np.arange(3), 15))],
-            methods=[Method("k-means", "sklearn.cluster.KMeans", parameters={"n_init": 1})],
+            datasets=[StudyDataset("d", data=X, target=np.repeat(np.arange(3), 15))],
+            methods=[StudyMethod("k-means", "sklearn.cluster.KMeans", parameters={"n_init": 1})],
         )
         with Store(self.store) as store:
             run_study(study, store, processes=1)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unispectral.bench import Column, Dataset, Method, Store, Study, Surface, run
+from unispectral.bench import Column, Store, Study, StudyDataset, StudyMethod, Surface, run
 
 XSS = '"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
 
@@ -20,11 +20,13 @@ def small_study(name: str = "tiny", repeats: int = 3, title: str = "A tiny study
         name,
         datasets=[
             "iris",
-            Dataset("blobs", title="blobs", data=blobs, target=np.repeat(["a", "b", "c"], 15)),
+            StudyDataset(
+                "blobs", title="blobs", data=blobs, target=np.repeat(["a", "b", "c"], 15)
+            ),
             "wine",
         ],
         methods=[
-            Method(
+            StudyMethod(
                 "k-means",
                 "sklearn.cluster.KMeans",
                 parameters={"n_init": 1},
@@ -34,7 +36,7 @@ def small_study(name: str = "tiny", repeats: int = 3, title: str = "A tiny study
                     Column("k-means", ("paper",), repeats="objective"),
                 ),
             ),
-            Method(
+            StudyMethod(
                 "SC",
                 "sklearn.cluster.SpectralClustering",
                 input="kernel",
@@ -45,13 +47,13 @@ def small_study(name: str = "tiny", repeats: int = 3, title: str = "A tiny study
                     Column("SC-m", ("record",), kernels="mean"),
                 ),
             ),
-            Method(
+            StudyMethod(
                 "agglomerative",
                 "sklearn.cluster.AgglomerativeClustering",
                 grid={"linkage": ["ward", "average"], "compute_full_tree": [True, False]},
                 columns=(Column("agglomerative", ("record", "paper")),),
             ),
-            Method(
+            StudyMethod(
                 "broken",
                 "sklearn.cluster.KMeans",
                 parameters={"init": "nonsense"},

@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from unispectral.bench import Column, Dataset, Method, Results, Store, Study, write_tables
+from unispectral.bench import (
+    Column,
+    Results,
+    Store,
+    Study,
+    StudyDataset,
+    StudyMethod,
+    write_tables,
+)
 from unispectral.bench.export import long_rows, to_csv, to_latex, to_markdown
 
 
@@ -17,15 +25,17 @@ from unispectral.bench.export import long_rows, to_csv, to_latex, to_markdown
 def results(tmp_path: Path) -> Results:
     """Two columns with made-up scores, beside the paper's of YALE."""
     methods = [
-        Method("KKM", "sklearn.cluster.KMeans", columns=(Column("KKM"),)),
-        Method(
+        StudyMethod("KKM", "sklearn.cluster.KMeans", columns=(Column("KKM"),)),
+        StudyMethod(
             "=mine|x_%",
             "sklearn.cluster.KMeans",
             parameters={"n_init": 1},
             columns=(Column("=mine|x_%"),),
         ),
     ]
-    study = Study("../odd name", [Dataset("iris", title="YALE")], methods, metrics=("accuracy",))
+    study = Study(
+        "../odd name", [StudyDataset("iris", title="YALE")], methods, metrics=("accuracy",)
+    )
     with Store(tmp_path / "r.sqlite") as store:
         for cell, score in zip(study.cells(), (0.5, 0.4), strict=True):
             store.put(cell, {"status": "done", "scores": {"accuracy": score}, "seconds": 0.5})
@@ -48,7 +58,7 @@ def test_markdown_begins_with_one_line_per_method(results: Results) -> None:
 
 def test_markdown_says_where_the_paper_contradicts_itself(results: Results) -> None:
     assert "## What does not fit together" in to_markdown(results)
-    other = replace(results.study, datasets=(Dataset("iris"),))
+    other = replace(results.study, datasets=(StudyDataset("iris"),))
     results.study = other
     assert "## What does not fit together" not in to_markdown(results)
 
@@ -90,7 +100,7 @@ def test_unknown_format_is_named(results: Results, tmp_path: Path) -> None:
 def test_failures_and_reductions_are_told(tmp_path: Path) -> None:
     from unispectral.bench import Reduction
 
-    method = Method(
+    method = StudyMethod(
         "KKM",
         "sklearn.cluster.KMeans",
         repeats=3,

@@ -13,7 +13,15 @@ from typing import Any
 
 import pytest
 
-from unispectral.bench import Column, Dataset, Method, Results, Store, Study, write_report
+from unispectral.bench import (
+    Column,
+    Results,
+    Store,
+    Study,
+    StudyDataset,
+    StudyMethod,
+    write_report,
+)
 from unispectral.bench.report import render
 
 XSS = (
@@ -173,7 +181,7 @@ def test_print_has_all_metrics(browser: Any, page: Path) -> None:
 def hostile(tmp_path: Path) -> Path:
     """A page on which every text that a user can choose is an attack."""
     methods = [
-        Method(
+        StudyMethod(
             f"{name}{i}"[:70],
             "sklearn.cluster.KMeans",
             title=name,
@@ -183,7 +191,7 @@ def hostile(tmp_path: Path) -> Path:
         for i, name in enumerate(XSS)
         if "\u2028" not in name
     ]
-    datasets = [Dataset("iris", title=XSS[0]), Dataset("wine", title=XSS[1])]
+    datasets = [StudyDataset("iris", title=XSS[0]), StudyDataset("wine", title=XSS[1])]
     study = Study("hostile", datasets, methods, title=XSS[2], about=" ".join(XSS))
     with Store(tmp_path / "r.sqlite") as store:
         for number, cell in enumerate(study.cells()):
@@ -233,6 +241,6 @@ def test_data_cannot_leave_their_element(tmp_path: Path) -> None:
 
 
 def test_empty_study_has_a_page(tmp_path: Path) -> None:
-    study = Study("none", ["iris"], [Method("m", "sklearn.cluster.KMeans")])
+    study = Study("none", ["iris"], [StudyMethod("m", "sklearn.cluster.KMeans")])
     with Store(tmp_path / "r.sqlite") as store:
         assert "of 1 fits done" in render(Results(replace(study), store))

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from unispectral.bench import Column, Dataset, Method, Reduction, Results, Store, Study
+from unispectral.bench import Column, Reduction, Results, Store, Study, StudyDataset, StudyMethod
 from unispectral.bench.ranks import rank_columns
-from unispectral.bench.results import Figure, Table
+from unispectral.bench.results import Figure, ResultTable
 
 
 def fill(store: Store, study: Study, value, objective=None) -> None:  # type: ignore[no-untyped-def]
@@ -45,8 +45,8 @@ def study_of(**changes: object) -> Study:
         ),
         **changes,
     }
-    method = Method("X", "sklearn.cluster.SpectralClustering", **settings)
-    return Study("s", [Dataset("iris", title="YALE")], [method], metrics=("accuracy", "nmi"))
+    method = StudyMethod("X", "sklearn.cluster.SpectralClustering", **settings)
+    return Study("s", [StudyDataset("iris", title="YALE")], [method], metrics=("accuracy", "nmi"))
 
 
 def value(cell) -> float:  # type: ignore[no-untyped-def]
@@ -130,15 +130,15 @@ def test_paper_figures_stand_beside(tmp_path: Path) -> None:
     assert row["KKM"].paper == 47.12
 
 
-def table_of(values: np.ndarray) -> Table:
-    datasets = tuple(Dataset(f"d{i}") for i in range(len(values)))
+def table_of(values: np.ndarray) -> ResultTable:
+    datasets = tuple(StudyDataset(f"d{i}") for i in range(len(values)))
     columns = tuple(f"c{j}" for j in range(values.shape[1]))
     entries = {
         (d.name, c): Figure(d.name, c, None if np.isnan(v) else float(v))
         for d, row in zip(datasets, values, strict=True)
         for c, v in zip(columns, row, strict=True)
     }
-    return Table("record", "accuracy", datasets, columns, entries)
+    return ResultTable("record", "accuracy", datasets, columns, entries)
 
 
 @pytest.mark.parametrize(("columns", "q"), [(2, 1.960), (4, 2.569), (7, 2.949), (10, 3.164)])

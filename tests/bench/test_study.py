@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from unispectral.bench import Column, Dataset, Method, Reduction, Study
+from unispectral.bench import Column, Reduction, Study, StudyDataset, StudyMethod
 from unispectral.bench._estimators import build, check_method, estimator_class
 from unispectral.bench._toml import parse_size, study_from_json, study_to_json
 
@@ -60,7 +60,7 @@ def test_toml_becomes_cells_in_order(file: Path) -> None:
     assert [cell.kernel for cell in cells[-2:]] == ["linear", "gaussian_1"]
     assert cells[0].parameters == {"n_init": 1, "max_iter": 5}
     assert {cell.seed for cell in cells} == {7}
-    assert cells[0].reason == "to be quick"
+    assert [cell.repeat for cell in cells[:6]] == [0] * 6
     assert cells[0].memory_limit == 2 * 2**30
     assert cells[0].dataset.file == str(file.parent / "table.csv")
     assert len({cell.key for cell in cells}) == len(cells)
@@ -74,7 +74,7 @@ def test_content_of_a_file_is_part_of_its_cells(file: Path) -> None:
 
 
 def test_names_and_limits_are_not_part_of_a_cell() -> None:
-    method = Method("a", "sklearn.cluster.KMeans")
+    method = StudyMethod("a", "sklearn.cluster.KMeans")
     one = Study("one", ["iris"], [method], time_limit=1.0).cells()[0]
     two = Study("two", ["iris"], [replace(method, name="b")], time_limit=2.0).cells()[0]
     assert one.key == two.key
@@ -149,15 +149,15 @@ def test_unknown_study_lists_the_known_ones() -> None:
 
 
 def test_unknown_kernel_is_named() -> None:
-    method = Method("m", "sklearn.cluster.KMeans", input="kernel", kernels=("nonesuch",))
+    method = StudyMethod("m", "sklearn.cluster.KMeans", input="kernel", kernels=("nonesuch",))
     with pytest.raises(ValueError, match="nonesuch"):
         Study("s", ["iris"], [method]).cells()
 
 
 def test_missing_file_is_named(tmp_path: Path) -> None:
-    missing = Dataset("mine", file=str(tmp_path / "no.csv"))
+    missing = StudyDataset("mine", file=str(tmp_path / "no.csv"))
     with pytest.raises(ValueError, match=r"no\.csv"):
-        Study("s", [missing], [Method("m", "sklearn.cluster.KMeans")]).cells()
+        Study("s", [missing], [StudyMethod("m", "sklearn.cluster.KMeans")]).cells()
 
 
 @pytest.mark.parametrize(
@@ -187,35 +187,35 @@ def test_constructors_are_public_class_methods() -> None:
 
 def test_unknown_parameter_is_refused_before_the_run() -> None:
     with pytest.raises(ValueError, match="'n_clustres'"):
-        check_method(Method("m", "sklearn.cluster.KMeans", parameters={"n_clustres": 2}))
+        check_method(StudyMethod("m", "sklearn.cluster.KMeans", parameters={"n_clustres": 2}))
 
 
 def test_instances_and_classes_are_taken_over() -> None:
-    method = Method("m", KMeans(n_clusters=9, n_init=4, random_state=3))
+    method = StudyMethod("m", KMeans(n_clusters=9, n_init=4, random_state=3))
     assert method.estimator == "sklearn.cluster._kmeans.KMeans"
     assert method.parameters["n_init"] == 4
     assert "n_clusters" not in method.parameters
     assert "random_state" not in method.parameters
-    assert Method("m", KMeans).parameters == {}
+    assert StudyMethod("m", KMeans).parameters == {}
 
 
 def test_parameters_must_be_storable() -> None:
     with pytest.raises(TypeError, match="stored"):
-        Method("m", "sklearn.cluster.KMeans", parameters={"init": np.ones((2, 2))})
+        StudyMethod("m", "sklearn.cluster.KMeans", parameters={"init": np.ones((2, 2))})
     with pytest.raises(TypeError, match="stored"):
-        Method("m", "sklearn.cluster.KMeans", parameters={"tol": float("nan")})
+        StudyMethod("m", "sklearn.cluster.KMeans", parameters={"tol": float("nan")})
 
 
 def test_reductions_change_only_their_data_sets() -> None:
     reduction = Reduction(("iris",), "slow", repeats=1, parameters={"n_init": 1})
-    method = Method("m", "sklearn.cluster.KMeans", repeats=5, reduced=(reduction,))
+    method = StudyMethod("m", "sklearn.cluster.KMeans", repeats=5, reduced=(reduction,))
     assert method.on("wine") == (method, None)
     local, why = method.on("iris")
     assert (local.repeats, local.parameters, why) == (1, {"n_init": 1}, reduction)
 
 
 def test_skipped_cells_do_not_exist() -> None:
-    method = Method(
+    method = StudyMethod(
         "m", "sklearn.cluster.KMeans", reduced=(Reduction(("iris",), "slow", skip=True),)
     )
     cells = Study("s", ["iris", "wine"], [method]).cells()

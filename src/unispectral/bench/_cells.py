@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from unispectral.bench.method import Method
-from unispectral.bench.study import Dataset, Study
+from unispectral._errors import InputError
+from unispectral.bench.method import StudyMethod
+from unispectral.bench.study import MOST_CELLS, Study, StudyDataset
 
 __all__ = ["Cell", "canonical", "expand", "fingerprint", "kernel_names"]
 
@@ -31,8 +33,8 @@ class Cell:
     and the columns are not part of it, so that two studies share the cells they have in common.
     """
 
-    dataset: Dataset
-    method: Method
+    dataset: StudyDataset
+    method: StudyMethod
     kernel: str | None
     parameters: dict[str, Any]
     seed: int
@@ -40,7 +42,6 @@ class Cell:
     bank: dict[str, Any] | None
     time_limit: float
     memory_limit: float | None
-    reason: str | None = None
     key: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -49,32 +50,25 @@ class Cell:
 
     def identity(self) -> dict[str, Any]:
         """What decides the labels."""
-        dataset = self.dataset
+        dataset, method = self.dataset, self.method
+        kernel = None if method.input == "features" else method.kernel_parameter or method.input
+        randomness: dict[str, Any] = {"seed": self.seed}
+        if method.stream is not None:
+            randomness = {"stream": {**method.stream, "repeat": self.repeat}}
         return {
             "dataset": dataset.digest or dataset.name,
             "truth": dataset.truth if dataset.file else None,
             "read": dict(dataset.read),
             "n_clusters": dataset.n_clusters,
-            "estimator": self.method.estimator,
-            "constructor": self.method.constructor,
-            "input": self.method.input,
-            "kernel_parameter": self.kernel_parameter,
+            "estimator": method.estimator,
+            "constructor": method.constructor,
+            "input": method.input,
+            "kernel_parameter": kernel,
             "parameters": self.parameters,
             "kernel": self.kernel,
             "bank": self.bank,
-            **self._randomness(),
+            **randomness,
         }
-
-    def _randomness(self) -> dict[str, Any]:
-        if self.method.stream is None:
-            return {"seed": self.seed}
-        return {"stream": {**self.method.stream, "repeat": self.repeat}}
-
-    @property
-    def kernel_parameter(self) -> str | None:
-        if self.method.input == "features":
-            return None
-        return self.method.kernel_parameter or self.method.input
 
     @property
     def setting(self) -> tuple[str | None, str]:
@@ -83,45 +77,34 @@ class Cell:
 
     def job(self) -> dict[str, Any]:
         """The message a worker gets: with it alone a cell can be done, or done again."""
-        return {
-            "key": self.key,
-            **self.identity(),
-            "dataset": {
-                "name": self.dataset.name,
-                "file": self.dataset.file,
-                "truth": self.dataset.truth,
-                "read": dict(self.dataset.read),
-                "kernels": list(self.dataset.kernels),
-                "n_clusters": self.dataset.n_clusters,
-                "digest": self.dataset.digest,
-            },
-            "limits": {"seconds": self.time_limit, "bytes": self.memory_limit},
-        }
+        names = ("name", "file", "truth", "n_clusters", "digest")
+        dataset = {name: getattr(self.dataset, name) for name in names}
+        dataset.update(read=dict(self.dataset.read), kernels=list(self.dataset.kernels))
+        limits = {"seconds": self.time_limit, "bytes": self.memory_limit}
+        return {"key": self.key, **self.identity(), "dataset": dataset, "limits": limits}
 
 
-def fingerprint(dataset: Dataset) -> Dataset:
+def fingerprint(dataset: StudyDataset) -> StudyDataset:
     """Fill in the digest of a data set that the user brought; the built-in ones have a name."""
     if dataset.digest is not None:
         return dataset
     digest = hashlib.sha256()
+    files = [name for name in (dataset.file, *dataset.kernels) if name is not None]
+    if dataset.truth is not None and (dataset.kernels or Path(dataset.truth).is_file()):
+        files.append(dataset.truth)
     if dataset.data is not None:
         _feed(digest, dataset.data)
         _feed(digest, dataset.target)
-        return replace(dataset, digest=digest.hexdigest()[:32])
-    named = [dataset.file, *dataset.kernels]
-    if dataset.truth is not None and (dataset.kernels or Path(dataset.truth).is_file()):
-        named.append(dataset.truth)
-    files = [name for name in named if name is not None]
-    if not files:
+    elif not files:
         return dataset
-    for name in files:
-        try:
-            with Path(name).open("rb") as stream:
-                digest.update(hashlib.file_digest(stream, "sha256").digest())
-        except OSError as error:
-            raise ValueError(
-                f"The data set {dataset.name!r} cannot be read: {name}: {error.strerror}."
-            ) from None
+    else:
+        for name in files:
+            try:
+                with Path(name).open("rb") as stream:
+                    digest.update(hashlib.file_digest(stream, "sha256").digest())
+            except OSError as error:
+                problem = f"{dataset.name!r} cannot be read: {name}: {error.strerror}"
+                raise InputError("The data set", problem) from None
     return replace(dataset, digest=digest.hexdigest()[:32])
 
 
@@ -137,7 +120,7 @@ def _feed(digest: Any, array: Any) -> None:
     digest.update(array.tobytes() if array.dtype.kind != "O" else repr(array.tolist()).encode())
 
 
-def kernel_names(study: Study, dataset: Dataset) -> list[str]:
+def kernel_names(study: Study, dataset: StudyDataset) -> list[str]:
     """The names of the kernel bank on a data set, in order."""
     if dataset.kernels:
         return [Path(name).stem for name in dataset.kernels]
@@ -156,46 +139,53 @@ def expand(study: Study) -> list[Cell]:
     for dataset in study.datasets:
         known = fingerprint(dataset)
         for method in study.methods:
-            cells.extend(_cells_of(study, known, method))
+            cells.extend(_cells_of(study, known, method, MOST_CELLS - len(cells)))
     return cells
 
 
-def _cells_of(study: Study, dataset: Dataset, method: Method) -> Iterator[Cell]:
-    if method.datasets is not None and dataset.name not in method.datasets:
-        return
+def _cells_of(
+    study: Study, dataset: StudyDataset, method: StudyMethod, most: int
+) -> Iterator[Cell]:
     local, reduction = method.on(dataset.name)
-    if reduction is not None and reduction.skip:
+    elsewhere = method.datasets is not None and dataset.name not in method.datasets
+    if elsewhere or (reduction is not None and reduction.skip):
         return
-    kernels: list[str | None] = [None]
-    bank: dict[str, Any] | None = None
-    if local.input != "features":
-        names = kernel_names(study, dataset)
-        chosen = [name for name in names if local.kernels is None or name in local.kernels]
-        unknown = set(local.kernels or ()) - set(names)
-        if unknown or not chosen:
-            raise ValueError(
-                f"kernels of the method {method.name!r}: {sorted(unknown)} not in the bank of "
-                f"{dataset.name!r}, which has {', '.join(names)}."
-            )
-        bank = {"kernels": study.kernels, "normalize": study.normalize}
-        bank = json.loads(canonical(bank))
-        if local.input == "kernel":
-            kernels = list(chosen)
-        elif local.kernels is not None:
-            bank["only"] = chosen
-    names_, values = list(local.grid), list(local.grid.values())
+    kernels, bank = _kernels_of(study, dataset, local)
+    if len(kernels) * math.prod(map(len, local.grid.values())) * local.repeats > most:
+        problem = f"has more than {MOST_CELLS} cells with those of the method {method.name!r}"
+        raise InputError("study", problem, "ask for fewer repeats or grid points")
+    names = list(local.grid)
     for kernel, point, repeat in itertools.product(
-        kernels, itertools.product(*values), range(local.repeats)
+        kernels, itertools.product(*local.grid.values()), range(local.repeats)
     ):
         yield Cell(
             dataset=dataset,
             method=local,
             kernel=kernel,
-            parameters={**local.parameters, **dict(zip(names_, point, strict=True))},
+            parameters={**local.parameters, **dict(zip(names, point, strict=True))},
             seed=study.seed + repeat,
             repeat=repeat,
             bank=bank,
             time_limit=local.time_limit or study.time_limit,
             memory_limit=local.memory_limit or study.memory_limit,
-            reason=reduction.reason if reduction else None,
         )
+
+
+def _kernels_of(
+    study: Study, dataset: StudyDataset, method: StudyMethod
+) -> tuple[list[str | None], dict[str, Any] | None]:
+    """The kernels that a method is given one after the other, and the bank they are of."""
+    if method.input == "features":
+        return [None], None
+    names = kernel_names(study, dataset)
+    chosen: list[str | None] = [n for n in names if method.kernels is None or n in method.kernels]
+    unknown = set(method.kernels or ()) - set(names)
+    if unknown or not chosen:
+        problem = f"of the method {method.name!r} has {sorted(unknown)}, not in the bank of "
+        raise InputError("kernels", f"{problem}{dataset.name!r}", f"it has {', '.join(names)}")
+    bank = json.loads(canonical({"kernels": study.kernels, "normalize": study.normalize}))
+    if method.input == "kernel":
+        return chosen, bank
+    if method.kernels is not None:
+        bank["only"] = chosen
+    return [None], bank

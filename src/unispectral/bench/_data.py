@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import gc
-import sys
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-__all__ = ["DataUnavailable", "Keeper"]
+from unispectral._errors import InputError
+from unispectral._memory import give_back
+
+__all__ = ["DataCache", "DataUnavailable"]
 
 #: Bundled with scikit-learn, so that a study runs where nothing can be downloaded.
 _BUNDLED = ("breast_cancer", "digits", "iris", "wine")
@@ -24,7 +24,7 @@ class DataUnavailable(Exception):
     """The data set cannot be loaded: no cell of it can run, and none of them has failed."""
 
 
-class Keeper:
+class DataCache:
     """Loads a data set once and computes each of its kernels once, as long as cells ask for it."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Keeper:
     def prepare(self, job: dict[str, Any]) -> Any:
         """What the estimator of a job is fitted to: samples, a kernel matrix, or the bank."""
         spec = job["dataset"]
-        name = spec["digest"] or spec["name"]
+        name = repr(sorted(spec.items()))  # one file may be read in several ways
         if name != self._name:
             self._forget()
             try:
@@ -52,10 +52,10 @@ class Keeper:
             self._name = name
         if job["input"] == "features":
             if self.data is None:
-                raise ValueError(
-                    f"The data set {spec['name']!r} has precomputed kernels only; the method "
-                    "needs samples."
+                problem = (
+                    f"{spec['name']!r} has precomputed kernels only; the method needs samples"
                 )
+                raise InputError("The data set", problem)
             return self.data
         bank = self._bank_of(job["bank"], spec["kernels"])
         if job["input"] == "kernel":
@@ -103,66 +103,54 @@ class Keeper:
         self._name = self._bank_key = self._bank = self.data = None
         self._matrices.clear()
         gc.collect()
-        if sys.platform == "linux":
-            # Give freed memory back, or the next cell's peak would include it.
-            with contextlib.suppress(OSError, AttributeError):
-                ctypes.CDLL("libc.so.6").malloc_trim(0)
+        give_back()  # or the next cell's peak would include it
 
 
 def _load(spec: dict[str, Any]) -> tuple[Any, np.ndarray]:
+    """The samples, None where there are only kernels, and the true classes as numbers from 0."""
+    name, file, truth = spec["name"], spec["file"], spec["truth"]
+    data: Any = None
+    target: Any = None
     if spec["kernels"]:
-        if spec["truth"] is None:
-            raise ValueError(
-                f"The data set {spec['name']!r} has no true classes; name a file with truth."
-            )
-        truth = np.ravel(np.asarray(_plain(spec["truth"])))
-        return None, _classes(truth, spec["name"])
-    if spec["file"] is not None:
-        return _load_file(spec)
-    if spec["name"] in _BUNDLED:
+        target = None if truth is None else np.ravel(np.asarray(_read(truth)))
+    elif file is not None and Path(file).stem == spec["digest"]:
+        data, target = _load_stored(Path(file))
+    elif file is not None:
+        from unispectral.tables import read_table
+
+        separate = truth is not None and Path(truth).is_file()
+        table = read_table(file, **({} if separate else {"truth": truth}), **spec["read"])
+        data, target = (
+            table.values,
+            np.ravel(np.asarray(_read(truth))) if separate else table.truth,
+        )
+    elif name in _BUNDLED:
         import sklearn.datasets
 
-        data, target = getattr(sklearn.datasets, f"load_{spec['name']}")(return_X_y=True)
-        return data, _classes(target, spec["name"])
-    from unispectral.datasets import fetch
-
-    bunch = fetch(spec["name"])
-    return bunch.data, _classes(bunch.target, spec["name"])
-
-
-def _load_file(spec: dict[str, Any]) -> tuple[Any, np.ndarray]:
-    path, truth = Path(spec["file"]), spec["truth"]
-    if spec["digest"] is not None and path.suffix == ".npz" and path.stem == spec["digest"]:
-        return _load_kept(path)
-    from unispectral.tables import read_table
-
-    target: Any
-    if truth is not None and Path(truth).is_file():
-        table = read_table(path, **spec["read"])
-        target = np.ravel(np.asarray(_plain(truth)))
+        data, target = getattr(sklearn.datasets, f"load_{name}")(return_X_y=True)
     else:
-        table = read_table(path, truth=truth, **spec["read"])
-        target = table.truth
-    if target is None:
-        raise ValueError(
-            f"The data set {spec['name']!r} has no true classes; name its column with truth."
-        )
-    return table.values, _classes(target, spec["name"])
+        from unispectral.datasets import fetch
+
+        bunch = fetch(name)
+        data, target = bunch.data, bunch.target
+    if target is None or np.ndim(target) != 1:
+        problem = f"{name!r} has no vector of true classes"
+        raise InputError("The data set", problem, "name its column, array or file with truth")
+    return data, np.unique(np.asarray(target), return_inverse=True)[1].astype(np.int32)
 
 
-def _load_kept(path: Path) -> tuple[Any, np.ndarray]:
+def _load_stored(path: Path) -> tuple[Any, np.ndarray]:
     """Arrays that the runner wrote for an in-memory data set."""
     import scipy.sparse as sp
 
-    with np.load(path, allow_pickle=False) as kept:
-        target = kept["target"]
-        if "data" in kept:
-            return kept["data"], target
-        parts = (kept["values"], kept["indices"], kept["indptr"])
-        return sp.csr_array(parts, shape=tuple(kept["shape"])), target
+    with np.load(path, allow_pickle=False) as stored:
+        if "data" in stored:
+            return stored["data"], stored["target"]
+        parts = (stored["values"], stored["indices"], stored["indptr"])
+        return sp.csr_array(parts, shape=tuple(stored["shape"])), stored["target"]
 
 
-def _plain(path: str) -> Any:
+def _read(path: str) -> Any:
     """A vector or matrix from .npy, or from any table that the library reads."""
     if Path(path).suffix == ".npy":
         return np.load(path, allow_pickle=False)
@@ -172,15 +160,7 @@ def _plain(path: str) -> Any:
 
 
 def _kernel_file(path: str) -> np.ndarray:
-    matrix = np.asarray(_plain(path), dtype=np.float64)
+    matrix = np.asarray(_read(path), dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"The kernel {path} has shape {matrix.shape}; it must be square.")
+        raise InputError("The kernel", f"{path} has shape {matrix.shape}; it must be square")
     return matrix
-
-
-def _classes(target: Any, name: str) -> np.ndarray:
-    """True classes as numbers from 0."""
-    values = np.asarray(target)
-    if values.ndim != 1:
-        raise ValueError(f"The true classes of {name!r} have shape {values.shape}, not (n,).")
-    return np.unique(values, return_inverse=True)[1].astype(np.int32)

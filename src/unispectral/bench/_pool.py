@@ -1,41 +1,102 @@
-"""Worker processes that can be stopped one by one.
+"""Worker processes that can be stopped one by one, with everything they have started.
 
 joblib and concurrent.futures cannot end a single task: a fit that is stuck in compiled code would
-hold its process for good, and killing that process breaks the whole pool. So the runner keeps its
-own few processes. Each has one reader thread here, which turns answers and death into events of
-one queue; limits are looked after by whoever reads that queue.
+hold its process for good, and killing that process breaks the whole pool. So there are own
+processes. Each has one reader thread here, which turns answers and death into events of one
+queue; whoever reads that queue enforces the limits.
+
+Messages are lengths and JSON over the two standard pipes, so nothing is ever unpickled and the
+program that starts a pool needs no ``if __name__ == "__main__"``.
 """
 
 from __future__ import annotations
 
 import contextlib
+import faulthandler
+import importlib
+import json
 import os
 import queue
+import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
 
-from unispectral.bench._environment import thread_variables
-from unispectral.bench._memory import resident_bytes
-from unispectral.bench._worker import read_message, write_message
+from unispectral.bench._machine import environment, process_tree, thread_variables, tree_bytes
 
-__all__ = ["Pool", "Worker", "run_alone"]
+__all__ = ["Pool", "Worker", "run_alone", "run_each"]
 
 #: Seconds between two looks at the memory of the workers.
 _LOOK = 0.05
-#: Loading data may take this long, however short the limit of a fit is.
+#: Preparing a job may take this long, however short its time limit is.
 _PREPARE_LIMIT = 900.0
-_START = "import sys; sys.path[:0] = {path!r}; from unispectral.bench._worker import main; main()"
+_HEADER = struct.Struct("!I")
+_CELLS = "unispectral.bench._worker:CellWorker"
+_START = "import sys; sys.path[:0] = {path!r}; from unispectral.bench._pool import main; main()"
+#: Ends the workers and their children when the pipe to the process of the pool closes.
+_GUARD = """
+import os, signal, sys
+groups = set()
+for line in sys.stdin:
+    number = int(line)
+    groups.add(number) if number > 0 else groups.discard(-number)
+for number in groups:
+    try:
+        os.killpg(number, signal.SIGKILL)
+    except OSError:
+        pass
+"""
+
+
+def _write(stream: IO[bytes], message: dict[str, Any]) -> None:
+    body = json.dumps(message).encode()
+    stream.write(_HEADER.pack(len(body)) + body)
+    stream.flush()
+
+
+def _read(stream: IO[bytes]) -> dict[str, Any] | None:
+    """The next message, or None at the end of the stream."""
+    header = stream.read(_HEADER.size)
+    if len(header) < _HEADER.size:
+        return None
+    (size,) = _HEADER.unpack(header)
+    body = stream.read(size)
+    return json.loads(body) if len(body) == size else None
+
+
+def main() -> None:
+    """Answer jobs until the pipe closes: what a worker process runs."""
+    faulthandler.enable()
+    if sys.platform == "linux":
+        import ctypes
+
+        with contextlib.suppress(OSError, AttributeError):
+            # PR_SET_CHILD_SUBREAPER: processes without a parent become ours and stay in sight.
+            ctypes.CDLL(None).prctl(36, 1)
+    answers, jobs = os.fdopen(os.dup(1), "wb"), os.fdopen(os.dup(0), "rb")
+    os.dup2(2, 1)  # what an estimator prints must not end up among the answers
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+
+    def say(message: dict[str, Any]) -> None:
+        _write(answers, message)
+
+    module, _, name = sys.argv[1].partition(":")
+    work = getattr(importlib.import_module(module), name)()
+    say({"event": "ready", "environment": environment()})
+    while (job := _read(jobs)) is not None:
+        say({**work(job, lambda: say({"event": "begin"})), "event": "end"})
 
 
 class Worker:
     """One worker process and the job it has."""
 
-    def __init__(self, events: queue.SimpleQueue, threads: int) -> None:
+    def __init__(self, events: queue.SimpleQueue, target: str, threads: int) -> None:
         self.job: dict[str, Any] | None = None
         self.token: Any = None
         self.environment: dict[str, Any] = {}
@@ -45,35 +106,32 @@ class Worker:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by kill
         path = [entry or os.getcwd() for entry in sys.path]
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _START.format(path=path), str(os.getpid())],
+            # The last argument shows in a list of processes whose worker this is.
+            [sys.executable, "-c", _START.format(path=path), target, str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
             env={**os.environ, **thread_variables(threads)},
-            start_new_session=True,  # Ctrl-C is for the runner, which then stops the workers
+            start_new_session=True,  # Ctrl-C is for the runner; and a group that can be killed
         )
+        self.pid = self._process.pid
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
         stream = self._process.stdout
         assert stream is not None
         with contextlib.suppress(OSError, ValueError):
-            while (message := read_message(stream)) is not None:
+            while (message := _read(stream)) is not None:
                 self._events.put((self, message))
         self._events.put((self, None))
 
     def submit(self, job: dict[str, Any], token: Any = None) -> None:
-        """Hand over a job; its end arrives as an event."""
+        """Hand over a job; a worker that is dead announces itself through its reader."""
         self.job, self.token, self.peak = job, token, 0
         self._started, self._begun = time.monotonic(), 0.0
-        self.ask(job)
-
-    def ask(self, message: dict[str, Any]) -> None:
-        """Send a message; a dead worker announces itself through its reader."""
-        stream = self._process.stdin
-        assert stream is not None
+        assert self._process.stdin is not None
         with contextlib.suppress(OSError):
-            write_message(stream, message)
+            _write(self._process.stdin, job)
 
     def begin(self) -> None:
         """The data are ready and the fit starts: so does its time."""
@@ -83,22 +141,19 @@ class Worker:
         """The status and reason, if the job has passed one of its limits."""
         if self.job is None:
             return None
-        limits, now = self.job["limits"], time.monotonic()
-        seconds = limits["seconds"]
-        if self._begun and now - self._begun > seconds:
+        limits = self.job["limits"]
+        seconds = float("inf") if limits["seconds"] is None else limits["seconds"]
+        if self._begun and self.seconds > seconds:
             return "timeout", f"The fit was stopped at its time limit of {seconds:g} s."
-        if not self._begun and now - self._started > max(seconds, _PREPARE_LIMIT):
-            return (
-                "timeout",
-                f"Loading the data took more than {max(seconds, _PREPARE_LIMIT):g} s.",
+        if not self._begun and self.seconds > max(seconds, _PREPARE_LIMIT):
+            longest = max(seconds, _PREPARE_LIMIT)
+            return "timeout", f"Loading the data took more than {longest:g} s."
+        self.peak = max(self.peak, tree_bytes(self.pid))
+        if limits["bytes"] is not None and self.peak > limits["bytes"]:
+            return "memory", (
+                f"The fit was stopped at {self.peak / 2**30:.2f} GB of memory, its child "
+                f"processes included; its limit is {limits['bytes'] / 2**30:.2f} GB."
             )
-        if limits["bytes"] is not None:
-            self.peak = max(self.peak, resident_bytes(self._process.pid) or 0)
-            if self.peak > limits["bytes"]:
-                return "memory", (
-                    f"The fit was stopped at {self.peak / 2**30:.2f} GB of resident memory; its "
-                    f"limit is {limits['bytes'] / 2**30:.2f} GB."
-                )
         return None
 
     @property
@@ -106,8 +161,13 @@ class Worker:
         """Seconds since the fit began, or since the job was given."""
         return time.monotonic() - (self._begun or self._started)
 
-    def last_words(self) -> str:
-        """Why the process died, as far as it left word."""
+    def failure(self, status: str, reason: str) -> dict[str, Any]:
+        """The answer in place of the one that the worker could not give."""
+        return {"status": status, "reason": reason, "seconds": self.seconds}
+
+    def exit_reason(self) -> str:
+        """Why the process ended, as far as it left word."""
+        self._kill_tree()
         code = self._process.wait()
         self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, self._errors.tell() - 600))
@@ -115,46 +175,67 @@ class Worker:
         how = f"signal {-code}" if code < 0 else f"code {code}"
         return f"The worker process ended with {how}." + (f" It said: {words}" if words else "")
 
+    def _kill_tree(self) -> None:
+        if os.name != "posix":
+            self._process.kill()
+        elif self._process.returncode is None:  # not waited for, so the number is still its own
+            for process in [*process_tree(self.pid)[1:], self.pid]:
+                with contextlib.suppress(OSError):
+                    os.kill(process, signal.SIGKILL)
+            with contextlib.suppress(OSError):
+                os.killpg(self.pid, signal.SIGKILL)
+
     def kill(self) -> None:
-        """End the process now, whatever it is doing."""
-        self._process.kill()
+        """End the process and all that it has started now, whatever they are doing."""
+        self._kill_tree()
         self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
+        for stream in (self._process.stdin, self._process.stdout, self._errors):
             if stream is not None:
                 with contextlib.suppress(OSError, ValueError):
                     stream.close()
-        self._errors.close()
 
 
 class Pool:
-    """Several workers, replaced when they die."""
+    """Several workers, replaced when they die.
 
-    def __init__(self, size: int, threads: int) -> None:
-        self.threads = threads
+    Parameters
+    ----------
+    size : int
+        The number of worker processes.
+    threads : int
+        Numerical threads of each.
+    target : str
+        ``"module:name"`` of what a worker calls once without arguments to get its work: a
+        function of a job and of a function ``begin()``, which starts the job's time. It returns
+        the answer. Jobs and answers are dicts of JSON values; a job has
+        ``"limits": {"seconds": …, "bytes": …}``, each a number or None.
+    """
+
+    def __init__(self, size: int, threads: int = 1, target: str = _CELLS) -> None:
+        self.threads, self.target = threads, target
         self.workers: list[Worker] = []
         self.events: queue.SimpleQueue = queue.SimpleQueue()
-        self.workers = [Worker(self.events, threads) for _ in range(size)]
+        self._guard: subprocess.Popen | None = None
+        if os.name == "posix":
+            command = [sys.executable, "-I", "-S", "-c", _GUARD]
+            self._guard = subprocess.Popen(
+                command, stdin=subprocess.PIPE, start_new_session=True, text=True
+            )
+        self.workers = [self._worker() for _ in range(size)]
 
-    def check(self, study: str) -> None:
-        """Raise ValueError if an estimator of a study does not exist or lacks a parameter."""
-        self.workers[0].ask({"check": study})
-        while True:
-            for worker, message in self._wait():
-                if message is None:
-                    raise RuntimeError(f"A worker could not start. {worker.last_words()}")
-                if message["event"] == "ready":
-                    worker.environment = message["environment"]
-                elif message["error"] is not None:
-                    raise ValueError(message["error"])
-                else:
-                    return
+    def _worker(self) -> Worker:
+        worker = Worker(self.events, self.target, self.threads)
+        self._tell_guard(worker.pid)
+        return worker
 
-    def idle(self) -> Iterator[Worker]:
-        return (worker for worker in list(self.workers) if worker.job is None)
+    def _tell_guard(self, number: int) -> None:
+        if self._guard is not None and self._guard.stdin is not None:
+            with contextlib.suppress(OSError, ValueError):
+                self._guard.stdin.write(f"{number}\n")
+                self._guard.stdin.flush()
 
-    def replace(self, worker: Worker) -> None:
-        worker.kill()
-        self.workers[self.workers.index(worker)] = Worker(self.events, self.threads)
+    def idle(self) -> list[Worker]:
+        return [worker for worker in self.workers if worker.job is None]
 
     def answers(self) -> Iterator[tuple[Any, dict[str, Any]]]:
         """Wait a little; yield the token and the answer of every job that has ended."""
@@ -162,12 +243,10 @@ class Pool:
             if worker not in self.workers:
                 continue  # word from a worker that has been replaced
             if message is None:
+                reason = worker.exit_reason()
                 if not worker.environment:
-                    raise RuntimeError(f"A worker could not start. {worker.last_words()}")
-                answer: dict[str, Any] | None = None
-                if worker.job is not None:
-                    answer = _failure(worker, "crash", worker.last_words())
-                yield from self._end(worker, answer, dead=True)
+                    raise RuntimeError(f"A worker could not start. {reason}")
+                yield from self._end(worker, worker.failure("crash", reason), dead=True)
             elif message["event"] == "ready":
                 worker.environment = message["environment"]
             elif message["event"] == "begin":
@@ -176,7 +255,7 @@ class Pool:
                 yield from self._end(worker, message)
         for worker in list(self.workers):
             if (over := worker.overrun()) is not None:
-                yield from self._end(worker, _failure(worker, *over), dead=True)
+                yield from self._end(worker, worker.failure(*over), dead=True)
 
     def _wait(self) -> list[tuple[Worker, dict[str, Any] | None]]:
         events = []
@@ -187,20 +266,28 @@ class Pool:
         return events
 
     def _end(
-        self, worker: Worker, answer: dict[str, Any] | None, dead: bool = False
+        self, worker: Worker, answer: dict[str, Any], dead: bool = False
     ) -> Iterator[tuple[Any, dict[str, Any]]]:
-        token, worker.job = worker.token, None
-        if answer is not None:
-            answer["environment"] = worker.environment
+        had_job, worker.job = worker.job is not None, None
+        answer["environment"] = worker.environment
+        answer["peak_bytes"] = max(worker.peak, answer.get("peak_bytes") or 0) or None
         if dead:
-            self.replace(worker)
-        if answer is not None:
-            yield token, answer
+            self._stop(worker)
+            self.workers[self.workers.index(worker)] = self._worker()
+        if had_job:
+            yield worker.token, answer
+
+    def _stop(self, worker: Worker) -> None:
+        worker.kill()
+        self._tell_guard(-worker.pid)
 
     def close(self) -> None:
         for worker in self.workers:
-            worker.kill()
+            self._stop(worker)
         self.workers = []
+        if self._guard is not None:
+            self._guard.communicate()
+            self._guard = None
 
     def __del__(self) -> None:
         # A pool that a thread of a Dask worker kept ends with that thread.
@@ -214,21 +301,23 @@ class Pool:
         self.close()
 
 
-def _failure(worker: Worker, status: str, reason: str) -> dict[str, Any]:
-    assert worker.job is not None
-    return {
-        "event": "end",
-        "key": worker.job["key"],
-        "status": status,
-        "reason": reason,
-        "seconds": worker.seconds,
-        "peak_bytes": worker.peak or None,
-    }
-
-
-def run_alone(pool: Pool, job: dict[str, Any]) -> dict[str, Any]:
-    """Run one job on a pool of one worker and wait for its answer."""
-    next(pool.idle()).submit(job)
+def run_each(
+    pool: Any, jobs: Iterable[tuple[Any, dict[str, Any]]]
+) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Run pairs of a token and a job on a pool; yield tokens with answers as they come."""
+    supply, running = iter(jobs), 0
     while True:
-        for _, answer in pool.answers():
-            return answer
+        for worker in pool.idle():
+            if (entry := next(supply, None)) is not None:
+                worker.submit(entry[1], entry[0])
+                running += 1
+        if not running:
+            return
+        for token, answer in pool.answers():
+            running -= 1
+            yield token, answer
+
+
+def run_alone(pool: Any, job: dict[str, Any]) -> dict[str, Any]:
+    """Run one job on an idle pool and wait for its answer."""
+    return next(answer for _, answer in run_each(pool, [(None, job)]))

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from unispectral.bench._cells import Cell
 
-__all__ = ["Bar", "Estimate", "Lines", "Reporter", "Silent", "duration", "make_reporter"]
+__all__ = ["Bar", "Estimate", "Lines", "Reporter", "duration", "make_reporter"]
 
 #: Fits of these methods grow about with the square of the samples.
 _POWER = 2.0
@@ -41,29 +41,28 @@ class Estimate:
     """
 
     def __init__(self) -> None:
-        self._seen: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
+        self._seen: dict[tuple[str, str], list[float]] = defaultdict(list)
         self._samples: dict[str, int] = {}
 
     def add(self, cell: Cell, seconds: float | None, samples: int | None) -> None:
         if samples:
             self._samples[cell.dataset.name] = samples
         if seconds is not None:
-            entry = self._seen[cell.method.name, cell.dataset.name]
-            entry[0] += seconds
-            entry[1] += 1
+            self._seen[cell.method.name, cell.dataset.name].append(seconds)
 
     def seconds(self, dataset: Any, method: str) -> float | None:
         """The expected seconds of one cell, or None if the method was never seen."""
         here = self._seen.get((method, dataset.name))
         if here is not None:
-            return here[0] / here[1]
+            return sum(here) / len(here)
         size = self._samples.get(dataset.name, dataset.samples)
         guesses = []
-        for (seen, name), (total, count) in self._seen.items():
+        for (seen, name), times in self._seen.items():
             if seen == method:
                 other = self._samples.get(name)
                 ratio = size / other if size and other else 1.0
-                guesses.append((abs(math.log(ratio)), total / count * ratio**_POWER))
+                mean = sum(times) / len(times)
+                guesses.append((abs(math.log(ratio)), mean * ratio**_POWER))
         # From the data set of the nearest size: the cost of tiny ones is what does not grow.
         return min(guesses, default=(0.0, None))[1]
 
@@ -72,32 +71,32 @@ class Estimate:
         known, unknown = 0.0, 0
         for (name, method), count in counts.items():
             seconds = self.seconds(datasets[name], method)
-            if seconds is None:
-                unknown += count
-            else:
-                known += seconds * count
+            known += (seconds or 0.0) * count
+            unknown += count if seconds is None else 0
         return known, unknown
 
 
 class Reporter:
-    """Keeps count; what is shown is up to the kinds below."""
+    """Counts the cells and says nothing; what is shown is up to the kinds below."""
 
     #: Which of the measured times the rest is estimated from. Processor time tells how long a free
     #: machine would take, whatever else was running when the cells were measured.
     clock = "seconds"
 
-    def start(self, cells: list[Cell], todo: list[Cell], store: Any, processes: int) -> None:
+    def start(
+        self, cells: list[Cell], todo: list[Cell], records: dict[str, Any], processes: int
+    ) -> None:
         self.estimate = Estimate()
         self.absent: set[str] = set()
-        self.processes = processes
+        self.processes, self.total, self.ended = processes, len(cells), len(cells) - len(todo)
         self.left = Counter((cell.dataset.name, cell.method.name) for cell in todo)
         self.datasets = {cell.dataset.name: cell.dataset for cell in cells}
-        self.total, self.done = len(cells), len(cells) - len(todo)
-        records = store.records(cell.key for cell in cells)
         for cell in cells:
             if (record := records.get(cell.key)) is not None:
                 self.estimate.add(cell, getattr(record, self.clock), record.n_samples)
-        self.begin(len(todo))
+
+    def begin(self, summary: Any) -> None:
+        """The run starts."""
 
     def remaining(self) -> str:
         """The time remaining, in words."""
@@ -108,54 +107,33 @@ class Reporter:
         seconds *= 1.0 + (unknown / measured if measured else 0.0)
         return f"about {duration(seconds / self.processes)} left"
 
-    def cell(self, cell: Cell, answer: dict[str, Any]) -> None:
-        self.estimate.add(cell, answer.get("seconds"), answer.get("n_samples"))
-        self._count(cell)
-        self.show(cell, answer)
+    def cell(self, cell: Cell, answer: dict[str, Any] | None = None) -> None:
+        """A cell has ended, here or, without an answer, in another run."""
+        group = cell.dataset.name, cell.method.name
+        self.left[group] -= 1
+        self.left += Counter()  # drops what has come to zero
+        self.ended += 1
+        if answer is not None:
+            self.estimate.add(cell, answer.get("seconds"), answer.get("n_samples"))
+            self.show(cell, answer)
 
     def failure(self, cell: Cell, answer: dict[str, Any]) -> str | None:
         """What to say of a cell that failed; of a data set that cannot be loaded, only once."""
-        if answer["status"] == "done":
+        dataset, status, reason = cell.dataset, answer["status"], answer.get("reason")
+        if status == "done" or dataset.name in self.absent:
             return None
-        if answer["status"] != "data":
-            return f"{answer['status']}: {describe(cell)}: {answer['reason']}"
-        if cell.dataset.name in self.absent:
-            return None
-        self.absent.add(cell.dataset.name)
-        return f"{cell.dataset.title} cannot be loaded, its cells wait: {answer['reason']}"
-
-    def skip(self, cell: Cell) -> None:
-        self._count(cell)
-
-    def _count(self, cell: Cell) -> None:
-        group = cell.dataset.name, cell.method.name
-        self.left[group] -= 1
-        if not self.left[group]:
-            del self.left[group]
-        self.done += 1
-
-    def begin(self, todo: int) -> None:
-        """The run starts."""
+        if status == "data":
+            self.absent.add(dataset.name)
+            return f"{dataset.title} cannot be loaded, its cells wait: {reason}"
+        kernel = f", {cell.kernel}" if cell.kernel else ""
+        where = f"{cell.method.name} on {dataset.title}{kernel}, repeat {cell.repeat}"
+        return f"{status}: {where}: {reason}"
 
     def show(self, cell: Cell, answer: dict[str, Any]) -> None:
-        """A cell has ended."""
+        """A cell has ended here."""
 
     def finish(self, summary: Any) -> None:
         """The run has ended, for whatever reason."""
-
-
-class Silent(Reporter):
-    """Says nothing."""
-
-    def start(self, cells: list[Cell], todo: list[Cell], store: Any, processes: int) -> None:
-        self.left = Counter((cell.dataset.name, cell.method.name) for cell in todo)
-        self.done = len(cells) - len(todo)
-        self.estimate = Estimate()
-
-
-def describe(cell: Cell) -> str:
-    kernel = f", {cell.kernel}" if cell.kernel else ""
-    return f"{cell.method.name} on {cell.dataset.title}{kernel}, repeat {cell.repeat}"
 
 
 class Lines(Reporter):
@@ -174,24 +152,23 @@ class Lines(Reporter):
             # Nobody listens any more; the study is worth finishing all the same.
             self.stream = None
 
-    def begin(self, todo: int) -> None:
-        self.began = time.monotonic()
-        self.say(f"{self.total} cells, {self.done} of them done before; {todo} to do.")
+    def begin(self, summary: Any) -> None:
+        before = f"{summary.found - summary.failed_before} done before"
+        if summary.failed_before:
+            before += f", {summary.failed_before} failed before and not tried again"
+        self.say(f"{self.total} cells: {before}, {self.total - summary.found} to do.")
 
     def show(self, cell: Cell, answer: dict[str, Any]) -> None:
         if (failure := self.failure(cell, answer)) is not None:
             self.say(failure)
         if (cell.dataset.name, cell.method.name) not in self.left:
-            self.say(
-                f"{self.done}/{self.total}  {cell.dataset.title}: {cell.method.name} finished; "
-                f"{self.remaining()}."
-            )
+            finished = f"{cell.dataset.title}: {cell.method.name} finished"
+            self.say(f"{self.ended}/{self.total}  {finished}; {self.remaining()}.")
 
     def finish(self, summary: Any) -> None:
-        self.say(
-            f"{self.done}/{self.total} cells after {duration(time.monotonic() - self.began)}; "
-            f"{summary.failed} failed in this run."
-        )
+        spent = duration(summary.seconds)
+        failed = f"{summary.failed} failed in this run"
+        self.say(f"{self.ended}/{self.total} cells after {spent}; {failed}.")
 
 
 class Bar(Reporter):
@@ -200,33 +177,24 @@ class Bar(Reporter):
     def __init__(self, console: Any) -> None:
         self.console = console
 
-    def begin(self, todo: int) -> None:
-        from rich.markup import escape
+    def begin(self, summary: Any) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-        self._escape = escape
-        self._told = 0.0
-        self.progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[left]}"),
-            console=self.console,
-            transient=False,
-        )
-        self.task = self.progress.add_task(
-            "starting", total=self.total, completed=self.done, left=""
-        )
+        self._updated = 0.0
+        columns = (TextColumn("{task.description}", markup=False), BarColumn())
+        left = TextColumn("{task.fields[left]}")
+        self.progress = Progress(*columns, MofNCompleteColumn(), left, console=self.console)
+        self.task = self.progress.add_task("", total=self.total, completed=self.ended, left="")
         self.progress.start()
 
     def show(self, cell: Cell, answer: dict[str, Any]) -> None:
         if (failure := self.failure(cell, answer)) is not None:
-            self.progress.console.print(self._escape(failure), style="yellow", highlight=False)
-        changes: dict[str, Any] = {"completed": self.done}
-        if time.monotonic() - self._told > 0.5 or not self.left:
-            self._told = time.monotonic()
+            self.progress.console.print(failure, style="yellow", highlight=False, markup=False)
+        changes: dict[str, Any] = {"completed": self.ended}
+        if time.monotonic() - self._updated > 0.5 or not self.left:
+            self._updated = time.monotonic()
             changes["left"] = self.remaining() if self.left else ""
-            changes["description"] = self._escape(f"{cell.dataset.title}  {cell.method.name}")
+            changes["description"] = f"{cell.dataset.title}  {cell.method.name}"
         self.progress.update(self.task, **changes)
 
     def finish(self, summary: Any) -> None:
@@ -237,7 +205,7 @@ class Bar(Reporter):
 def make_reporter(quiet: bool = False) -> Reporter:
     """The reporter that suits where the output goes."""
     if quiet:
-        return Silent()
+        return Reporter()
     if sys.stdout.isatty():
         from unispectral._compat import optional
 

@@ -10,12 +10,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from unispectral.bench.method import Column, Method, Reduction
-from unispectral.bench.study import Dataset, Study, Surface
+from unispectral._errors import InputError, InputTypeError
+from unispectral.bench.method import Column, Reduction, StudyMethod
+from unispectral.bench.study import Study, StudyDataset, Surface
 
 __all__ = ["parse_size", "read_study", "study_from_json", "study_to_json"]
 
 _SIZES = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
+_ARRAYS = ("data", "target")
 
 
 def parse_size(value: Any, argument: str = "memory_limit") -> float | None:
@@ -30,13 +32,11 @@ def parse_size(value: Any, argument: str = "memory_limit") -> float | None:
         return None
     if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
         return float(value)
-    match = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?B)\s*", str(value), flags=re.IGNORECASE)
-    try:
-        size = float(match[1]) * _SIZES[match[2].upper()] if match else 0.0
-    except ValueError:
-        size = 0.0
+    number = r"\s*(\d+\.?\d*|\.\d+)\s*([KMGT]?B)\s*"
+    match = re.fullmatch(number, str(value), flags=re.IGNORECASE | re.ASCII)
+    size = float(match[1]) * _SIZES[match[2].upper()] if match else 0.0
     if size <= 0:
-        raise ValueError(f"{argument}={value!r} is not a size; write it like '6GB' or '500MB'.")
+        raise InputError(argument, "is not a size", "write it like '6GB' or '500MB'", value=value)
     return size
 
 
@@ -44,73 +44,61 @@ def read_study(source: str | Path) -> Study:
     """Read a study from a TOML file, or a built-in one by name."""
     path = Path(source)
     if isinstance(source, str) and source in Study.builtin():
-        text = (resources.files("unispectral.bench") / "studies" / f"{source}.toml").read_text(
-            encoding="utf-8"
-        )
-        folder = None
+        builtin = resources.files("unispectral.bench") / "studies" / f"{source}.toml"
+        text, folder = builtin.read_text(encoding="utf-8"), None
     elif path.is_file():
         text, folder = path.read_text(encoding="utf-8"), path.resolve().parent
     else:
-        listed = ", ".join(Study.builtin())
-        raise ValueError(
-            f"study={str(source)!r} is neither a file nor a built-in study; those are {listed}."
-        )
+        problem = "is neither a file nor a built-in study"
+        remedy = f"those are {', '.join(Study.builtin())}"
+        raise InputError("study", problem, remedy, value=str(source))
     try:
-        tables = tomllib.loads(text)
+        return _study(tomllib.loads(text), folder)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"The study {str(source)!r} is not valid TOML: {error}.") from None
-    try:
-        return _study(tables, folder)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"In the study {str(source)!r}: {error}") from None
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"In the study {str(source)!r}: {error}") from None
 
 
 def _fill(cls: type, table: Any, what: str, **made: Any) -> Any:
     """Build a dataclass from a table; an unknown or missing key is a sentence."""
     if not isinstance(table, dict):
-        raise TypeError(f"{what} must be a table, not {type(table).__name__}.")
-    fields = {
-        entry.name: entry
-        for entry in dataclasses.fields(cls)
-        if entry.name not in ("data", "target")
-    }
+        raise InputTypeError(what, f"must be a table, not {type(table).__name__}")
+    fields = {entry.name: entry for entry in dataclasses.fields(cls) if entry.name not in _ARRAYS}
     for key in table:
         if key not in fields:
-            raise ValueError(f"{what} has the unknown key {key!r}; it may have {_list(fields)}.")
+            remedy = f"it may have {', '.join(sorted(fields))}"
+            raise InputError(what, f"has the unknown key {key!r}", remedy)
     for key, entry in fields.items():
-        required = (
-            entry.default is dataclasses.MISSING and entry.default_factory is dataclasses.MISSING
-        )
-        if required and key not in table and key not in made:
-            raise ValueError(f"{what} lacks the key {key!r}.")
+        optional = {entry.default, entry.default_factory} != {dataclasses.MISSING}
+        if not optional and key not in table and key not in made:
+            raise InputError(what, f"lacks the key {key!r}")
     values = {**table, **made}
-    for key in ("memory_limit",):
-        if key in values:
-            values[key] = parse_size(values[key])
+    if "memory_limit" in values:
+        values["memory_limit"] = parse_size(values["memory_limit"])
     try:
         return cls(**values)
     except AttributeError as error:
-        raise TypeError(f"{what} has a value of the wrong kind: {error}.") from None
-
-
-def _list(names: Any) -> str:
-    return ", ".join(sorted(names))
+        raise InputTypeError(what, f"has a value of the wrong kind: {error}") from None
 
 
 def _study(tables: dict[str, Any], folder: Path | None) -> Study:
     tables = dict(tables)
-    datasets = [_dataset(entry, folder) for entry in tables.pop("dataset", [])]
-    methods = [_method(entry) for entry in tables.pop("method", [])]
-    surfaces = [_fill(Surface, entry, "[[surface]]") for entry in tables.pop("surface", [])]
     return _fill(
-        Study, tables, "The study", datasets=datasets, methods=methods, surfaces=tuple(surfaces)
+        Study,
+        tables,
+        "The study",
+        datasets=[_dataset(entry, folder) for entry in tables.pop("dataset", [])],
+        methods=[_method(entry) for entry in tables.pop("method", [])],
+        surfaces=tuple(_fill(Surface, s, "[[surface]]") for s in tables.pop("surface", [])),
     )
 
 
-def _dataset(table: Any, folder: Path | None) -> Dataset:
-    if isinstance(table, str):
-        return Dataset(table)
-    dataset = _fill(Dataset, table, "[[dataset]]")
+def _dataset(table: Any, folder: Path | None) -> StudyDataset:
+    dataset = _fill(
+        StudyDataset, {"name": table} if isinstance(table, str) else table, "[[dataset]]"
+    )
     if folder is None:
         return dataset
     # Paths are meant from the folder of the study file, wherever the command is run.
@@ -122,40 +110,28 @@ def _dataset(table: Any, folder: Path | None) -> Dataset:
     return dataclasses.replace(dataset, **changes)
 
 
-def _method(table: Any) -> Method:
-    if not isinstance(table, dict):
-        raise TypeError(f"[[method]] must be a table, not {type(table).__name__}.")
-    table = dict(table)
-    columns = [_fill(Column, c, "[[method.columns]]") for c in table.pop("columns", [])]
-    reduced = [_fill(Reduction, r, "[[method.reduced]]") for r in table.pop("reduced", [])]
-    return _fill(Method, table, "[[method]]", columns=tuple(columns), reduced=tuple(reduced))
+def _method(table: Any) -> StudyMethod:
+    table = dict(table) if isinstance(table, dict) else table
+    parts: dict[str, Any] = {}
+    for key, cls in (("columns", Column), ("reduced", Reduction)):
+        listed = table.pop(key, []) if isinstance(table, dict) else []
+        parts[key] = tuple(_fill(cls, entry, f"[[method.{key}]]") for entry in listed)
+    return _fill(StudyMethod, table, "[[method]]", **parts)
 
 
 def study_to_json(study: Study) -> str:
     """The study as the store keeps it, without the arrays of in-memory data sets."""
-
-    def plain(value: Any) -> Any:
-        if dataclasses.is_dataclass(value):
-            return {
-                entry.name: plain(getattr(value, entry.name))
-                for entry in dataclasses.fields(value)
-                if entry.name not in ("data", "target")
-            }
-        if isinstance(value, (list, tuple)):
-            return [plain(entry) for entry in value]
-        if hasattr(value, "items"):
-            return {key: plain(entry) for key, entry in value.items()}
-        return value
-
-    return json.dumps(plain(study), allow_nan=False)  # the order of a grid is that of its cells
+    datasets = tuple(dataclasses.replace(d, data=None, target=None) for d in study.datasets)
+    content = dataclasses.asdict(dataclasses.replace(study, datasets=datasets))
+    for dataset in content["datasets"]:
+        for name in _ARRAYS:
+            del dataset[name]
+    return json.dumps(content, allow_nan=False)  # the order of a grid is that of its cells
 
 
 def study_from_json(text: str) -> Study:
     """Undo :func:`study_to_json`."""
     tables = json.loads(text)
-    datasets = [_fill(Dataset, entry, "dataset") for entry in tables.pop("datasets")]
-    methods = [_method(entry) for entry in tables.pop("methods")]
-    surfaces = [_fill(Surface, entry, "surface") for entry in tables.pop("surfaces")]
-    return _fill(
-        Study, tables, "study", datasets=datasets, methods=methods, surfaces=tuple(surfaces)
-    )
+    for key in ("dataset", "method", "surface"):
+        tables[key] = tables.pop(f"{key}s")
+    return _study(tables, None)

@@ -1,158 +1,99 @@
-"""The worker process: it reads jobs, fits, and answers; it dies with the process that started it.
-
-Messages are lengths and JSON over the two standard pipes, so nothing is ever unpickled and the
-program that starts a study needs no ``if __name__ == "__main__"``.
-"""
+"""What a worker process does: it prepares the data of a cell, fits, scores, and answers."""
 
 from __future__ import annotations
 
 import base64
 import contextlib
-import faulthandler
-import json
 import os
-import signal
-import struct
-import sys
-import threading
 import time
 import traceback
 import warnings
 import zlib
-from typing import IO, Any
+from collections.abc import Callable
+from typing import Any
 
-from unispectral.bench._memory import limit_growth, peak_bytes, reset_peak
+from unispectral.bench._machine import limit_growth, peak_bytes, reset_peak
 
-__all__ = ["decode_labels", "encode_labels", "read_message", "write_message"]
+__all__ = ["CellWorker", "decode_labels", "encode_labels"]
 
-_HEADER = struct.Struct("!I")
-
-
-def write_message(stream: IO[bytes], message: dict[str, Any]) -> None:
-    body = json.dumps(message).encode()
-    stream.write(_HEADER.pack(len(body)) + body)
-    stream.flush()
-
-
-def read_message(stream: IO[bytes]) -> dict[str, Any] | None:
-    """The next message, or None at the end of the stream."""
-    header = stream.read(_HEADER.size)
-    if len(header) < _HEADER.size:
-        return None
-    (size,) = _HEADER.unpack(header)
-    body = stream.read(size)
-    return json.loads(body) if len(body) == size else None
+#: Labels of more samples are neither stored nor read: a small file could ask for all the memory.
+MOST_SAMPLES = 2**26
 
 
 def encode_labels(labels: Any) -> str:
+    """Labels as text, in four bytes each where that is enough for them."""
     import numpy as np
 
-    return base64.b64encode(zlib.compress(np.asarray(labels, dtype="<i4").tobytes())).decode()
+    if labels.size > MOST_SAMPLES:
+        raise ValueError(f"labels_ has {labels.size} entries; at most {MOST_SAMPLES} are stored.")
+    if labels.size and labels.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"labels_ has the label {labels.max()}, which is no 64-bit number.")
+    small = not labels.size or (labels.min() >= -(2**31) and labels.max() < 2**31)
+    content = labels.astype("<i4" if small else "<i8").tobytes()
+    return base64.b64encode(zlib.compress(content)).decode()
 
 
-def decode_labels(blob: bytes) -> Any:
+def decode_labels(blob: bytes, samples: int) -> Any:
+    """Undo :func:`encode_labels`; never takes more memory than that many samples need."""
     import numpy as np
 
-    return np.frombuffer(zlib.decompress(blob), dtype="<i4")
+    if not 0 <= samples <= MOST_SAMPLES:
+        raise ValueError(f"n_samples={samples!r} is not between 0 and {MOST_SAMPLES}.")
+    reader = zlib.decompressobj()
+    content = reader.decompress(blob, 8 * samples + 1)
+    if len(content) not in (4 * samples, 8 * samples):
+        raise ValueError(f"The stored labels are not those of {samples} samples.")
+    return np.frombuffer(content, dtype="<i4" if len(content) == 4 * samples else "<i8")
 
 
-def die_with_parent(parent: int) -> None:
-    """Never outlive the process that started us, even if it is killed in the middle of a fit."""
-    if sys.platform == "linux":
-        import ctypes
-
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-    if os.getppid() != parent:
-        os._exit(1)
-
-    def watch() -> None:  # where prctl does not exist, and for parents that were gone too soon
-        while os.getppid() == parent:
-            time.sleep(1.0)
-        os._exit(1)
-
-    if hasattr(os, "getppid") and sys.platform != "win32":
-        threading.Thread(target=watch, daemon=True).start()
-
-
-def main() -> None:
-    """Serve jobs until the pipe closes."""
-    die_with_parent(int(sys.argv[1]))
-    faulthandler.enable()
-    answers = os.fdopen(os.dup(1), "wb")
-    jobs = os.fdopen(os.dup(0), "rb")
-    os.dup2(2, 1)  # what an estimator prints must not end up among the answers
-    with open(os.devnull, "rb") as nothing:
-        os.dup2(nothing.fileno(), 0)
-    from unispectral.bench._environment import environment
-
-    write_message(answers, {"event": "ready", "environment": environment()})
-    server = Server(answers)
-    while (job := read_message(jobs)) is not None:
-        write_message(answers, checked(job) if "check" in job else server.serve(job))
-
-
-def checked(job: dict[str, Any]) -> dict[str, Any]:
-    """Whether the estimators of a study exist and have their parameters.
-
-    Asked of a worker, which has to import them anyway; the runner itself then need not.
-    """
-    from unispectral.bench._estimators import check_method
-    from unispectral.bench._toml import study_from_json
-
-    try:
-        for method in study_from_json(job["check"]).methods:
-            check_method(method)
-    except ValueError as error:
-        return {"event": "checked", "error": str(error)}
-    return {"event": "checked", "error": None}
-
-
-class Server:
+class CellWorker:
     """Runs jobs one after the other and keeps what they share."""
 
-    def __init__(self, answers: IO[bytes] | None = None) -> None:
-        from unispectral.bench._data import Keeper
+    def __init__(self) -> None:
+        from unispectral.bench._data import DataCache
 
-        self.answers = answers
-        self.keeper = Keeper()
-        self.warmed: set[str] = set()
+        self.data = DataCache()
+        self.compiled: set[tuple[Any, ...]] = set()
 
-    def serve(self, job: dict[str, Any]) -> dict[str, Any]:
+    def __call__(
+        self, job: dict[str, Any], begin: Callable[[], Any] = lambda: None
+    ) -> dict[str, Any]:
         """The answer to a job: its results, or the reason why there are none."""
         from unispectral.bench._data import DataUnavailable
 
-        answer: dict[str, Any] = {"event": "end", "key": job["key"]}
+        if "check" in job:
+            return _check(job["check"])
+        answer: dict[str, Any]
         try:
-            answer.update(self._fit(job))
+            answer = self._fit(job, begin)
         except DataUnavailable as error:
-            answer.update(status="data", reason=str(error))
+            answer = {"status": "data", "reason": str(error)}
         except MemoryError as error:
             reason = f"The fit ran out of memory: {error}" if str(error) else "Out of memory."
-            answer.update(status="memory", reason=reason)
+            answer = {"status": "memory", "reason": reason}
         except Exception as error:
-            answer.update(
-                status="error",
-                reason=f"{type(error).__name__}: {error}",
-                facts={"traceback": traceback.format_exc(limit=-6)[-2000:]},
-            )
-        answer["peak_bytes"] = peak_bytes()
-        return answer
+            answer = {
+                "status": "error",
+                "reason": f"{type(error).__name__}: {error}",
+                "facts": {"traceback": traceback.format_exc(limit=-6)[-2000:]},
+            }
+        return {**answer, "peak_bytes": peak_bytes()}
 
-    def _fit(self, job: dict[str, Any]) -> dict[str, Any]:
+    def _fit(self, job: dict[str, Any], begin: Callable[[], Any]) -> dict[str, Any]:
         import numpy as np
 
         from unispectral._threads import threads
         from unispectral.bench._estimators import build
+        from unispectral.metrics import scores
 
         started = time.perf_counter()
         with threads(int(os.environ.get("OMP_NUM_THREADS", "1"))):
             reset_peak()
-            X = self.keeper.prepare(job)
-            estimator = build(job, self.keeper.n_clusters(job), self.keeper.n_samples)
-            self._warm_up(job)
-            if self.answers is not None:
-                write_message(self.answers, {"event": "begin", "key": job["key"]})
+            X = self.data.prepare(job)
+            n = self.data.n_samples
+            estimator = build(job, self.data.n_clusters(job), n)
+            self._compile(job)
+            begin()
             with (
                 limit_growth(job["limits"]["bytes"]),
                 warnings.catch_warnings(record=True) as said,
@@ -163,51 +104,57 @@ class Server:
                 estimator.fit(X)
                 seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
         labels = np.asarray(estimator.labels_)
-        if labels.shape != (self.keeper.n_samples,) or labels.dtype.kind not in "iu":
+        if labels.shape != (n,) or labels.dtype.kind not in "iu":
             raise ValueError(
-                f"labels_ has shape {labels.shape} and dtype {labels.dtype}; expected "
-                f"({self.keeper.n_samples},) whole numbers."
+                f"labels_ has shape {labels.shape} and dtype {labels.dtype}; expected ({n},) "
+                "whole numbers."
             )
-        from unispectral.metrics import scores
-
         return {
             "status": "done",
             "reason": None,
-            "scores": {k: float(v) for k, v in scores(self.keeper.target, labels).items()},
+            "scores": {k: float(v) for k, v in scores(self.data.target, labels).items()},
             "labels": encode_labels(labels),
             "seconds": seconds,
             "cpu_seconds": cpu_seconds,
             "prepare_seconds": wall - started,
-            "n_samples": self.keeper.n_samples,
+            "n_samples": n,
             "facts": {**_facts(estimator), "clusters": int(np.unique(labels).size)},
             "warnings": sorted({f"{w.category.__name__}: {w.message}"[:400] for w in said})[:5],
         }
 
-    def _warm_up(self, job: dict[str, Any]) -> None:
+    def _compile(self, job: dict[str, Any]) -> None:
         """Fit once to next to nothing, so that the time of a cell is not that of a compiler."""
         import numpy as np
 
         from unispectral.bench._estimators import build
+        from unispectral.kernels import KernelBank
 
-        name = canonical_name(job)
-        if name in self.warmed or not job["estimator"].startswith("unispectral."):
+        code = (job["estimator"], job["constructor"], job["input"])
+        if code in self.compiled or not job["estimator"].startswith("unispectral."):
             return
-        self.warmed.add(name)
-        rng = np.random.default_rng(0)
-        X = rng.normal(size=(40, 5)) + np.repeat([[0.0], [4.0]], 20, axis=0)
-        if job["input"] != "features":
-            from unispectral.kernels import KernelBank
-
-            bank = KernelBank(X, ["linear", "gaussian"])
-            X = bank.matrix(1) if job["input"] == "kernel" else bank
+        self.compiled.add(code)
+        X = np.random.default_rng(0).normal(size=(40, 5)) + np.repeat([[0.0], [4.0]], 20, axis=0)
+        bank = KernelBank(X, ["linear", "gaussian"])
+        given = {"features": X, "kernels": bank, "kernel": bank.matrix(1)}[job["input"]]
         with warnings.catch_warnings(), contextlib.suppress(Exception):
             warnings.simplefilter("ignore")
-            build(job, 2).fit(X)
+            build(job, 2).fit(given)
 
 
-def canonical_name(job: dict[str, Any]) -> str:
-    """Which compiled code a job needs, as far as can be told from outside."""
-    return f"{job['estimator']}:{job['constructor']}:{job['input']}"
+def _check(study: str) -> dict[str, Any]:
+    """Whether the estimators of a study exist and have their parameters.
+
+    A worker has to import them anyway; the runner itself then need not.
+    """
+    from unispectral.bench._estimators import check_method
+    from unispectral.bench._toml import study_from_json
+
+    try:
+        for method in study_from_json(study).methods:
+            check_method(method)
+    except ValueError as error:
+        return {"status": "error", "reason": str(error)}
+    return {"status": "done"}
 
 
 def _facts(estimator: Any) -> dict[str, Any]:
@@ -215,17 +162,17 @@ def _facts(estimator: Any) -> dict[str, Any]:
     import numpy as np
 
     facts: dict[str, Any] = {}
-    for name in ("objective_", "inertia_"):
+    for name in ("inertia_", "objective_"):
         value = getattr(estimator, name, None)
         if value is not None and np.size(value) and np.isfinite(last := np.ravel(value)[-1]):
             facts["objective"] = float(last)
-            break
-    if isinstance(getattr(estimator, "n_iter_", None), (int, np.integer)):
-        facts["iterations"] = int(estimator.n_iter_)
-    if isinstance(getattr(estimator, "converged_", None), (bool, np.bool_)):
-        facts["converged"] = bool(estimator.converged_)
-    if isinstance(getattr(estimator, "stop_reason_", None), str):
-        facts["stopped"] = estimator.stop_reason_[:200]
+    for name, key, kinds, convert in (
+        ("n_iter_", "iterations", (int, np.integer), int),
+        ("converged_", "converged", (bool, np.bool_), bool),
+        ("stop_reason_", "stopped", str, lambda text: text[:200]),
+    ):
+        if isinstance(value := getattr(estimator, name, None), kinds):  # type: ignore[arg-type]
+            facts[key] = convert(value)
     weights = getattr(estimator, "kernel_weights_", None)
     if weights is not None and np.all(np.isfinite(weights)) and np.size(weights) > 1:
         facts["weights"] = [float(w) for w in np.ravel(weights)]
@@ -233,7 +180,3 @@ def _facts(estimator: Any) -> dict[str, Any]:
         if names is not None:
             facts["kernels"] = [str(name) for name in names]
     return facts
-
-
-if __name__ == "__main__":
-    main()

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from unispectral._files import atomic_path
+from unispectral.bench._cells import canonical
+from unispectral.bench.method import check_choice
 from unispectral.bench.paper import paper_notes
-from unispectral.bench.results import Figure, Results, Table
+from unispectral.bench.results import Figure, Results, ResultTable
 from unispectral.bench.study import METRICS
 
 __all__ = ["FORMATS", "long_rows", "to_csv", "to_latex", "to_markdown", "write_tables"]
@@ -43,14 +45,13 @@ def write_tables(
         The files.
     """
     for name in formats:
-        if name not in FORMATS:
-            raise ValueError(f"format={name!r} is unknown; use one of {', '.join(FORMATS)}.")
+        check_choice(name, FORMATS, "format")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    # The name of a study is a text of the user's: no separator of it may leave the folder.
+    stem = "".join(c if c.isalnum() or c in "-_." else "-" for c in results.study.name)
     written = []
     for name in formats:
-        # The name of a study is a text of the user's: no separator of it may leave the folder.
-        stem = "".join(c if c.isalnum() or c in "-_." else "-" for c in results.study.name)
         path = folder / f"{stem.lstrip('.') or 'study'}{_SUFFIX[name]}"
         with atomic_path(path) as temporary:
             if name == "parquet":
@@ -64,48 +65,35 @@ def write_tables(
 
 def long_rows(results: Results) -> list[dict[str, Any]]:
     """One row per protocol, metric, data set and column."""
-    rows: list[dict[str, Any]] = []
-    for table in _tables(results):
-        for dataset in table.datasets:
-            best = table.best(dataset.name)
-            rows += [
-                {
-                    "study": results.study.name,
-                    "protocol": table.protocol,
-                    "metric": table.metric,
-                    "dataset": dataset.title,
-                    "column": figure.column,
-                    "value": figure.value,
-                    "spread": figure.spread,
-                    "paper": figure.paper,
-                    "difference": figure.difference,
-                    "best": figure.column in best,
-                    "kernel": figure.kernel,
-                    "parameters": _parameters(figure),
-                    "seconds": figure.seconds,
-                    "peak_megabytes": figure.peak_bytes and figure.peak_bytes / 2**20,
-                    "cells_done": figure.done,
-                    "cells_expected": figure.expected,
-                    "cells_failed": figure.failed,
-                    "note": figure.note,
-                }
-                for figure in table.row(dataset.name)
-            ]
-    return rows
-
-
-def _parameters(figure: Figure) -> str | None:
-    from unispectral.bench._cells import canonical
-
-    return canonical(figure.parameters) if figure.parameters else None
-
-
-def _tables(results: Results) -> list[Table]:
     return [
-        results.table(protocol, metric)
-        for protocol in results.protocols()
-        for metric in results.study.metrics
+        {
+            "study": results.study.name,
+            "protocol": table.protocol,
+            "metric": table.metric,
+            "dataset": dataset.title,
+            "column": figure.column,
+            "value": figure.value,
+            "spread": figure.spread,
+            "paper": figure.paper,
+            "difference": figure.difference,
+            "best": figure.column in table.best(dataset.name),
+            "kernel": figure.kernel,
+            "parameters": canonical(figure.parameters) if figure.parameters else None,
+            "seconds": figure.seconds,
+            "peak_megabytes": figure.peak_bytes and figure.peak_bytes / 2**20,
+            "cells_done": figure.done,
+            "cells_expected": figure.expected,
+            "cells_failed": figure.failed,
+            "note": figure.note,
+        }
+        for table in _tables(results)
+        for dataset in table.datasets
+        for figure in table.row(dataset.name)
     ]
+
+
+def _tables(results: Results) -> list[ResultTable]:
+    return [results.table(p, m) for p in results.protocols() for m in results.study.metrics]
 
 
 def to_csv(results: Results) -> str:
@@ -115,8 +103,7 @@ def to_csv(results: Results) -> str:
     if rows:
         writer = csv.DictWriter(stream, fieldnames=list(rows[0]), lineterminator="\n")
         writer.writeheader()
-        for row in rows:
-            writer.writerow({key: _harmless(value) for key, value in row.items()})
+        writer.writerows({key: _harmless(value) for key, value in row.items()} for row in rows)
     return stream.getvalue()
 
 
@@ -138,9 +125,10 @@ def _write_parquet(results: Results, path: Path) -> None:
 
 def to_markdown(results: Results) -> str:
     """The tables in the layout of the paper: our figure, the paper's, the difference."""
-    lines = [f"# {_plain(results.study.title)}", ""]
-    if results.study.about:
-        lines += [_plain(results.study.about.strip()), ""]
+    study = results.study
+    lines = [f"# {_plain(study.title)}", ""]
+    if study.about:
+        lines += [_plain(study.about), ""]
     lines += [
         "Per cent. **Best of the row in bold**; in parentheses the paper's figure and the "
         "difference; † marks a figure whose cells are not all done, ‡ one with a note below.",
@@ -148,17 +136,21 @@ def to_markdown(results: Results) -> str:
         *_in_short(results),
     ]
     for table in _tables(results):
-        lines += [f"## {METRICS[table.metric]}, protocol `{table.protocol}`", ""]
-        header = ["Data", *table.columns]
-        lines += ["| " + " | ".join(_plain(name) for name in header) + " |"]
-        lines += ["|" + "---|" * len(header)]
+        rows = []
         for dataset in table.datasets:
             best = table.best(dataset.name)
-            entries = [_markdown(f, f.column in best) for f in table.row(dataset.name)]
-            lines += ["| " + " | ".join([_plain(dataset.title), *entries]) + " |"]
-        entries = [_number(mean) for mean in table.means().values()]
-        lines += ["| " + " | ".join(["*Mean of full rows*", *entries]) + " |", ""]
+            figures = [_markdown(f, f.column in best) for f in table.row(dataset.name)]
+            rows.append([_plain(dataset.title), *figures])
+        rows.append(["*Mean of full rows*", *map(_number, table.means().values())])
+        lines += [f"## {METRICS[table.metric]}, protocol `{table.protocol}`", ""]
+        lines += _markdown_table(["Data", *map(_plain, table.columns)], rows)
     return "\n".join(lines + _markdown_notes(results)) + "\n"
+
+
+def _markdown_table(header: list[str], rows: list[list[str]]) -> list[str]:
+    rule = "|" + "---|" * len(header)
+    first, *rest = [f"| {' | '.join(row)} |" for row in (header, *rows)]
+    return [first, rule, *rest, ""]
 
 
 def _in_short(results: Results) -> list[str]:
@@ -166,29 +158,27 @@ def _in_short(results: Results) -> list[str]:
     metric = results.study.metrics[0]
     tables = [results.table(protocol, metric) for protocol in results.protocols()]
     means = [table.means() for table in tables]
+    best = [max((m for m in found.values() if m is not None), default=None) for found in means]
     papers: dict[str, float | None] = {}
-    for table in tables:
-        for column, mean in table.paper_means().items():
-            papers.setdefault(column, mean)
-    header = ["Method", *(f"`{table.protocol}`" for table in tables), "the paper"]
-    lines = [
+    for table in reversed(tables):
+        papers.update(table.paper_means())
+    rows = []
+    for column in dict.fromkeys(column for table in tables for column in table.columns):
+        row = [_plain(column)]
+        for found, top in zip(means, best, strict=True):
+            mean = found.get(column)
+            text = _number(mean)
+            row.append(f"**{text}**" if mean is not None and mean == top else text)
+        rows.append([*row, _number(papers[column])])
+    counts = ", ".join(f"{len(table.full())} under `{table.protocol}`" for table in tables)
+    return [
         "## In short",
         "",
-        f"{METRICS[metric]}, mean of the data sets on which all methods of ",
+        f"{METRICS[metric]}, mean of the data sets on which all methods of a protocol have a "
+        f"figure ({counts}); the paper's figure is that of the same sets.",
+        "",
+        *_markdown_table(["Method", *(f"`{t.protocol}`" for t in tables), "the paper"], rows),
     ]
-    counts = ", ".join(f"{len(table.full())} under `{table.protocol}`" for table in tables)
-    lines[-1] += (
-        f"a protocol have a figure ({counts}); the paper's figure is that of the same sets."
-    )
-    lines += ["", "| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    best = [max((m for m in found.values() if m is not None), default=None) for found in means]
-    for column in dict.fromkeys(column for table in tables for column in table.columns):
-        row = [
-            f"**{_number(mean)}**" if mean is not None and mean == top else _number(mean)
-            for mean, top in ((m.get(column), b) for m, b in zip(means, best, strict=True))
-        ]
-        lines += ["| " + " | ".join([_plain(column), *row, _number(papers[column])]) + " |"]
-    return [*lines, ""]
 
 
 def _number(value: float | None) -> str:
@@ -196,22 +186,21 @@ def _number(value: float | None) -> str:
 
 
 def _markdown_notes(results: Results) -> list[str]:
-    lines = []
-    if results.compares():
-        lines += ["## What does not fit together", ""]
-        lines += [*(f"- {_plain(note)}" for note in paper_notes()), ""]
-    if reductions := results.reductions():
-        lines += ["## Where less was run (‡)", ""]
-        lines += [
-            f"- {_plain(f'{method} on {title}. {note}')}" for title, method, note in reductions
-        ]
-        lines += [""]
-    if failures := results.failures():
-        lines += ["## Failures", ""]
-        for cell, record in failures[:200]:
-            text = f"{cell.method.name} on {cell.dataset.title}, {cell.kernel or 'no kernel'}: "
-            lines += [f"- {_plain(text + (record.reason or record.status))}"]
-        lines += [""]
+    failures = [
+        f"{cell.method.name} on {cell.dataset.title}, {cell.kernel or 'no kernel'}: "
+        f"{record.reason or record.status}"
+        for cell, record in results.failures()[:200]
+    ]
+    reductions = [f"{method} on {title}. {note}" for title, method, note in results.reductions()]
+    sections = {
+        "What does not fit together": paper_notes() if results.compares() else [],
+        "Where less was run (‡)": reductions,
+        "Failures": failures,
+    }
+    lines: list[str] = []
+    for title, notes in sections.items():
+        if notes:
+            lines += [f"## {title}", "", *(f"- {_plain(note)}" for note in notes), ""]
     return lines
 
 
@@ -223,19 +212,12 @@ def _plain(text: str) -> str:
     return text
 
 
-def _marks(figure: Figure) -> str:
-    return ("†" if figure.partial else "") + ("‡" if figure.note else "")
-
-
 def _markdown(figure: Figure, best: bool) -> str:
-    if figure.value is None:
-        text = "–"
-    else:
-        text = f"**{figure.value:.2f}**" if best else f"{figure.value:.2f}"
-    text += _marks(figure)
+    text = f"**{_number(figure.value)}**" if best else _number(figure.value)
+    text += ("†" if figure.partial else "") + ("‡" if figure.note else "")
     if figure.paper is not None:
-        text += f" ({figure.paper:.2f}"
-        text += f", {figure.difference:+.2f})" if figure.difference is not None else ")"
+        difference = "" if figure.difference is None else f", {figure.difference:+.2f}"
+        text += f" ({figure.paper:.2f}{difference})"
     return text
 
 
@@ -258,8 +240,7 @@ def to_latex(results: Results) -> str:
             r"    \midrule",
         ]
         for dataset in table.datasets:
-            best = table.best(dataset.name)
-            row = table.row(dataset.name)
+            best, row = table.best(dataset.name), table.row(dataset.name)
             ours = " & ".join(_latex(f, f.column in best) for f in row)
             lines += [f"    {_tex(dataset.title)} & {ours}" + r" \\"]
             if any(figure.paper is not None for figure in row):

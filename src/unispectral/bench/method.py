@@ -8,15 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-__all__ = [
-    "PROTOCOLS",
-    "Column",
-    "Method",
-    "Reduction",
-    "check_choice",
-    "check_json",
-    "check_name",
-]
+from unispectral._errors import InputError, InputTypeError
+
+__all__ = ["PROTOCOLS", "Column", "Reduction", "StudyMethod"]
 
 #: What each protocol means; the report prints these sentences beside the figures.
 PROTOCOLS = {
@@ -28,34 +22,44 @@ PROTOCOLS = {
     "label-free": "Defaults only, no label seen before the score: what a user gets. "
     "The mean of the repeats.",
 }
-INPUTS = ("features", "kernel", "kernels")
-REPEAT_RULES = ("mean", "objective", "first")
-KERNEL_RULES = ("best", "mean")
-GRID_RULES = ("best", "mean")
-_NAME = re.compile(r"[^\x00-\x1f\x7f]{1,80}")
+_NAME = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,80}")
 
 
 def check_name(name: Any, argument: str) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ValueError(
-            f"{argument}={name!r} must be a text of 1 to 80 characters without control characters."
-        )
+        problem = "must be a text of 1 to 80 characters without control characters"
+        raise InputError(argument, problem, value=name)
 
 
 def check_choice(value: Any, choices: Iterable[str], argument: str) -> None:
     if value not in (choices := tuple(choices)):
         listed = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{argument}={value!r} is unknown; use one of {listed}.")
+        raise InputError(argument, "is unknown", f"use one of {listed}", value=value)
+
+
+def check_count(value: Any, argument: str) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise InputError(argument, "must be a whole number of at least 1", value=value)
 
 
 def check_json(value: Any, argument: str) -> None:
     try:
-        json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"{argument}={value!r} must be made of texts, finite numbers, booleans, lists and "
-            "tables, so that a cell can be stored and done again."
-        ) from None
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError):
+        problem = "must be made of texts, finite numbers, booleans, lists and tables"
+        remedy = "otherwise a cell could not be stored and done again"
+        raise InputTypeError(argument, problem, remedy, value=value) from None
+
+
+def as_tuple(values: Any) -> Any:
+    """A tuple of the values, of one text, or None."""
+    return (values,) if isinstance(values, str) else values and tuple(values)
+
+
+def assign(frozen: Any, **values: Any) -> None:
+    """Set fields of a frozen dataclass while it is being made."""
+    for name, value in values.items():
+        object.__setattr__(frozen, name, value)
 
 
 @dataclass(frozen=True)
@@ -93,13 +97,13 @@ class Column:
 
     def __post_init__(self) -> None:
         check_name(self.name, "column.name")
-        protocols = (self.protocols,) if isinstance(self.protocols, str) else self.protocols
-        object.__setattr__(self, "protocols", tuple(protocols))
+        assign(self, protocols=as_tuple(self.protocols))
+        where = f"of the column {self.name!r}"
         for protocol in self.protocols:
-            check_choice(protocol, PROTOCOLS, f"protocol of the column {self.name!r}")
-        check_choice(self.repeats, REPEAT_RULES, f"repeats of the column {self.name!r}")
-        check_choice(self.kernels, KERNEL_RULES, f"kernels of the column {self.name!r}")
-        check_choice(self.grid, GRID_RULES, f"grid of the column {self.name!r}")
+            check_choice(protocol, PROTOCOLS, f"protocol {where}")
+        check_choice(self.repeats, ("mean", "objective", "first"), f"repeats {where}")
+        check_choice(self.kernels, ("best", "mean"), f"kernels {where}")
+        check_choice(self.grid, ("best", "mean"), f"grid {where}")
 
     def fixed(self, dataset: str) -> Mapping[str, Any]:
         """The parameters to which the column is restricted on a data set."""
@@ -133,16 +137,13 @@ class Reduction:
     skip: bool = False
 
     def __post_init__(self) -> None:
-        datasets = (self.datasets,) if isinstance(self.datasets, str) else self.datasets
-        object.__setattr__(self, "datasets", tuple(datasets))
-        if self.kernels is not None:
-            object.__setattr__(self, "kernels", tuple(self.kernels))
+        assign(self, datasets=as_tuple(self.datasets), kernels=as_tuple(self.kernels))
         if not self.reason.strip():
-            raise ValueError("reason of a reduction is empty; say why less is run there.")
+            raise InputError("reason", "of a reduction is empty", "say why less is run there")
 
 
 @dataclass(frozen=True)
-class Method:
+class StudyMethod:
     """A clustering method of a study.
 
     Parameters
@@ -155,7 +156,7 @@ class Method:
     input : {"features", "kernel", "kernels"}
         The samples; one precomputed kernel after the other; all kernels of the bank at once.
     constructor : str
-        A class method that builds the estimator, such as ``"paper"``.
+        A class method that builds the estimator.
     kernel_parameter : str
         The parameter that is set to ``"precomputed"``.
     parameters, grid : mapping
@@ -175,7 +176,7 @@ class Method:
     datasets : sequence of str
         Run only on these.
     time_limit, memory_limit : float
-        Seconds, and bytes of resident memory, of one fit.
+        Seconds, and bytes of memory, of one fit and of the processes that it starts.
     """
 
     name: str
@@ -198,60 +199,50 @@ class Method:
     def __post_init__(self) -> None:
         check_name(self.name, "method.name")
         self._take_over_estimator()
-        check_choice(self.input, INPUTS, f"input of the method {self.name!r}")
-        if not isinstance(self.repeats, int) or self.repeats < 1:
-            raise ValueError(
-                f"repeats={self.repeats!r} of the method {self.name!r} must be at least 1."
-            )
-        check_json(dict(self.parameters), f"parameters of the method {self.name!r}")
+        where = f"of the method {self.name!r}"
+        check_choice(self.input, ("features", "kernel", "kernels"), f"input {where}")
+        check_count(self.repeats, f"{where[3:]}: repeats")
+        check_json(dict(self.parameters), f"parameters {where}")
         for key, values in self.grid.items():
             if not isinstance(values, (list, tuple)) or not values:
-                raise ValueError(
-                    f"grid[{key!r}]={values!r} of the method {self.name!r} must be a list of at "
-                    "least one value."
-                )
-            check_json(list(values), f"grid[{key!r}] of the method {self.name!r}")
+                problem = "must be a list of at least one value"
+                raise InputError(f"grid[{key!r}] {where}", problem, value=values)
+            check_json(list(values), f"grid[{key!r}] {where}")
         if self.stream is not None and (
             self.stream.get("draws") not in ("distinct", "labels")
             or set(self.stream) - {"draws", "each", "before"}
         ):
-            raise ValueError(
-                f"stream={self.stream!r} of the method {self.name!r} must have draws = 'distinct' "
-                "or 'labels', and may have the numbers each and before."
-            )
-        object.__setattr__(self, "title", self.title or self.name)
-        for key in ("kernels", "datasets"):
-            if getattr(self, key) is not None:
-                object.__setattr__(self, key, tuple(getattr(self, key)))
-        object.__setattr__(self, "reduced", tuple(self.reduced))
-        columns = tuple(self.columns) or (Column(self.name, ("label-free",)),)
-        object.__setattr__(self, "columns", columns)
+            problem = "must have draws = 'distinct' or 'labels'"
+            remedy = "it may also have the numbers each and before"
+            raise InputError(f"stream {where}", problem, remedy, value=self.stream)
+        assign(
+            self,
+            title=self.title or self.name,
+            kernels=as_tuple(self.kernels),
+            datasets=as_tuple(self.datasets),
+            reduced=tuple(self.reduced),
+            columns=tuple(self.columns) or (Column(self.name, ("label-free",)),),
+        )
 
     def _take_over_estimator(self) -> None:
         estimator = self.estimator
         if isinstance(estimator, str):
             return
         if not isinstance(estimator, type):
-            own = {
-                key: value
-                for key, value in estimator.get_params(deep=False).items()
-                if key not in ("n_clusters", "random_state")
-            }
-            object.__setattr__(self, "parameters", {**own, **self.parameters})
+            own = estimator.get_params(deep=False)
+            own = {k: v for k, v in own.items() if k not in ("n_clusters", "random_state")}
+            assign(self, parameters={**own, **self.parameters})
             estimator = type(estimator)
-        dotted = f"{estimator.__module__}.{estimator.__qualname__}"
-        object.__setattr__(self, "estimator", dotted)
+        assign(self, estimator=f"{estimator.__module__}.{estimator.__qualname__}")
 
-    def on(self, dataset: str) -> tuple[Method, Reduction | None]:
+    def on(self, dataset: str) -> tuple[StudyMethod, Reduction | None]:
         """The method as it is run on a data set, and the reduction that made it so."""
         for reduction in self.reduced:
             if dataset in reduction.datasets:
-                changes: dict[str, Any] = {
-                    key: getattr(reduction, key)
-                    for key in ("repeats", "kernels", "grid", "time_limit", "memory_limit")
-                    if getattr(reduction, key) is not None
-                }
+                keys = ("repeats", "kernels", "grid", "time_limit", "memory_limit")
+                changes = {key: getattr(reduction, key) for key in keys}
                 if reduction.parameters is not None:
                     changes["parameters"] = {**self.parameters, **reduction.parameters}
-                return replace(self, **changes), reduction
+                given = {key: value for key, value in changes.items() if value is not None}
+                return replace(self, **given), reduction
         return self, None

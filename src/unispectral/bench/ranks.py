@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
-from unispectral.bench.results import Table
+from unispectral.bench.results import ResultTable
 
 __all__ = ["Ranks", "rank_columns"]
 
@@ -48,46 +47,42 @@ class Ranks:
     left_out: tuple[str, ...]
 
 
-def rank_columns(table: Table, level: float = 0.05) -> Ranks | None:
+def rank_columns(table: ResultTable, level: float = 0.05) -> Ranks | None:
     """Rank the columns of a table; None if fewer than two columns or data sets can be compared."""
-    values = np.array(
-        [[np.nan if f.value is None else round(f.value, 2) for f in table.row(d.name)]
-         for d in table.datasets]
-    )  # fmt: skip
+    from scipy import stats
+
+    rows = [[figure.value for figure in table.row(d.name)] for d in table.datasets]
+    values = np.array(rows, dtype=float).round(2)  # as it is printed
+    values = values[~np.isnan(values).all(axis=1)]
     if values.size == 0:
         return None
-    started = ~np.isnan(values).all(axis=1)
-    values = values[started]
-    present = (
-        np.isnan(values).mean(axis=0) <= 1 / 3 if len(values) else np.zeros(values.shape[1], bool)
-    )
-    kept = np.flatnonzero(present)
-    complete = values[:, kept][~np.isnan(values[:, kept]).any(axis=1)]
+    present = np.isnan(values).mean(axis=0) <= 1 / 3
+    complete = values[:, present]
+    complete = complete[~np.isnan(complete).any(axis=1)]
     n, k = complete.shape
     if n < 2 or k < 2:
         return None
-    ranks = np.mean([stats.rankdata(-row, method="average") for row in complete], axis=0)
+    ranks = stats.rankdata(-complete, axis=1).mean(axis=0)
     order = np.argsort(ranks, kind="stable")
-    ordered = ranks[order]
-    critical = float(
-        stats.studentized_range.ppf(1 - level, k, np.inf)
-        / np.sqrt(2)
-        * np.sqrt(k * (k + 1) / 6 / n)
-    )
+    columns = [column for column, there in zip(table.columns, present, strict=True) if there]
+    quantile = stats.studentized_range.ppf(1 - level, k, np.inf) / np.sqrt(2)
+    critical = float(quantile * np.sqrt(k * (k + 1) / 6 / n))
     statistic, p_value = _friedman(ranks, n, k)
     return Ranks(
-        columns=tuple(table.columns[kept[i]] for i in order),
-        ranks=tuple(float(r) for r in ordered),
+        columns=tuple(columns[i] for i in order),
+        ranks=tuple(ranks[order].tolist()),
         datasets=n,
         critical=critical,
         statistic=statistic,
         p_value=p_value,
-        groups=_groups(ordered, critical),
-        left_out=tuple(c for c, p in zip(table.columns, present, strict=True) if not p),
+        groups=_groups(ranks[order], critical),
+        left_out=tuple(c for c, there in zip(table.columns, present, strict=True) if not there),
     )
 
 
 def _friedman(ranks: np.ndarray, n: int, k: int) -> tuple[float, float]:
+    from scipy import stats
+
     chi = 12 * n / (k * (k + 1)) * (np.sum(ranks**2) - k * (k + 1) ** 2 / 4)
     rest = n * (k - 1) - chi
     if rest <= 1e-9:  # the same order on every data set

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from unispectral.bench._cells import Cell, canonical, expand, kernel_names
-from unispectral.bench.method import PROTOCOLS, Column, Method
+from unispectral.bench.method import PROTOCOLS, Column, StudyMethod
 from unispectral.bench.paper import paper_figure
 from unispectral.bench.store import Record, Store
-from unispectral.bench.study import Dataset, Study
+from unispectral.bench.study import Study, StudyDataset
 
-__all__ = ["Figure", "Results", "Setting", "Table"]
+__all__ = ["Figure", "ResultTable", "Results", "Setting"]
 
 
 @dataclass
@@ -59,7 +59,6 @@ class Figure:
     kernel: str | None = None
     parameters: dict[str, Any] | None = None
     seconds: float | None = None
-    total_seconds: float = 0.0
     peak_bytes: int | None = None
     done: int = 0
     expected: int = 0
@@ -80,12 +79,12 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """One metric under one protocol: data sets in rows, columns as the study lists them."""
 
     protocol: str
     metric: str
-    datasets: tuple[Dataset, ...]
+    datasets: tuple[StudyDataset, ...]
     columns: tuple[str, ...]
     figures: dict[tuple[str, str], Figure]
 
@@ -98,7 +97,7 @@ class Table:
         top = max(values.values(), default=None)
         return {column for column, value in values.items() if value == top}
 
-    def full(self) -> list[Dataset]:
+    def full(self) -> list[StudyDataset]:
         """The data sets on which all columns have a figure."""
         return [d for d in self.datasets if all(f.value is not None for f in self.row(d.name))]
 
@@ -126,16 +125,19 @@ class Results:
     def __init__(self, study: Study, store: Store) -> None:
         self.study = study
         self.cells = expand(study)
-        self.records = store.records({cell.key for cell in self.cells})
         self.environments = store.environments()
+        # A result without one of the scores that are shown, or compared, counts as not there.
+        needed = {*study.metrics, *(["accuracy"] if "swapped_purity" in study.metrics else [])}
+        self.records = {
+            key: record
+            for key, record in store.records(cell.key for cell in self.cells).items()
+            if record.status != "done" or needed <= record.scores.keys()
+        }
         self._settings: dict[tuple[str, str], dict[tuple[str | None, str], Setting]] = {}
-        self._cells: dict[tuple[str, str], list[Cell]] = {}
         for cell in self.cells:
-            place = (cell.dataset.name, cell.method.name)
-            self._cells.setdefault(place, []).append(cell)
-            setting = self._settings.setdefault(place, {}).setdefault(
-                cell.setting, Setting(cell.kernel, cell.parameters)
-            )
+            settings = self._settings.setdefault((cell.dataset.name, cell.method.name), {})
+            new = Setting(cell.kernel, cell.parameters)
+            setting = settings.setdefault(cell.setting, new)
             setting.expected += 1
             record = self.records.get(cell.key)
             if record is not None:
@@ -145,7 +147,7 @@ class Results:
         """All settings of a method on a data set."""
         return list(self._settings.get((dataset, method), {}).values())
 
-    def columns(self, protocol: str) -> list[tuple[Method, Column]]:
+    def columns(self, protocol: str) -> list[tuple[StudyMethod, Column]]:
         """The columns shown under a protocol."""
         return [
             (method, column)
@@ -158,16 +160,16 @@ class Results:
         """The protocols under which the study shows anything."""
         return [protocol for protocol in PROTOCOLS if self.columns(protocol)]
 
-    def table(self, protocol: str, metric: str) -> Table:
+    def table(self, protocol: str, metric: str) -> ResultTable:
         """All figures of one metric under one protocol."""
-        figures = {}
         columns = self.columns(protocol)
-        for dataset in self.study.datasets:
-            for method, column in columns:
-                figure = self.figure(dataset, method, column, metric)
-                figures[dataset.name, column.name] = figure
+        figures = {
+            (dataset.name, column.name): self.figure(dataset, method, column, metric)
+            for dataset in self.study.datasets
+            for method, column in columns
+        }
         names = tuple(column.name for _, column in columns)
-        return Table(protocol, metric, self.study.datasets, names, figures)
+        return ResultTable(protocol, metric, self.study.datasets, names, figures)
 
     def compares(self) -> bool:
         """Whether the paper has a figure for anything shown."""
@@ -179,30 +181,29 @@ class Results:
             for _, column in self.columns(protocol)
         )
 
-    def figure(self, dataset: Dataset, method: Method, column: Column, metric: str) -> Figure:
+    def figure(
+        self, dataset: StudyDataset, method: StudyMethod, column: Column, metric: str
+    ) -> Figure:
         """One figure."""
-        paper = paper_figure(metric, dataset.title, column.paper or column.name)
         settings = self.chosen_settings(dataset, method, column)
-        note = self.note(dataset, method, column, settings)
         base: dict[str, Any] = {
             "dataset": dataset.name,
             "column": column.name,
-            "paper": paper,
-            "note": note,
+            "paper": paper_figure(metric, dataset.title, column.paper or column.name),
+            "note": self.note(dataset, method, column, settings),
         }
         if not settings:
             return Figure(value=None, **base)
         value, best = _reduce(settings, column, metric)
         records = [record for setting in settings for record in setting.done]
         shown = best.done if best is not None else records
-        scores = [record.scores[metric] for record in (best.done if best else [])]
+        scores = [record.scores[metric] for record in best.done] if best is not None else []
         return Figure(
             value=None if np.isnan(value) else 100.0 * value,
             spread=100.0 * float(np.std(scores, ddof=1)) if len(scores) > 1 else None,
             kernel=best.kernel if best is not None else None,
             parameters=best.parameters if best is not None else None,
             seconds=_mean(record.seconds for record in shown),
-            total_seconds=sum(record.seconds or 0.0 for record in records),
             peak_bytes=max((record.peak_bytes or 0 for record in shown), default=None),
             done=len(records),
             expected=sum(setting.expected for setting in settings),
@@ -210,7 +211,9 @@ class Results:
             **base,
         )
 
-    def chosen_settings(self, dataset: Dataset, method: Method, column: Column) -> list[Setting]:
+    def chosen_settings(
+        self, dataset: StudyDataset, method: StudyMethod, column: Column
+    ) -> list[Setting]:
         """The settings a column is made of on a data set."""
         fixed = column.fixed(dataset.name)
         return [
@@ -220,7 +223,7 @@ class Results:
         ]
 
     def note(
-        self, dataset: Dataset, method: Method, column: Column, settings: list[Setting]
+        self, dataset: StudyDataset, method: StudyMethod, column: Column, settings: list[Setting]
     ) -> str | None:
         """What a reader of the figure has to know."""
         local, reduction = method.on(dataset.name)
@@ -235,7 +238,7 @@ class Results:
             notes.append("The method tells no objective; the mean of the repeats is shown.")
         return " ".join(notes) or None
 
-    def bank(self, dataset: Dataset) -> list[str]:
+    def bank(self, dataset: StudyDataset) -> list[str]:
         """The names of the kernels on a data set."""
         return kernel_names(self.study, dataset)
 
@@ -249,17 +252,15 @@ class Results:
 
     def reductions(self) -> list[tuple[str, str, str]]:
         """Data set, method and note of every place where less was run."""
-        found = []
-        for method in self.study.methods:
-            for dataset in self.study.datasets:
-                _, reduction = method.on(dataset.name)
-                if reduction is not None:
-                    note = self.note(dataset, method, method.columns[0], []) or ""
-                    found.append((dataset.title, method.name, note))
-        return found
+        return [
+            (dataset.title, method.name, self.note(dataset, method, method.columns[0], []) or "")
+            for method in self.study.methods
+            for dataset in self.study.datasets
+            if method.on(dataset.name)[1] is not None
+        ]
 
 
-def _describe(method: Method, local: Method) -> str:
+def _describe(method: StudyMethod, local: StudyMethod) -> str:
     """In a few words, what a reduction left."""
     parts = []
     if local.repeats != method.repeats:

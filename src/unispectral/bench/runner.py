@@ -11,48 +11,68 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from unispectral._errors import InputError
 from unispectral._files import atomic_path
 from unispectral.bench._cells import Cell, expand, fingerprint
-from unispectral.bench._environment import cores
-from unispectral.bench._progress import Reporter, Silent
+from unispectral.bench._machine import cores
+from unispectral.bench._progress import Reporter
 from unispectral.bench._toml import study_to_json
-from unispectral.bench.store import RETRIED, Record, Store
-from unispectral.bench.study import Dataset, Study
+from unispectral.bench.method import check_choice, check_count
+from unispectral.bench.store import Record, Store, plain_text
+from unispectral.bench.study import Study, StudyDataset
 
 __all__ = ["Summary", "pending", "run"]
 
-
-class Slot(Protocol):
-    """A place where one cell at a time can run."""
-
-    def submit(self, job: dict[str, Any], token: Any = None) -> None: ...
+#: Cells with these outcomes are tried again by the next run: nothing was wrong with the method.
+_RETRIED = ("data", "crash")
 
 
 class Backend(Protocol):
-    """Where cells run: our own processes, or those of a Dask cluster."""
+    """Where cells run: our own processes, this one, or those of a Dask cluster."""
 
-    def check(self, study: str) -> None: ...
+    def idle(self) -> list[Any]:
+        """Objects whose ``submit(job, token)`` starts a job."""
 
-    def idle(self) -> Iterator[Any]: ...
-
-    def answers(self) -> Iterator[tuple[Any, dict[str, Any]]]: ...
+    def answers(self) -> Iterator[tuple[Any, dict[str, Any]]]:
+        """Tokens and answers of jobs that have ended; waits a little for them."""
 
     def close(self) -> None: ...
 
 
 @dataclass
 class Summary:
-    """What a run did."""
+    """What a run did.
+
+    Attributes
+    ----------
+    total : int
+        Cells of the study.
+    found : int
+        Cells whose outcome the store had and that were not tried again.
+    failed_before : int
+        Those of them that had failed.
+    outcomes : Counter
+        Cells of this run by their outcome; ``"done"`` is the good one.
+    elsewhere : int
+        Cells that another run did meanwhile.
+    """
 
     total: int
     found: int
+    failed_before: int = 0
     outcomes: Counter = field(default_factory=Counter)
     seconds: float = 0.0
     elsewhere: int = 0
 
     @property
     def failed(self) -> int:
-        return sum(n for status, n in self.outcomes.items() if status != "done")
+        """Cells that failed in this run."""
+        return self.outcomes.total() - self.outcomes["done"]
+
+    @property
+    def done(self) -> int:
+        """Cells that have a result, whenever they were run."""
+        return self.found - self.failed_before + self.elsewhere + self.outcomes["done"]
 
 
 def run(
@@ -99,23 +119,25 @@ def run(
         How many cells there are, were found, were done and failed.
     """
     count = processes if processes is not None else cores()
-    if count < 1:
-        raise ValueError(f"processes={processes!r} must be at least 1.")
-    if threads is not None and threads < 1:
-        raise ValueError(f"threads={threads!r} must be at least 1.")
-    if backend not in ("processes", "dask", "here"):
-        raise ValueError(f"backend={backend!r} is unknown; use 'processes', 'dask' or 'here'.")
-    study = keep_arrays(study, store)
+    check_count(count, "processes")
+    check_count(threads if threads is not None else 1, "threads")
+    check_choice(backend, ("processes", "dask", "here"), "backend")
+    study = store_arrays(study, store)
     cells = list({cell.key: cell for cell in expand(study)}.values())
-    todo = cells if force else pending(cells, store, retry=retry)
+    records = store.records(cell.key for cell in cells)
+    todo = cells if force else pending(cells, records, retry=retry)
     share = threads if threads is not None else max(1, cores() // count)
     pool = _backend(backend if todo else "here", address, min(count, len(todo)), share)
     try:
-        pool.check(study_to_json(study))
+        _check(pool, study)
         store.save_study(study, command)
-        reporter = reporter or Silent()
         summary = Summary(total=len(cells), found=len(cells) - len(todo))
-        return _Run(store, pool, reporter, summary, force).go(cells, todo, count)
+        again = {cell.key for cell in todo}
+        left = [record for key, record in records.items() if key not in again]
+        summary.failed_before = sum(record.status != "done" for record in left)
+        reporter = reporter or Reporter()
+        reporter.start(cells, todo, records, count)
+        return _Run(store, pool, reporter, summary, force).go(todo)
     finally:
         pool.close()
 
@@ -132,110 +154,112 @@ def _backend(backend: str, address: str | None, workers: int, threads: int) -> B
     return Pool(workers, threads)
 
 
+def _check(pool: Backend, study: Study) -> None:
+    """Refuse a study with an estimator that does not exist or lacks a parameter."""
+    from unispectral.bench._pool import run_alone
+
+    job = {"check": study_to_json(study), "limits": {"seconds": None, "bytes": None}}
+    answer = run_alone(pool, job)
+    if answer["status"] != "done":
+        raise ValueError(answer["reason"])
+
+
 class _Here:
-    """One slot, which is this process itself."""
+    """One worker, which is this process itself."""
 
     def __init__(self) -> None:
+        from unispectral.bench._worker import CellWorker
+
         self.waiting: list[tuple[Any, dict[str, Any]]] = []
-        self.server: Any = None
+        self.worker = CellWorker()
 
-    def check(self, study: str) -> None:
-        from unispectral.bench._worker import checked
-
-        if (error := checked({"check": study})["error"]) is not None:
-            raise ValueError(error)
+    def idle(self) -> list[_Here]:
+        return [] if self.waiting else [self]
 
     def submit(self, job: dict[str, Any], token: Any = None) -> None:
+        job["limits"] = {"seconds": None, "bytes": None}
         self.waiting.append((token, job))
 
-    def idle(self) -> Iterator[_Here]:
-        return iter([] if self.waiting else [self])
-
     def answers(self) -> Iterator[tuple[Any, dict[str, Any]]]:
-        from unispectral.bench._environment import environment
-        from unispectral.bench._worker import Server
+        from unispectral.bench._machine import environment
 
-        self.server = self.server or Server()
         waiting, self.waiting = self.waiting, []
         for token, job in waiting:
-            job["limits"] = {"seconds": None, "bytes": None}
-            yield token, {**self.server.serve(job), "environment": environment()}
+            yield token, {**self.worker(job), "environment": environment()}
 
-    def close(self) -> None:
-        self.server = None
+    def close(self) -> None: ...
 
 
-def keep_arrays(study: Study, store: Store) -> Study:
+def store_arrays(study: Study, store: Store) -> Study:
     """Write in-memory data sets beside the store, where workers and later runs find them."""
-    datasets = tuple(_keep(dataset, store) for dataset in study.datasets)
+    datasets = tuple(_store_arrays(dataset, store) for dataset in study.datasets)
     return replace(study, datasets=datasets)
 
 
-def _keep(dataset: Dataset, store: Store) -> Dataset:
-    if dataset.data is None:
-        return fingerprint(dataset)
+def _store_arrays(dataset: StudyDataset, store: Store) -> StudyDataset:
     known = fingerprint(dataset)
+    if dataset.data is None:
+        return known
     folder = store.path.resolve().parent / f"{store.path.stem}-data"
     path = folder / f"{known.digest}.npz"
     if not path.exists():
         folder.mkdir(exist_ok=True)
         data, target = dataset.data, np.asarray(dataset.target)
-        target = np.unique(target, return_inverse=True)[1].astype(np.int32)
+        if target.ndim != 1 or target.shape[0] != data.shape[0]:
+            problem = f"of the data set {dataset.name!r} has shape {target.shape}"
+            raise InputError("target", problem, f"give {data.shape[0]} classes")
         if hasattr(data, "tocsr"):
             data = data.tocsr()
             arrays = {"values": data.data, "indices": data.indices, "indptr": data.indptr}
             arrays["shape"] = np.asarray(data.shape)
         else:
             arrays = {"data": np.asarray(data)}
+        classes = np.unique(target, return_inverse=True)[1].astype(np.int32)
         with atomic_path(path) as temporary:
-            np.savez_compressed(temporary, target=target, **arrays)
+            np.savez_compressed(temporary, target=classes, **arrays)
     return replace(known, file=str(path), data=None, target=None)
 
 
-def pending(cells: list[Cell], store: Store, *, retry: bool = False) -> list[Cell]:
+def pending(cells: list[Cell], records: dict[str, Record], *, retry: bool = False) -> list[Cell]:
     """The cells that a run has to do: without a result, or with one worth another try."""
-    records = store.records(cell.key for cell in cells)
     return [cell for cell in cells if _worth_running(cell, records.get(cell.key), retry)]
 
 
 def _worth_running(cell: Cell, record: Record | None, retry: bool) -> bool:
-    if record is None or record.status in RETRIED:
+    if record is None or record.status in _RETRIED:
         return True
     if record.status == "done":
         return False
-    limits = record.job["limits"]
-    if record.status == "timeout" and cell.time_limit > limits["seconds"]:
+    seconds, most = record.job["limits"]["seconds"], record.job["limits"]["bytes"]
+    if record.status == "timeout" and seconds is not None and cell.time_limit > seconds:
         return True
-    if record.status == "memory" and limits["bytes"] is not None:
-        more = cell.memory_limit is None or cell.memory_limit > limits["bytes"]
-        return more or retry
+    if record.status == "memory" and most is not None:
+        return retry or cell.memory_limit is None or cell.memory_limit > most
     return retry
 
 
 class _Queue:
     """Cells in order, in groups that share a kernel.
 
-    Within the first data set that has cells left, a slot keeps to its group, then takes a group
+    Within the first data set that has cells left, a worker keeps to its group, then takes a group
     that nobody has, then helps with the longest one: so a large kernel is computed by one process
     and not by all of them, and yet no process rests.
     """
 
     def __init__(self, cells: list[Cell]) -> None:
-        self.groups = [
-            deque(group)
-            for _, group in groupby(cells, key=lambda cell: (cell.dataset.name, cell.kernel))
-        ]
+        groups = groupby(cells, key=lambda cell: (cell.dataset.name, cell.kernel))
+        self.groups = [deque(group) for _, group in groups]
         self.owner: dict[int, Any] = {}
 
-    def take(self, slot: Any) -> Cell | None:
+    def take(self, worker: Any) -> Cell | None:
         if not self.groups:
             return None
         first = self.groups[0][0].dataset.name
         near = [group for group in self.groups if group[0].dataset.name == first]
-        own = next((g for g in near if self.owner.get(id(g)) is slot), None)
+        own = next((g for g in near if self.owner.get(id(g)) is worker), None)
         free = next((g for g in near if id(g) not in self.owner), None)
         group = own or free or max(near, key=len)
-        self.owner.setdefault(id(group), slot)
+        self.owner.setdefault(id(group), worker)
         cell = group.popleft()
         if not group:
             self.groups = [g for g in self.groups if g]
@@ -244,11 +268,8 @@ class _Queue:
     def drop(self, dataset: str) -> list[Cell]:
         """Take out all cells of a data set."""
         dropped = [cell for g in self.groups for cell in g if cell.dataset.name == dataset]
-        self.groups = [g for g in self.groups if g and g[0].dataset.name != dataset]
+        self.groups = [g for g in self.groups if g[0].dataset.name != dataset]
         return dropped
-
-    def __len__(self) -> int:
-        return sum(len(group) for group in self.groups)
 
 
 class _Run:
@@ -259,16 +280,16 @@ class _Run:
     ) -> None:
         self.store, self.pool, self.reporter = store, pool, reporter
         self.summary, self.force = summary, force
-        self.deferred: list[Cell] = []
+        self.elsewhere: list[Cell] = []
         self.running: dict[str, Cell] = {}
         self.crashed: set[str] = set()
 
-    def go(self, cells: list[Cell], todo: list[Cell], processes: int) -> Summary:
+    def go(self, todo: list[Cell]) -> Summary:
         started = time.monotonic()
         self.queue = _Queue(todo)
-        self.reporter.start(cells, todo, self.store, processes)
+        self.reporter.begin(self.summary)
         try:
-            while self.queue.groups or self.running or self.deferred:
+            while self.queue.groups or self.running or self.elsewhere:
                 self._hand_out()
                 for cell, answer in self.pool.answers():
                     self._take_in(cell, answer)
@@ -278,41 +299,29 @@ class _Run:
         return self.summary
 
     def _hand_out(self) -> None:
-        if not self.queue.groups and self.deferred and not self.running:
-            self._look_after_deferred()
-        for slot in self.pool.idle():
-            while (cell := self.queue.take(slot)) is not None:
+        if not self.queue.groups and not self.running:
+            # Cells that another run had: it has finished them, or died and left them to us.
+            time.sleep(0.2)
+            waiting, self.elsewhere = self.elsewhere, []
+            self.queue = _Queue(waiting)
+        for worker in self.pool.idle():
+            while (cell := self.queue.take(worker)) is not None:
                 if self._mine(cell):
                     self.running[cell.key] = cell
-                    slot.submit(cell.job(), cell)
+                    worker.submit(cell.job(), cell)
                     break
 
     def _mine(self, cell: Cell) -> bool:
         """Whether this run is to do a cell: no other run has done it or is doing it."""
         if not self.store.claim(cell.key):
-            self.deferred.append(cell)
+            self.elsewhere.append(cell)
             return False
-        if not self.force and self.store.status(cell.key) == "done" and not self.distrusted(cell):
-            self.store.release(cell.key)
-            self.summary.elsewhere += 1
-            self.reporter.skip(cell)
-            return False
-        return True
-
-    def distrusted(self, cell: Cell) -> bool:
-        """Whether a stored outcome is not what was written, and has to be made again."""
-        return cell.key not in self.store.records([cell.key])
-
-    def _look_after_deferred(self) -> None:
-        """Cells that another run had: it has finished them, or died and left them to us."""
-        time.sleep(0.2)
-        waiting, self.deferred = self.deferred, []
-        self.queue = _Queue([cell for cell in waiting if self._is_free(cell)])
-
-    def _is_free(self, cell: Cell) -> bool:
-        if self.store.claim(cell.key):
+        record = None if self.force else self.store.records([cell.key]).get(cell.key)
+        if record is None or record.status != "done":
             return True
-        self.deferred.append(cell)
+        self.store.release(cell.key)
+        self.summary.elsewhere += 1
+        self.reporter.cell(cell)
         return False
 
     def _take_in(self, cell: Cell, answer: dict[str, Any]) -> None:
@@ -322,13 +331,10 @@ class _Run:
             self.crashed.add(cell.key)
             self.queue.groups.insert(0, deque([cell]))
             return
-        self._keep(cell, answer)
-        if answer["status"] == "data":
-            for other in self.queue.drop(cell.dataset.name):
-                self._keep(other, answer)
-
-    def _keep(self, cell: Cell, answer: dict[str, Any]) -> None:
-        self.store.put(cell, answer)
-        self.store.release(cell.key)
-        self.summary.outcomes[answer["status"]] += 1
-        self.reporter.cell(cell, answer)
+        answer = plain_text(answer)
+        others = self.queue.drop(cell.dataset.name) if answer["status"] == "data" else []
+        for ended in (cell, *others):
+            self.store.put(ended, answer)
+            self.store.release(ended.key)
+            self.summary.outcomes[answer["status"]] += 1
+            self.reporter.cell(ended, answer)

@@ -4,6 +4,9 @@ Why SQLite and not Parquet: a result is committed the moment it exists, a proces
 leaves all committed results behind, several runs may write at once, and one file is easy to keep
 and to send. The write-ahead log makes a commit cheap enough for one per cell. What SQLite does
 not have is a checksum of its content, so each row carries its own.
+
+A store may come from anybody: its schema must be ours to the letter, every row is checked before
+it is used, and no statement runs for ever.
 """
 
 from __future__ import annotations
@@ -12,9 +15,12 @@ import base64
 import contextlib
 import hashlib
 import json
+import math
 import os
+import re
 import sqlite3
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -28,27 +34,28 @@ from unispectral.bench._toml import study_from_json, study_to_json
 from unispectral.bench._worker import decode_labels
 from unispectral.bench.study import Study
 
-__all__ = ["Record", "Store", "StoreError"]
+__all__ = ["Record", "Store", "StoreError", "plain_text"]
 
 _SCHEMA = 1
-_TABLES = """
-CREATE TABLE IF NOT EXISTS environments (
-    id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, content TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS studies (
+_TABLES = {
+    "environments": """CREATE TABLE environments (
+    id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, content TEXT NOT NULL)""",
+    "studies": """CREATE TABLE studies (
     name TEXT NOT NULL, digest TEXT NOT NULL, content TEXT NOT NULL, saved TEXT NOT NULL,
-    command TEXT NOT NULL, PRIMARY KEY (name, digest));
-CREATE TABLE IF NOT EXISTS cells (
+    command TEXT NOT NULL, PRIMARY KEY (name, digest))""",
+    "cells": """CREATE TABLE cells (
     key TEXT PRIMARY KEY, job TEXT NOT NULL, status TEXT NOT NULL, reason TEXT, scores TEXT,
     labels BLOB, seconds REAL, cpu_seconds REAL, prepare_seconds REAL, peak_bytes INTEGER,
     n_samples INTEGER, facts TEXT, warnings TEXT, environment INTEGER NOT NULL,
-    ended TEXT NOT NULL, digest TEXT NOT NULL);
-"""
-_COLUMNS = (
-    "key", "job", "status", "reason", "scores", "labels", "seconds", "cpu_seconds",
-    "prepare_seconds", "peak_bytes", "n_samples", "facts", "warnings",
-)  # fmt: skip
-#: Cells with these outcomes are tried again by the next run: nothing was wrong with the method.
-RETRIED = ("data", "crash")
+    ended TEXT NOT NULL, digest TEXT NOT NULL)""",
+}
+_NUMBERS = ("seconds", "cpu_seconds", "prepare_seconds", "peak_bytes", "n_samples")
+_COLUMNS = ("key", "job", "status", "reason", "scores", "labels", *_NUMBERS, "facts", "warnings")
+_STATUSES = ("done", "error", "timeout", "memory", "crash", "data")
+_INVALID = (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError)
+#: Seconds of one statement, and bytes of one value: far more than an honest store needs.
+_PATIENCE = 120.0
+_LONGEST = 2**28
 
 
 class StoreError(RuntimeError):
@@ -78,7 +85,9 @@ class Record:
     @property
     def labels(self) -> np.ndarray | None:
         """The labels found, or None if the cell failed."""
-        return None if self.labels_blob is None else decode_labels(self.labels_blob)
+        if self.labels_blob is None:
+            return None
+        return decode_labels(self.labels_blob, self.n_samples or 0)
 
 
 class Store:
@@ -105,11 +114,13 @@ class Store:
             raise StoreError(f"There are no results at {self.path}; run a study first.")
         self.set_aside: Path | None = None
         self._claims: int | None = None
+        self._deadline = 0.0
         with self._sentences():
             try:
                 self._open(readonly)
             except sqlite3.DatabaseError as error:
-                if readonly or not _damaged(error):
+                damaged = "malformed" in str(error) or "not a database" in str(error)
+                if readonly or not damaged:
                     raise
                 self._move_damaged()
                 self._open(readonly)
@@ -117,27 +128,39 @@ class Store:
     def _open(self, readonly: bool) -> None:
         self._db = self._reader() if readonly else self._connect("")
         try:
-            if not readonly:
-                self._db.execute("PRAGMA journal_mode=WAL")
-                # Safe against a killed process; a power cut may lose the last seconds, no more.
-                self._db.execute("PRAGMA synchronous=NORMAL")
-            if self._db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-                raise sqlite3.DatabaseError("database disk image is malformed")
             version = self._db.execute("PRAGMA user_version").fetchone()[0]
             if version > _SCHEMA:
                 raise StoreError(
                     f"{self.path} was written by a later version of unispectral; update it, or "
                     "name another store."
                 )
+            self._check_schema()
+            if not readonly:
+                self._db.execute("PRAGMA journal_mode=WAL")
+                # Safe against a killed process; a power cut may lose the last seconds, no more.
+                self._db.execute("PRAGMA synchronous=NORMAL")
+            if self._db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+                raise sqlite3.DatabaseError("database disk image is malformed")
             if not readonly and version < _SCHEMA:
                 self._db.execute("BEGIN IMMEDIATE")
-                for statement in _TABLES.strip().split(";\n"):
-                    self._db.execute(statement)
+                for statement in _TABLES.values():
+                    changed = statement.replace("TABLE", "TABLE IF NOT EXISTS", 1)
+                    self._db.execute(changed)
                 self._db.execute(f"PRAGMA user_version={_SCHEMA}")
                 self._db.execute("COMMIT")
         except BaseException:
             self._db.close()
             raise
+
+    def _check_schema(self) -> None:
+        """Refuse views, triggers, virtual tables and columns that compute: they run code."""
+        for kind, name, statement in self._db.execute("SELECT type, name, sql FROM sqlite_master"):
+            expected = None if name.startswith("sqlite_autoindex_") else _TABLES.get(name, "")
+            if statement != expected:
+                raise StoreError(
+                    f"{self.path} is not a store of results: its {kind} {name!r} was not made by "
+                    "unispectral. Name another file."
+                )
 
     def _reader(self) -> sqlite3.Connection:
         """A connection for reading; one that may write leaves no log behind when it closes."""
@@ -155,6 +178,8 @@ class Store:
     def _connect(self, query: str) -> sqlite3.Connection:
         uri = self.path.resolve().as_uri() + query
         connection = sqlite3.connect(uri, uri=True, timeout=60.0, isolation_level=None)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+        connection.set_progress_handler(lambda: time.monotonic() > self._deadline, 100_000)
         # Damaged text must not stop the reading of all other rows: its checksum gives it away.
         connection.text_factory = lambda content: content.decode("utf-8", "replace")
         return connection
@@ -174,6 +199,7 @@ class Store:
     @contextlib.contextmanager
     def _sentences(self) -> Iterator[None]:
         """Turn what SQLite says into a sentence with a remedy."""
+        self._deadline = time.monotonic() + _PATIENCE
         try:
             yield
         except (sqlite3.Error, OSError) as error:
@@ -181,6 +207,10 @@ class Store:
                 f"The results cannot be kept in {self.path}: {error}. Free space, mend the "
                 "permissions or name another file; the same command then goes on."
             ) from error
+
+    def _rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self._sentences():
+            return self._db.execute(statement, values).fetchall()
 
     def close(self) -> None:
         """Close the file; the write-ahead log is folded in."""
@@ -199,18 +229,13 @@ class Store:
     def save_study(self, study: Study, command: str) -> None:
         """Remember a study and the command that runs it, so that a report needs nothing else."""
         content = study_to_json(study)
-        digest = hashlib.sha256(content.encode()).hexdigest()[:16]
-        with self._sentences():
-            self._db.execute(
-                "INSERT OR REPLACE INTO studies VALUES (?, ?, ?, ?, ?)",
-                (study.name, digest, content, _now(), command),
-            )
+        row = (study.name, _digest([content]), content, _now(), plain_text(command))
+        self._rows("INSERT OR REPLACE INTO studies VALUES (?, ?, ?, ?, ?)", *row)
 
     def studies(self) -> list[str]:
         """The names of the stored studies, the latest last."""
-        with self._sentences():
-            rows = self._db.execute("SELECT name FROM studies GROUP BY name ORDER BY MAX(rowid)")
-            return [name for (name,) in rows]
+        rows = self._rows("SELECT name FROM studies GROUP BY name ORDER BY MAX(rowid)")
+        return [str(name) for (name,) in rows]
 
     def load_study(self, name: str | None = None) -> tuple[Study, dict[str, str]]:
         """A stored study (the latest by default), with when and by which command it was saved."""
@@ -220,80 +245,70 @@ class Store:
         if name not in names or name is None:
             known = ", ".join(names) or "none yet"
             raise StoreError(f"{self.path} has no study {name!r}; it has {known}.")
-        with self._sentences():
-            row = self._db.execute(
-                "SELECT content, saved, command FROM studies WHERE name = ? "
-                "ORDER BY rowid DESC LIMIT 1",
-                (name,),
-            ).fetchone()
-        return study_from_json(row[0]), {"saved": row[1], "command": row[2]}
+        content, saved, command = self._rows(
+            "SELECT content, saved, command FROM studies WHERE name = ? ORDER BY rowid DESC", name
+        )[0]
+        try:
+            study = study_from_json(content)
+        except _INVALID as error:
+            raise StoreError(f"The study {name!r} in {self.path} is damaged: {error}.") from None
+        return study, {"saved": str(saved), "command": str(command)}
 
     # Cells
     def put(self, cell: Cell, answer: dict[str, Any]) -> None:
         """Commit the outcome of a cell."""
-        labels = answer.get("labels")
-        scores = answer.get("scores")
+        answer = plain_text(answer)
+        labels, scores = answer.get("labels"), answer.get("scores")
         row = {
+            **{name: answer.get(name) for name in _NUMBERS},
             "key": cell.key,
             "job": canonical({**cell.job(), "method": cell.method.name}),
             "status": answer["status"],
             "reason": answer.get("reason"),
             "scores": canonical(scores) if scores is not None else None,
             "labels": base64.b64decode(labels) if labels is not None else None,
-            "seconds": _real(answer.get("seconds")),
-            "cpu_seconds": _real(answer.get("cpu_seconds")),
-            "prepare_seconds": _real(answer.get("prepare_seconds")),
-            "peak_bytes": answer.get("peak_bytes"),
-            "n_samples": answer.get("n_samples"),
             "facts": canonical(answer.get("facts", {})),
             "warnings": canonical(answer.get("warnings", [])),
         }
+        for name in ("seconds", "cpu_seconds", "prepare_seconds"):  # REAL, as they will be read
+            row[name] = None if row[name] is None else float(row[name])
         values = [row[name] for name in _COLUMNS]
-        with self._sentences():
-            environment = self._environment(answer.get("environment", {}))
-            self._db.execute(
-                f"INSERT OR REPLACE INTO cells VALUES ({', '.join('?' * (len(values) + 3))})",
-                [*values, environment, _now(), _digest(values)],
-            )
-
-    def _environment(self, content: dict[str, Any]) -> int:
-        text = canonical(content)
-        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-        self._db.execute(
-            "INSERT OR IGNORE INTO environments (digest, content) VALUES (?, ?)", (digest, text)
-        )
-        return int(
-            self._db.execute("SELECT id FROM environments WHERE digest = ?", (digest,)).fetchone()[
-                0
-            ]
-        )
+        environment = canonical(answer.get("environment", {}))
+        digest = _digest([environment])
+        self._rows("INSERT OR IGNORE INTO environments (digest, content) VALUES (?, ?)",
+                   digest, environment)  # fmt: skip
+        ((number,),) = self._rows("SELECT id FROM environments WHERE digest = ?", digest)
+        places = ", ".join("?" * (len(values) + 3))
+        statement = f"INSERT OR REPLACE INTO cells VALUES ({places})"
+        self._rows(statement, *values, number, _now(), _digest(values))
 
     def environments(self) -> dict[int, dict[str, Any]]:
-        """The environments in which cells were run, by their number."""
-        with self._sentences():
-            rows = self._db.execute("SELECT id, content FROM environments")
-            return {number: json.loads(text) for number, text in rows}
-
-    def status(self, key: str) -> str | None:
-        """The outcome of a cell, if it has one by now."""
-        with self._sentences():
-            row = self._db.execute("SELECT status FROM cells WHERE key = ?", (key,)).fetchone()
-            return row[0] if row else None
+        """The environments in which cells were run, by their number; those that make sense."""
+        found = {}
+        for number, text in self._rows("SELECT id, content FROM environments"):
+            with contextlib.suppress(*_INVALID):
+                content = plain_text(json.loads(text))
+                texts = [content[name] for name in ("python", "system", "processor")]
+                texts += [*content["versions"], *content["versions"].values()]
+                numbers = [content[name] for name in ("cores", "memory", "threads")]
+                if all(isinstance(t, str) for t in texts) and all(map(_is_number, numbers)):
+                    found[number] = content
+        return found
 
     def records(self, keys: Iterable[str] | None = None) -> dict[str, Record]:
         """Stored results by key; a row that is not what was written counts as not there."""
-        wanted = None if keys is None else set(keys)
-        found: dict[str, Record] = {}
-        with self._sentences():
-            rows = self._db.execute(
-                f"SELECT {', '.join(_COLUMNS)}, environment, ended, digest FROM cells"
-            )
-            for row in rows:
-                if wanted is not None and row[0] not in wanted:
-                    continue
-                *values, environment, ended, digest = row
-                if _digest(values) == digest:
-                    found[row[0]] = _record(values, environment, ended)
+        select = f"SELECT {', '.join(_COLUMNS)}, environment, ended, digest FROM cells"
+        if keys is None:
+            rows = self._rows(select)
+        else:
+            wanted, rows = list(set(keys)), []
+            for start in range(0, len(wanted), 500):
+                some = wanted[start : start + 500]
+                rows += self._rows(f"{select} WHERE key IN ({', '.join('?' * len(some))})", *some)
+        found = {}
+        for row in rows:
+            with contextlib.suppress(*_INVALID):
+                found[row[0]] = _record(row)
         return found
 
     def find(self, start: str) -> Record:
@@ -322,7 +337,7 @@ class Store:
             with self._sentences():
                 self._claims = os.open(f"{self.path}.claims", os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            fcntl.lockf(self._claims, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(key))
+            fcntl.lockf(self._claims, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, int(key[:15], 16))
         except BlockingIOError:
             return False
         except OSError:  # a file system without locks
@@ -335,24 +350,52 @@ class Store:
             import fcntl
 
             with contextlib.suppress(OSError):
-                fcntl.lockf(self._claims, fcntl.LOCK_UN, 1, _place(key))
+                fcntl.lockf(self._claims, fcntl.LOCK_UN, 1, int(key[:15], 16))
 
 
-def _real(value: float | None) -> float | None:
-    return None if value is None else float(value)
+def plain_text(value: Any) -> Any:
+    r"""The same, with every text in it fit for a file.
+
+    Examples
+    --------
+    >>> plain_text({"reason": "bad \udc80"})
+    {'reason': 'bad \\udc80'}
+    """
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {plain_text(key): plain_text(entry) for key, entry in value.items()}
+    return [plain_text(entry) for entry in value] if isinstance(value, list) else value
 
 
-def _place(key: str) -> int:
-    return int(key[:15], 16)
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _record(values: list[Any], environment: int, ended: str) -> Record:
-    row = dict(zip(_COLUMNS, values, strict=True))
-    blob = row.pop("labels")
+def _record(row: tuple[Any, ...]) -> Record:
+    """A row as a record; ValueError or the like if it is not what a run has written."""
+    *values, environment, ended, digest = row
+    entry = dict(zip(_COLUMNS, values, strict=True))
+    blob = entry.pop("labels")
     for name in ("job", "scores", "facts", "warnings"):
-        row[name] = json.loads(row[name]) if row[name] is not None else {}
-    row["warnings"] = tuple(row["warnings"])
-    return Record(**row, environment=environment, ended=ended, labels_blob=blob)
+        entry[name] = plain_text(json.loads(entry[name])) if entry[name] is not None else {}
+    entry["warnings"] = tuple(entry["warnings"])
+    job, facts, reason = entry["job"], entry["facts"], entry["reason"]
+    numbers = [entry[name] for name in _NUMBERS if entry[name] is not None]
+    numbers += [*entry["scores"].values(), facts.get("objective", 0), *facts.get("weights", [])]
+    numbers += [value for value in job["limits"].values() if value is not None]
+    texts = [ended, reason or "", job["method"], job["dataset"]["name"], *facts.get("kernels", [])]
+    if not (
+        _digest(values) == digest
+        and re.fullmatch("[0-9a-f]{32}", entry["key"])
+        and entry["status"] in _STATUSES
+        and {"seconds", "bytes"} == job["limits"].keys()
+        and isinstance(blob, bytes | None)
+        and all(map(_is_number, numbers))
+        and all(isinstance(text, str) for text in (*texts, *entry["warnings"]))
+    ):
+        raise ValueError("not as it was written")
+    return Record(**entry, environment=environment, ended=ended, labels_blob=blob)
 
 
 def _digest(values: list[Any]) -> str:
@@ -361,11 +404,6 @@ def _digest(values: list[Any]) -> str:
         hasher.update(repr(value).encode())
         hasher.update(b"\0")
     return hasher.hexdigest()[:16]
-
-
-def _damaged(error: sqlite3.DatabaseError) -> bool:
-    text = str(error)
-    return "malformed" in text or "not a database" in text
 
 
 def _now() -> str:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from unispectral.bench.method import Method, check_choice, check_name
+from unispectral._errors import InputError
+from unispectral.bench.method import (
+    StudyMethod,
+    as_tuple,
+    assign,
+    check_choice,
+    check_count,
+    check_name,
+)
 
-__all__ = ["METRICS", "Dataset", "Study", "Surface"]
+__all__ = ["METRICS", "Study", "StudyDataset", "Surface"]
 
 #: The scores of every cell, with their titles.
 METRICS = {
@@ -22,10 +31,12 @@ METRICS = {
 }
 #: What a study may tell the reader of tables; the true classes have an entry of their own.
 _READ = ("format", "id", "columns", "impute", "scale", "key", "separator", "header", "encoding")
+#: More cells than anybody could run; a mistyped or hostile study must not exhaust the memory.
+MOST_CELLS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Dataset:
+class StudyDataset:
     """A data set of a study.
 
     Parameters
@@ -65,21 +76,17 @@ class Dataset:
 
     def __post_init__(self) -> None:
         check_name(self.name, "dataset.name")
-        object.__setattr__(self, "title", self.title or self.name)
-        object.__setattr__(self, "kernels", tuple(self.kernels))
-        if self.n_clusters is not None and (
-            not isinstance(self.n_clusters, int) or self.n_clusters < 1
-        ):
-            raise ValueError(
-                f"n_clusters={self.n_clusters!r} of the data set {self.name!r} must be a whole "
-                "number of at least 1."
-            )
+        assign(self, title=self.title or self.name, kernels=as_tuple(self.kernels))
+        where = f"of the data set {self.name!r}"
+        if self.n_clusters is not None:
+            check_count(self.n_clusters, f"n_clusters {where}")
         for key in self.read:
-            check_choice(key, _READ, f"read of the data set {self.name!r}")
+            check_choice(key, _READ, f"read {where}")
+        for path in (self.file, self.truth, *self.kernels):
+            if path is not None and not isinstance(path, str):
+                raise InputError(f"path {where}", "must be a text", value=path)
         if (self.data is None) != (self.target is None):
-            raise ValueError(
-                f"The data set {self.name!r} needs both data and target, or neither of them."
-            )
+            raise InputError("data and target", f"{where} belong together", "give both or neither")
 
 
 @dataclass(frozen=True)
@@ -101,9 +108,9 @@ class Study:
     ----------
     name : str
         The name under which the store keeps it.
-    datasets : sequence of Dataset or str
+    datasets : sequence of StudyDataset or str
         In the order in which they are run: put the small ones first.
-    methods : sequence of Method
+    methods : sequence of StudyMethod
         In the order of their columns.
     title, about : str
         For the report.
@@ -122,15 +129,15 @@ class Study:
 
     Examples
     --------
-    >>> from unispectral.bench import Method, Study
-    >>> study = Study("mine", ["iris"], [Method("k-means", "sklearn.cluster.KMeans", repeats=3)])
-    >>> len(study.cells())
+    >>> from unispectral.bench import Study, StudyMethod
+    >>> kmeans = StudyMethod("k-means", "sklearn.cluster.KMeans", repeats=3)
+    >>> len(Study("mine", ["iris"], [kmeans]).cells())
     3
     """
 
     name: str
-    datasets: tuple[Dataset, ...]
-    methods: tuple[Method, ...]
+    datasets: tuple[StudyDataset, ...]
+    methods: tuple[StudyMethod, ...]
     title: str = ""
     about: str = ""
     kernels: str | tuple[str, ...] = "paper"
@@ -143,50 +150,36 @@ class Study:
 
     def __post_init__(self) -> None:
         check_name(self.name, "study.name")
-        datasets = tuple(
-            Dataset(entry) if isinstance(entry, str) else entry for entry in self.datasets
-        )
-        object.__setattr__(self, "datasets", datasets)
-        object.__setattr__(self, "methods", tuple(self.methods))
-        object.__setattr__(self, "metrics", tuple(self.metrics))
-        object.__setattr__(self, "title", self.title or self.name)
+        datasets = (StudyDataset(d) if isinstance(d, str) else d for d in self.datasets)
+        assign(self, datasets=tuple(datasets), methods=tuple(self.methods))
+        assign(self, metrics=tuple(self.metrics), title=self.title or self.name)
         for key in ("kernels", "normalize"):
-            if not isinstance(getattr(self, key), str):
-                object.__setattr__(self, key, tuple(getattr(self, key)))
+            if not isinstance(value := getattr(self, key), str):
+                assign(self, **{key: tuple(value)})
         self._check()
 
     def _check(self) -> None:
+        where = f"of the study {self.name!r}"
         for what in ("datasets", "methods", "metrics"):
             if not getattr(self, what):
-                raise ValueError(f"{what} of the study {self.name!r} is empty; give at least one.")
+                raise InputError(what, f"{where} is empty", "give at least one")
+        if len(self.datasets) * len(self.methods) > MOST_CELLS:
+            raise InputError("methods", f"{where} make more than {MOST_CELLS} cells")
+        shown = [(p, c.name) for m in self.methods for c in m.columns for p in c.protocols]
         for what, names in (
             ("data set", [dataset.name for dataset in self.datasets]),
             ("method", [method.name for method in self.methods]),
+            ("pair of protocol and column", shown),
         ):
-            for name in names:
-                if names.count(name) > 1:
-                    raise ValueError(
-                        f"The {what} {name!r} occurs twice in the study {self.name!r}."
-                    )
-        shown = [
-            (column.name, protocol)
-            for method in self.methods
-            for column in method.columns
-            for protocol in column.protocols
-        ]
-        for pair in shown:
-            if shown.count(pair) > 1:
-                raise ValueError(
-                    f"The column {pair[0]!r} occurs twice under the protocol {pair[1]!r}."
-                )
+            name, count = Counter(names).most_common(1)[0]
+            if count > 1:
+                raise InputError(what, f"{name!r} occurs twice in the study {self.name!r}")
         for metric in self.metrics:
             check_choice(metric, METRICS, "metric")
         for surface in self.surfaces:
-            check_choice(
-                surface.method, [method.name for method in self.methods], "surface.method"
-            )
+            check_choice(surface.method, [m.name for m in self.methods], "surface.method")
         if not self.time_limit > 0:
-            raise ValueError(f"time_limit={self.time_limit!r} must be above 0 seconds.")
+            raise InputError("time_limit", "must be above 0 seconds", value=self.time_limit)
 
     def cells(self) -> list[Any]:
         """All cells, in the order in which they are run."""
@@ -211,14 +204,13 @@ class Study:
             present = {entry.name.lower(): entry for entry in getattr(self, key)}
             for name in wanted:
                 if name.lower() not in present:
-                    listed = ", ".join(entry.name for entry in getattr(self, key))
-                    raise ValueError(
-                        f"{key}: the study {self.name!r} has no {name!r}; it has {listed}."
-                    )
+                    listed = ", ".join(entry.name for entry in present.values())
+                    problem = f"the study {self.name!r} has no {name!r}; it has {listed}"
+                    raise InputError(f"{key}:", problem)
             chosen = {name.lower() for name in wanted}
             changes[key] = tuple(e for n, e in present.items() if n in chosen)
-        kept = {method.name for method in changes.get("methods", self.methods)}
-        changes["surfaces"] = tuple(s for s in self.surfaces if s.method in kept)
+        names = {method.name for method in changes.get("methods", self.methods)}
+        changes["surfaces"] = tuple(s for s in self.surfaces if s.method in names)
         return replace(self, **changes)
 
     @classmethod
@@ -244,8 +236,4 @@ class Study:
         ['paper', 'parameters', 'small']
         """
         folder = resources.files("unispectral.bench") / "studies"
-        return sorted(
-            entry.name.removesuffix(".toml")
-            for entry in folder.iterdir()
-            if entry.name.endswith(".toml")
-        )
+        return sorted(Path(entry.name).stem for entry in folder.iterdir())

@@ -60,6 +60,9 @@ def _run_options(command: Any) -> Any:
         click.option("--threads", type=click.IntRange(1), help="Threads of each process."),
         click.option("--force", is_flag=True, help="Do all cells again."),
         click.option("--retry", is_flag=True, help="Do failed cells again."),
+        click.option(
+            "--allow-failures", is_flag=True, help="Exit with 0 although some cells failed."
+        ),
         click.option("--time-limit", type=float, metavar="SECONDS", help="Limit of one fit."),
         click.option("--memory-limit", metavar="SIZE", help="Limit of one fit, like 6GB."),
         click.option(
@@ -86,7 +89,11 @@ def _run_options(command: Any) -> Any:
 def run_command(
     source: str, datasets: str | None, methods: str | None, store: Path, **options: Any
 ) -> None:
-    """Run what the store lacks of a study, then write its report."""
+    """Run what the store lacks of a study, then write its report.
+
+    The exit code is 0 if every cell has a result, and 1 if any failed, in this run or before it:
+    with --allow-failures only if all of them failed.
+    """
     with _sentences():
         study = Study.load(source)
         study = study.select(_split(datasets, study.datasets), _split(methods, study.methods))
@@ -114,15 +121,15 @@ def parameter_study(dataset: str, truth: str | None = None, gammas: tuple[float,
     """The built-in parameter study, on another data set."""
     from dataclasses import replace
 
-    from unispectral.bench import Dataset
+    from unispectral.bench import StudyDataset
 
     study = Study.load("parameters")
     path = Path(dataset)
     if path.is_file():
-        chosen = Dataset(path.stem, file=str(path.resolve()), truth=truth)
+        chosen = StudyDataset(path.stem, file=str(path.resolve()), truth=truth)
     else:
         known = {entry.name: entry for entry in Study.load("paper").datasets}
-        chosen = known.get(dataset.lower(), Dataset(dataset))
+        chosen = known.get(dataset.lower(), StudyDataset(dataset))
     methods = study.methods
     if gammas:
         methods = tuple(replace(m, grid={**m.grid, "gamma": list(gammas)}) for m in methods)
@@ -194,28 +201,36 @@ def list_command(store: Path) -> None:
 @click.argument("key")
 @_store_option
 def redo_command(key: str, store: Path) -> None:
-    """Do the cell with this key again and compare it with what is stored."""
+    """Do the cell with this key again and compare it with what is stored.
+
+    A store may come from anybody, so only estimators of scikit-learn and of this library are run,
+    with plain parameters.
+    """
+    import base64
+
     import numpy as np
 
+    from unispectral.bench._estimators import check_redo
     from unispectral.bench._pool import Pool, run_alone
     from unispectral.bench._worker import decode_labels
 
     with _sentences(), Store(store, readonly=True) as results:
         record = results.find(key)
-        with Pool(1, threads=1) as pool:
-            answer = run_alone(pool, record.job)
-        click.echo(f"{record.job['method']} on {record.job['dataset']['name']}: {record.status}")
+        try:
+            job = check_redo(record.job)
+        except (LookupError, TypeError, AttributeError) as error:
+            raise StoreError(f"The cell {key} cannot be done again: {error!r}.") from None
+        with Pool(1) as pool:
+            answer = run_alone(pool, job)
+        click.echo(f"{job['method']} on {job['dataset']['name']}: {record.status}")
         if answer["status"] != "done" or record.labels is None:
             click.echo(f"now: {answer['status']}: {answer.get('reason')}")
             sys.exit(0 if answer["status"] == record.status else 1)
-        import base64
-
-        labels = decode_labels(base64.b64decode(answer["labels"]))
+        labels = decode_labels(base64.b64decode(answer["labels"]), answer["n_samples"])
         same = bool(np.array_equal(labels, record.labels))
         for metric, value in answer["scores"].items():
-            click.echo(
-                f"  {metric:15s} {100 * value:7.2f}  stored {100 * record.scores[metric]:7.2f}"
-            )
+            stored = f"{100 * record.scores.get(metric, float('nan')):7.2f}"
+            click.echo(f"  {metric:15s} {100 * value:7.2f}  stored {stored}")
         click.echo("The labels are the same." if same else "The labels differ.")
         sys.exit(0 if same else 1)
 
@@ -257,6 +272,7 @@ def _run(
     quiet: bool,
     no_report: bool,
     dry_run: bool,
+    allow_failures: bool,
     **options: Any,
 ) -> None:
     from dataclasses import replace
@@ -281,14 +297,31 @@ def _run(
         except KeyboardInterrupt:
             click.echo("Stopped. Finished cells are kept; the same command goes on.", err=True)
             sys.exit(130)
-        done = summary.found + summary.elsewhere + summary.outcomes["done"]
-        lines = [f"{done} of {summary.total} cells are done, {summary.failed} failed in this run."]
+        lines = [_outcome(summary)]
         if not no_report:
             from unispectral.bench import Results, write_report
 
             page = write_report(Results(study, store), _page(path, study.name), command=command)
             lines.append(f"Report: {page}")
     _echo(lines)
+    if summary.done < summary.total and (summary.done == 0 or not allow_failures):
+        sys.exit(1)
+
+
+def _outcome(summary: Any) -> str:
+    """What a run came to, in a sentence.
+
+    Examples
+    --------
+    >>> from unispectral.bench import Summary
+    >>> _outcome(Summary(total=3, found=3, failed_before=1))
+    '2 of 3 cells are done, 0 failed in this run, 1 failed before; --retry tries them again.'
+    """
+    text = f"{summary.done} of {summary.total} cells are done, {summary.failed} failed in this run"
+    if summary.failed_before:
+        text += f", {summary.failed_before} failed before"
+    again = summary.failed + summary.failed_before
+    return text + ("; --retry tries them again." if again else ".")
 
 
 def _echo(lines: list[str]) -> None:
@@ -300,23 +333,24 @@ def _echo(lines: list[str]) -> None:
 
 
 def _estimate(study: Study, store: Store, processes: int | None) -> None:
-    from unispectral.bench._environment import cores
+    from unispectral.bench._machine import cores
     from unispectral.bench._progress import Reporter, duration
     from unispectral.bench.runner import pending
 
     cells = list({cell.key: cell for cell in study.cells()}.values())
-    todo = pending(cells, store)
+    records = store.records(cell.key for cell in cells)
+    todo = pending(cells, records)
     reporter = Reporter()
     reporter.clock = "cpu_seconds"
-    reporter.start(cells, todo, store, processes or cores())
+    reporter.start(cells, todo, records, processes or cores())
     click.echo(f"{len(cells)} cells, {len(todo)} to do; {reporter.remaining()}.")
     for dataset in study.datasets:
         counts = {m: n for (d, m), n in reporter.left.items() if d == dataset.name}
         parts = []
         for method, count in counts.items():
             seconds = reporter.estimate.seconds(reporter.datasets[dataset.name], method)
-            told = "?" if seconds is None else duration(seconds * count)
-            parts.append(f"{method} {count} × = {told}")
+            time = "?" if seconds is None else duration(seconds * count)
+            parts.append(f"{method} {count} × = {time}")
         if parts:
             click.echo(f"  {dataset.title}: " + "; ".join(parts))
 

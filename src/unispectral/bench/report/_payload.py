@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from unispectral.bench._progress import duration
-from unispectral.bench.method import PROTOCOLS, Column, Method
+from unispectral.bench.method import PROTOCOLS, Column
+from unispectral.bench.method import StudyMethod as Method
 from unispectral.bench.paper import paper_notes
 from unispectral.bench.ranks import rank_columns
-from unispectral.bench.results import Figure, Results, Setting, Table
-from unispectral.bench.study import METRICS, Dataset, Surface
+from unispectral.bench.results import Figure, Results, Setting
+from unispectral.bench.results import ResultTable as Table
+from unispectral.bench.study import METRICS, Surface
+from unispectral.bench.study import StudyDataset as Dataset
 
 __all__ = ["payload"]
 

@@ -1,0 +1,143 @@
+"""The machine on which cells run: its versions, its cores, and the memory that processes use."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+__all__ = [
+    "cores", "environment", "limit_growth", "peak_bytes", "process_tree", "reset_peak",
+    "thread_variables", "tree_bytes",
+]  # fmt: skip
+
+_PACKAGES = ("unispectral", "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl")
+_VARIABLES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
+_LINUX = sys.platform == "linux"
+
+
+def cores() -> int:
+    """The cores this process may use: affinity and container limits included."""
+    from joblib import cpu_count
+
+    return max(1, cpu_count())
+
+
+def thread_variables(threads: int) -> dict[str, str]:
+    """Environment variables that hold every numerical library to a number of threads."""
+    names = [f"{name}_NUM_THREADS" for name in _VARIABLES]
+    return dict.fromkeys([*names, "VECLIB_MAXIMUM_THREADS", "LOKY_MAX_CPU_COUNT"], str(threads))
+
+
+@lru_cache(maxsize=1)
+def environment() -> dict[str, Any]:
+    """Versions and machine, with nothing that names a person or a path."""
+    versions = {}
+    for package in _PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = "absent"
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        memory = 0
+    return {
+        "python": platform.python_version(),
+        "versions": versions,
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _field("/proc/cpuinfo", "model name")
+        or platform.processor()
+        or platform.machine(),
+        "cores": os.cpu_count() or 1,
+        "memory": memory,
+        "threads": int(os.environ.get("OMP_NUM_THREADS", "0")),
+    }
+
+
+def _field(path: str, name: str) -> str:
+    """The first value of a name in a file of ``name: value`` lines, empty where there is none."""
+    with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as stream:
+        for line in stream:
+            if line.startswith(name):
+                return line.partition(":")[2].strip()
+    return ""
+
+
+def _kilobytes(path: str, name: str) -> int:
+    return 1024 * int(_field(path, name).split()[0])
+
+
+def process_tree(process: int) -> list[int]:
+    """A process and everything it has started, as far as the system tells."""
+    found = [process]
+    for parent in found:
+        with contextlib.suppress(OSError):
+            for thread in os.listdir(f"/proc/{parent}/task"):
+                children = Path(f"/proc/{parent}/task/{thread}/children").read_text()
+                found += [int(child) for child in children.split()]
+    return found
+
+
+def tree_bytes(process: int) -> int:
+    """Memory of a process and its descendants, 0 where it cannot be known.
+
+    Pages that several processes share count once.
+    """
+    processes = process_tree(process)
+    total = 0
+    for one in processes:
+        with contextlib.suppress(OSError, ValueError, IndexError):  # it has just ended
+            if len(processes) == 1:
+                total += _kilobytes(f"/proc/{one}/status", "VmRSS")
+            else:
+                total += _kilobytes(f"/proc/{one}/smaps_rollup", "Pss")
+    return total
+
+
+def reset_peak() -> None:
+    """Start the measurement of the peak anew, where the system can."""
+    with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as stream:
+        stream.write("5")
+
+
+def peak_bytes() -> int:
+    """Peak resident memory of this process since :func:`reset_peak`."""
+    with contextlib.suppress(ValueError, IndexError):
+        return _kilobytes("/proc/self/status", "VmHWM")
+    try:
+        import resource
+    except ImportError:
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+@contextlib.contextmanager
+def limit_growth(limit: float | None) -> Iterator[None]:
+    """Make allocations beyond a limit of memory fail inside the block, where the system can.
+
+    The parent looks at the memory twenty times a second and kills what is above the limit; this
+    refuses the single huge allocation that would bring the machine down in between.
+    """
+    if limit is None or not _LINUX:
+        yield
+        return
+    import resource
+
+    data, resident = (_kilobytes("/proc/self/status", name) for name in ("VmData", "RssAnon"))
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    wanted = int(limit) + max(0, data - resident)
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
