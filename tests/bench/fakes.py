@@ -142,3 +142,55 @@ class Writing(_Fake):
     def fit(self, X: Any, y: Any = None) -> Any:
         X[0, 0] = 1e9
         return self._finish(X)
+
+
+class Parent(_Fake):
+    """Starts processes, one of them in a session of its own, and waits for them."""
+
+    command = "import time; time.sleep(120)"
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        import subprocess
+
+        command = [sys.executable, "-S", "-c", self.command, self.folder]
+        children = [subprocess.Popen(command, start_new_session=bool(own)) for own in range(2)]
+        for child in children:
+            with open(os.path.join(self.folder, f"child-{child.pid}"), "w"):
+                pass
+        for child in children:
+            child.wait()
+        return self._finish(X)
+
+
+class HungryParent(Parent):
+    """Its children take the memory, 400 MB each."""
+
+    command = "import time; kept = bytearray(b'x') * 2**20 * 400; time.sleep(120)"
+
+
+class CrashingParent(Parent):
+    """Dies and leaves its children behind."""
+
+    command = "import os, signal, time; os.kill(os.getppid(), signal.SIGSEGV); time.sleep(120)"
+
+
+class Surrogate(_Fake):
+    """Speaks of a file whose name is no text."""
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        import warnings
+
+        warnings.warn("no such file: caf\udce9", UserWarning, stacklevel=1)
+        if self.seconds:
+            raise OSError("no such file: caf\udce9")
+        self.stop_reason_ = "caf\udce9"
+        return self._finish(X)
+
+
+class Large(_Fake):
+    """Labels that need more than four bytes, or more than eight."""
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        self._finish(X)
+        self.labels_ = self.labels_.astype(np.uint64) * 2**40 + (2**63 if self.seconds else 0)
+        return self

@@ -89,6 +89,28 @@ def test_dry_run_counts_and_runs_nothing(folder: Path) -> None:
         assert store.records() == {}
 
 
+def test_failures_show_in_words_and_in_the_exit_code(folder: Path) -> None:
+    """All failed, some failed, and the same again without anything to do."""
+    broken = '[[method]]\nname = "broken"\nestimator = "sklearn.cluster.KMeans"\n'
+    broken += 'parameters = { init = "nonsense" }\n'
+    head = TOML.partition("[[method]]")[0]
+    run = ("--study", "mixed.toml", "--no-report", "--backend", "here")
+    (folder / "mixed.toml").write_text(head + broken)
+    for attempt in range(2):
+        result = call(*run, "--allow-failures")
+        assert result.exit_code == 1
+        counts = "0 failed in this run, 2 failed before" if attempt else "2 failed in this run"
+        assert f"0 of 2 cells are done, {counts}; --retry" in result.output
+    (folder / "mixed.toml").write_text(TOML + broken)
+    some = call(*run)
+    assert some.exit_code == 1
+    assert "6 of 8 cells are done, 0 failed in this run, 2 failed before; --retry" in some.output
+    assert call(*run).exit_code == 1
+    retried = call(*run, "--retry", "--allow-failures")
+    assert retried.exit_code == 0
+    assert "6 of 8 cells are done, 2 failed in this run; --retry" in retried.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

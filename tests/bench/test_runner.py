@@ -244,6 +244,124 @@ def test_workers_die_with_the_runner(tmp_path: Path) -> None:
     wait_until(lambda: not workers_of(process.pid), 10)
 
 
+def children(folder: Path) -> list[int]:
+    """The processes that fits have started, those that still run."""
+    found = [int(path.name.partition("-")[2]) for path in folder.glob("child-*")]
+    return [number for number in found if running(number)]
+
+
+def running(number: int) -> bool:
+    try:
+        state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+@linux
+@pytest.mark.parametrize(
+    ("kind", "status", "limits"),
+    [
+        ("Parent", "timeout", {"time_limit": 2.0}),
+        ("HungryParent", "memory", {"memory_limit": 900 * 2**20}),
+        ("CrashingParent", "crash", {}),
+    ],
+)
+def test_limits_hold_for_the_processes_that_a_fit_starts(
+    kind: str, status: str, limits: dict, tmp_path: Path
+) -> None:
+    """Two times 400 MB in children is more than 900 MB with the worker itself."""
+    method = fake(kind, parameters={"folder": str(tmp_path)}, **limits)
+    with Store(tmp_path / "r.sqlite") as store:
+        run(study(method, time_limit=60.0), store, processes=1)
+        (record,) = store.records().values()
+    assert record.status == status, record.reason
+    assert len(list(tmp_path.glob("child-*"))) >= 2
+    if kind != "CrashingParent":
+        wait_until(lambda: not children(tmp_path), 10)
+    if kind == "HungryParent":
+        assert (record.peak_bytes or 0) > 900 * 2**20
+
+
+@linux
+def test_processes_of_a_fit_die_with_the_runner(tmp_path: Path) -> None:
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[2])\n"
+        "from unispectral.bench import *\n"
+        "m = StudyMethod('Parent', 'fakes.Parent', parameters={'folder': sys.argv[3]})\n"
+        "with Store(sys.argv[1]) as store:\n"
+        "    run(Study('faults', ['iris'], [m]), store, processes=1)\n"
+    )
+    arguments = [str(tmp_path / "r.sqlite"), str(HERE), str(tmp_path)]
+    process = subprocess.Popen([sys.executable, "-c", script, *arguments])
+    wait_until(lambda: len(children(tmp_path)) == 2, 60)
+    grouped = [number for number in children(tmp_path) if os.getsid(number) != number]
+    process.kill()
+    process.wait()
+    wait_until(lambda: not any(map(running, grouped)), 10)
+    for number in children(tmp_path):  # the one that has left the session of its worker
+        os.kill(number, 9)
+
+
+def test_messages_with_a_lone_surrogate_end_no_study(tmp_path: Path) -> None:
+    from unispectral.bench import write_report, write_tables
+
+    methods = (fake("Surrogate", "failing", parameters={"seconds": 1.0}), fake("Surrogate"))
+    with Store(tmp_path / "r.sqlite") as store:
+        with open(tmp_path / "said.txt", "w", encoding="utf-8") as stream:
+            summary = run(study(*methods), store, backend="here", reporter=Lines(stream))
+        assert summary.outcomes == Counter(error=1, done=1)
+        results = Results(study(*methods), store)
+        write_report(results, tmp_path / "page.html")
+        write_tables(results, tmp_path)
+    reasons = outcomes(tmp_path / "r.sqlite")
+    assert reasons["failing"] == [("error", r"OSError: no such file: caf\udce9")]
+    assert r"caf\udce9" in (tmp_path / "said.txt").read_text(encoding="utf-8")
+
+
+def test_names_with_a_lone_surrogate_are_refused() -> None:
+    with pytest.raises(ValueError, match="control characters"):
+        fake("Steady", "caf\udce9")
+    with pytest.raises(TypeError, match="stored"):
+        fake("Steady", parameters={"folder": "caf\udce9"})
+
+
+def test_large_labels_are_stored_as_they_are(tmp_path: Path) -> None:
+    methods = (fake("Large"), fake("Large", "too large", parameters={"seconds": 1.0}))
+    with Store(tmp_path / "r.sqlite") as store:
+        assert run(study(*methods), store, backend="here").outcomes == Counter(done=1, error=1)
+        records = {r.job["method"]: r for r in store.records().values()}
+    expected = np.random.default_rng(0).integers(3, size=150) * 2**40
+    assert np.array_equal(records["Large"].labels, expected)
+    assert "no 64-bit number" in (records["too large"].reason or "")
+
+
+def test_failures_of_an_earlier_run_are_counted_as_such(tmp_path: Path) -> None:
+    both = study(fake("Steady", repeats=2), fake("Wrong"))
+    with Store(tmp_path / "r.sqlite") as store:
+        first = run(both, store, backend="here")
+        assert (first.done, first.failed, first.failed_before) == (2, 1, 0)
+        again = run(both, store, backend="here")
+        assert (again.done, again.failed, again.failed_before) == (2, 0, 1)
+        retried = run(both, store, backend="here", retry=True)
+        assert (retried.done, retried.failed, retried.failed_before) == (2, 1, 0)
+
+
+def test_one_file_read_in_two_ways_is_two_data_sets(tmp_path: Path) -> None:
+    rows = "\n".join(f"{i % 7},{i % 2},{i % 3}" for i in range(30))
+    (tmp_path / "t.csv").write_text(f"x,two,three\n{rows}\n")
+    sets = [
+        StudyDataset(name, file=str(tmp_path / "t.csv"), truth=name) for name in ("two", "three")
+    ]
+    with Store(tmp_path / "r.sqlite") as store:
+        run(Study("s", sets, [fake("Steady")]), store, backend="here")
+        found = {r.job["dataset"]["name"]: r.labels for r in store.records().values()}
+    assert {name: set(labels) for name, labels in found.items()} == {
+        "two": {0, 1},
+        "three": {0, 1, 2},
+    }
+
+
 def workers_of(parent: int) -> list[int]:
     """The worker processes that a process started, from their command lines."""
     found = []
@@ -290,7 +408,7 @@ def command(store: Path, toml: Path, *more: str, **settings: object) -> subproce
     arguments = ["run", "--study", str(toml), "--store", str(store), "-j", "1", "--no-report"]
     return subprocess.Popen(
         [sys.executable, "-c", COMMAND, *arguments, *more],
-        env={**os.environ, "PYTHONPATH": str(HERE)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path])},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
