@@ -44,17 +44,15 @@ def environment() -> dict[str, Any]:
             versions[package] = version(package)
         except PackageNotFoundError:
             versions[package] = "absent"
-    try:
+    memory = 0
+    with contextlib.suppress(AttributeError, ValueError, OSError):
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        memory = 0
+    processor = _field("/proc/cpuinfo", "model name") or platform.processor()
     return {
         "python": platform.python_version(),
         "versions": versions,
         "system": f"{platform.system()} {platform.machine()}",
-        "processor": _field("/proc/cpuinfo", "model name")
-        or platform.processor()
-        or platform.machine(),
+        "processor": processor or platform.machine(),
         "cores": os.cpu_count() or 1,
         "memory": memory,
         "threads": int(os.environ.get("OMP_NUM_THREADS", "0")),

@@ -32,13 +32,11 @@ class Setting:
         if not self.done:
             return float("nan")
         values = [record.scores[metric] for record in self.done]
-        if rule == "mean":
-            return float(np.mean(values))
-        if rule == "objective":
-            objectives = [record.facts.get("objective") for record in self.done]
-            if all(objective is not None for objective in objectives):
-                return values[int(np.argmin(np.asarray(objectives, dtype=float)))]
-        return values[0] if rule == "first" or len(values) == 1 else float(np.mean(values))
+        if rule == "first":
+            return values[0]
+        if rule == "objective" and self.has_objectives():
+            return values[int(np.argmin([record.facts["objective"] for record in self.done]))]
+        return float(np.mean(values))
 
     def has_objectives(self) -> bool:
         return all("objective" in record.facts for record in self.done)
@@ -136,8 +134,7 @@ class Results:
         self._settings: dict[tuple[str, str], dict[tuple[str | None, str], Setting]] = {}
         for cell in self.cells:
             settings = self._settings.setdefault((cell.dataset.name, cell.method.name), {})
-            new = Setting(cell.kernel, cell.parameters)
-            setting = settings.setdefault(cell.setting, new)
+            setting = settings.setdefault(cell.setting, Setting(cell.kernel, cell.parameters))
             setting.expected += 1
             record = self.records.get(cell.key)
             if record is not None:
@@ -149,12 +146,8 @@ class Results:
 
     def columns(self, protocol: str) -> list[tuple[StudyMethod, Column]]:
         """The columns shown under a protocol."""
-        return [
-            (method, column)
-            for method in self.study.methods
-            for column in method.columns
-            if protocol in column.protocols
-        ]
+        pairs = ((method, column) for method in self.study.methods for column in method.columns)
+        return [(method, column) for method, column in pairs if protocol in column.protocols]
 
     def protocols(self) -> list[str]:
         """The protocols under which the study shows anything."""
@@ -235,7 +228,7 @@ class Results:
             notes.append(f"{less}: {reduction.reason}")
         done = [setting for setting in settings if setting.done]
         if column.repeats == "objective" and not all(s.has_objectives() for s in done):
-            notes.append("The method tells no objective; the mean of the repeats is shown.")
+            notes.append("The method has no objective; the mean of the repeats is shown.")
         return " ".join(notes) or None
 
     def bank(self, dataset: StudyDataset) -> list[str]:
@@ -244,11 +237,8 @@ class Results:
 
     def failures(self) -> list[tuple[Cell, Record]]:
         """The cells that failed, in order."""
-        return [
-            (cell, self.records[cell.key])
-            for cell in self.cells
-            if cell.key in self.records and self.records[cell.key].status != "done"
-        ]
+        pairs = ((cell, self.records[cell.key]) for cell in self.cells if cell.key in self.records)
+        return [(cell, record) for cell, record in pairs if record.status != "done"]
 
     def reductions(self) -> list[tuple[str, str, str]]:
         """Data set, method and note of every place where less was run."""

@@ -7,7 +7,8 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,18 +26,6 @@ __all__ = ["Summary", "pending", "run"]
 
 #: Cells with these outcomes are tried again by the next run: nothing was wrong with the method.
 _RETRIED = ("data", "crash")
-
-
-class Backend(Protocol):
-    """Where cells run: our own processes, this one, or those of a Dask cluster."""
-
-    def idle(self) -> list[Any]:
-        """Objects whose ``submit(job, token)`` starts a job."""
-
-    def answers(self) -> Iterator[tuple[Any, dict[str, Any]]]:
-        """Tokens and answers of jobs that have ended; waits a little for them."""
-
-    def close(self) -> None: ...
 
 
 @dataclass
@@ -142,7 +131,8 @@ def run(
         pool.close()
 
 
-def _backend(backend: str, address: str | None, workers: int, threads: int) -> Backend:
+def _backend(backend: str, address: str | None, workers: int, threads: int) -> Any:
+    """Where cells run: what it lists as idle can be given a job, and it yields the answers."""
     if backend == "here":
         return _Here()
     if backend == "dask":
@@ -154,7 +144,7 @@ def _backend(backend: str, address: str | None, workers: int, threads: int) -> B
     return Pool(workers, threads)
 
 
-def _check(pool: Backend, study: Study) -> None:
+def _check(pool: Any, study: Study) -> None:
     """Refuse a study with an estimator that does not exist or lacks a parameter."""
     from unispectral.bench._pool import run_alone
 
@@ -192,32 +182,33 @@ class _Here:
 
 def store_arrays(study: Study, store: Store) -> Study:
     """Write in-memory data sets beside the store, where workers and later runs find them."""
-    datasets = tuple(_store_arrays(dataset, store) for dataset in study.datasets)
-    return replace(study, datasets=datasets)
-
-
-def _store_arrays(dataset: StudyDataset, store: Store) -> StudyDataset:
-    known = fingerprint(dataset)
-    if dataset.data is None:
-        return known
     folder = store.path.resolve().parent / f"{store.path.stem}-data"
-    path = folder / f"{known.digest}.npz"
-    if not path.exists():
-        folder.mkdir(exist_ok=True)
-        data, target = dataset.data, np.asarray(dataset.target)
-        if target.ndim != 1 or target.shape[0] != data.shape[0]:
-            problem = f"of the data set {dataset.name!r} has shape {target.shape}"
-            raise InputError("target", problem, f"give {data.shape[0]} classes")
-        if hasattr(data, "tocsr"):
-            data = data.tocsr()
-            arrays = {"values": data.data, "indices": data.indices, "indptr": data.indptr}
-            arrays["shape"] = np.asarray(data.shape)
-        else:
-            arrays = {"data": np.asarray(data)}
-        classes = np.unique(target, return_inverse=True)[1].astype(np.int32)
-        with atomic_path(path) as temporary:
-            np.savez_compressed(temporary, target=classes, **arrays)
-    return replace(known, file=str(path), data=None, target=None)
+    datasets = []
+    for dataset in study.datasets:
+        known = fingerprint(dataset)
+        if dataset.data is not None:
+            folder.mkdir(exist_ok=True)
+            path = folder / f"{known.digest}.npz"
+            if not path.exists():
+                _write_arrays(dataset, path)
+            known = replace(known, file=str(path), data=None, target=None)
+        datasets.append(known)
+    return replace(study, datasets=tuple(datasets))
+
+
+def _write_arrays(dataset: StudyDataset, path: Path) -> None:
+    data, target = dataset.data, np.asarray(dataset.target)
+    if target.ndim != 1 or target.shape[0] != data.shape[0]:
+        problem = f"of the data set {dataset.name!r} has shape {target.shape}"
+        raise InputError("target", problem, f"give {data.shape[0]} classes")
+    arrays = {"data": data}
+    if hasattr(data, "tocsr"):
+        data = data.tocsr()
+        arrays = {"values": data.data, "indices": data.indices, "indptr": data.indptr}
+        arrays["shape"] = np.asarray(data.shape)
+    classes = np.unique(target, return_inverse=True)[1].astype(np.int32)
+    with atomic_path(path) as temporary:
+        np.savez_compressed(temporary, target=classes, **arrays)
 
 
 def pending(cells: list[Cell], records: dict[str, Record], *, retry: bool = False) -> list[Cell]:
@@ -272,17 +263,18 @@ class _Queue:
         return dropped
 
 
+@dataclass
 class _Run:
     """One run: hands out cells, stores answers, reports."""
 
-    def __init__(
-        self, store: Store, pool: Backend, reporter: Reporter, summary: Summary, force: bool
-    ) -> None:
-        self.store, self.pool, self.reporter = store, pool, reporter
-        self.summary, self.force = summary, force
-        self.elsewhere: list[Cell] = []
-        self.running: dict[str, Cell] = {}
-        self.crashed: set[str] = set()
+    store: Store
+    pool: Any
+    reporter: Reporter
+    summary: Summary
+    force: bool
+    elsewhere: list[Cell] = field(default_factory=list)
+    running: dict[str, Cell] = field(default_factory=dict)
+    crashed: set[str] = field(default_factory=set)
 
     def go(self, todo: list[Cell]) -> Summary:
         started = time.monotonic()
