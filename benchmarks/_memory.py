@@ -7,17 +7,14 @@ process is taken, which is an upper bound.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import resource
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 __all__ = ["peak_memory"]
 
-_MEGA = 1024.0
+_MEGA = 2.0**20
 
 
 def peak_memory(**task: Any) -> dict[str, float]:
@@ -36,29 +33,15 @@ def peak_memory(**task: Any) -> dict[str, float]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def _high_water_mark() -> float:
-    try:
-        for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
-            if line.startswith("VmHWM:"):
-                return float(line.split()[1]) / _MEGA
-    except OSError:
-        pass
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MEGA
-
-
-def _reset_mark() -> None:
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
-
-
 def main() -> None:
     from benchmarks._tasks import prepare
+    from unispectral.bench._machine import peak_bytes, reset_peak
 
     run = prepare(**json.loads(sys.argv[1]))
-    _reset_mark()
-    before = _high_water_mark()
+    reset_peak()
+    before = peak_bytes() / _MEGA
     run()
-    peak = _high_water_mark()
+    peak = peak_bytes() / _MEGA
     print(json.dumps({"before": before, "peak": peak, "task": peak - before}))
 
 

@@ -12,13 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from unispectral._threads import thread_count
+
 from benchmarks._measure import machine, measured_on, ratio, spread
 from benchmarks._report import markdown_table, number, write_text
 from benchmarks._sections import first_use, graph_task, memory, quality_and_time
 from benchmarks._store import Store
 from benchmarks._targets import slopes, targets
 from benchmarks._tasks import METHODS, PEERS
-from unispectral._threads import thread_count
 
 __all__ = ["main", "render"]
 

@@ -240,7 +240,6 @@ def test_redo_imports_no_module_that_a_store_names(
 @pytest.mark.parametrize(
     ("part", "value"),
     [
-        ("constructor", "from_file"),
         ("kernel_parameter", "memory"),
         ("parameters", {"init": "../cache/x.npy"}),
         ("parameters", {"init": {"$object": ["a/b"]}}),

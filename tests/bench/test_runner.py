@@ -600,6 +600,23 @@ def test_lines_name_failures_and_the_time_remaining(tiny: Study, tmp_path: Path)
     assert "iris: SC finished; " in said
     assert "about 0 s left" in said
     assert said.endswith("1 failed in this run.\n")
+    assert "\r" not in said
+
+
+def test_a_terminal_gets_one_more_line_that_is_rewritten(tmp_path: Path) -> None:
+    import io
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    stream = Terminal()
+    slow = study(fake("Steady", repeats=3, parameters={"seconds": 0.6}))
+    with Store(tmp_path / "r.sqlite") as store:
+        run(slow, store, backend="here", reporter=Lines(stream))
+    shown = stream.getvalue().split("\r\033[K")
+    assert "2/3  iris: Steady; about 1 s left." in shown
+    assert "3/3  iris: Steady finished; about 0 s left.\n" in shown
 
 
 def test_stored_cells_can_be_done_again(ran: Path) -> None:

@@ -178,13 +178,6 @@ def test_only_estimator_classes_are_imported(name: str) -> None:
         estimator_class(name)
 
 
-def test_constructors_are_public_class_methods() -> None:
-    job = {"estimator": "sklearn.cluster.KMeans", "parameters": {}, "kernel_parameter": None}
-    for name in ("_get_param_names", "fit", "__init__", "no_such"):
-        with pytest.raises(ValueError, match="constructor="):
-            build({**job, "constructor": name, "seed": 0}, 2)
-
-
 def test_unknown_parameter_is_refused_before_the_run() -> None:
     with pytest.raises(ValueError, match="'n_clustres'"):
         check_method(StudyMethod("m", "sklearn.cluster.KMeans", parameters={"n_clustres": 2}))
@@ -240,7 +233,6 @@ def test_repeats_of_the_record_go_on_in_its_stream() -> None:
 
     job = {
         "estimator": "unispectral.bench.recorded_baselines.RecordedMethod",
-        "constructor": None,
         "parameters": {"method": "KKM"},
         "kernel_parameter": "kernels",
         "stream": {"draws": "distinct", "each": 3, "before": 1, "repeat": 2},

@@ -61,7 +61,6 @@ class Cell:
             "read": dict(dataset.read),
             "n_clusters": dataset.n_clusters,
             "estimator": method.estimator,
-            "constructor": method.constructor,
             "input": method.input,
             "kernel_parameter": kernel,
             "parameters": self.parameters,

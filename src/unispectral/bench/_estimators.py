@@ -70,21 +70,9 @@ def estimator_class(dotted: str) -> type:
     return found
 
 
-def _maker(cls: type, constructor: str | None) -> Any:
-    if constructor is None:
-        return cls
-    maker = getattr(cls, constructor, None) if constructor.isidentifier() else None
-    is_classmethod = inspect.ismethod(maker) and maker.__self__ is cls
-    if constructor.startswith("_") or not is_classmethod:
-        problem = f"is not a public class method of {cls.__name__}"
-        raise InputError("constructor", problem, value=constructor)
-    return maker
-
-
 def check_method(method: Any) -> None:
     """Refuse, before anything runs, a method whose estimator does not know its parameters."""
-    maker = _maker(estimator_class(method.estimator), method.constructor)
-    parameters = inspect.signature(maker).parameters
+    parameters = inspect.signature(estimator_class(method.estimator)).parameters
     if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
         return  # only the call can tell
     wanted = {*method.parameters, *method.grid}
@@ -121,8 +109,6 @@ def check_redo(job: Mapping[str, Any]) -> dict[str, Any]:
     if home.partition(".")[0] != package:
         remedy = f"it runs {', '.join(sorted(_REDO))}; run the study itself instead"
         raise InputError("estimator", "is not one that redo runs", remedy, value=dotted)
-    if job.get("constructor") not in (None, "paper"):
-        raise InputError("constructor", "is not one that redo calls", value=job["constructor"])
     for key in {*job["parameters"], job.get("kernel_parameter") or "kernel"} - _REDO_PARAMETERS:
         if key != "n_jobs":
             remedy = "run the study itself instead"
@@ -157,8 +143,8 @@ def _check_plain(value: Any) -> None:
 
 def build(job: dict[str, Any], n_clusters: int, n_samples: int = 0) -> Any:
     """The estimator of a cell, with the number of clusters, the seed and the kernel set."""
-    maker = _maker(estimator_class(job["estimator"]), job["constructor"])
-    accepted = inspect.signature(maker).parameters
+    cls = estimator_class(job["estimator"])
+    accepted = inspect.signature(cls).parameters
     arguments = dict(job["parameters"])
     if job["kernel_parameter"] is not None:
         arguments[job["kernel_parameter"]] = "precomputed"
@@ -166,10 +152,7 @@ def build(job: dict[str, Any], n_clusters: int, n_samples: int = 0) -> Any:
         arguments.setdefault("n_clusters", n_clusters)
     if "random_state" in accepted:
         arguments.setdefault("random_state", _random_state(job, n_clusters, n_samples))
-    estimator = maker(**arguments)
-    if "random_state" not in accepted and "random_state" in estimator.get_params(deep=False):
-        estimator.set_params(random_state=_random_state(job, n_clusters, n_samples))
-    return estimator
+    return cls(**arguments)
 
 
 def _random_state(job: dict[str, Any], n_clusters: int, n_samples: int) -> Any:

@@ -1,8 +1,7 @@
-"""Telling how a run goes: one bar on a terminal, plain lines in a pipe."""
+"""Telling how a run goes, in lines."""
 
 from __future__ import annotations
 
-import contextlib
 import math
 import sys
 import time
@@ -11,7 +10,7 @@ from typing import IO, Any
 
 from unispectral.bench._cells import Cell
 
-__all__ = ["Bar", "Estimate", "Lines", "Reporter", "duration", "make_reporter"]
+__all__ = ["Estimate", "Lines", "Reporter", "duration"]
 
 #: Fits of these methods grow about with the square of the samples.
 _POWER = 2.0
@@ -77,7 +76,7 @@ class Estimate:
 
 
 class Reporter:
-    """Counts the cells and says nothing; what is shown is up to the kinds below."""
+    """Counts the cells and says nothing; what is shown is up to :class:`Lines`."""
 
     #: Which of the measured times the rest is estimated from. Processor time tells how long a free
     #: machine would take, whatever else was running when the cells were measured.
@@ -137,16 +136,21 @@ class Reporter:
 
 
 class Lines(Reporter):
-    """Plain lines: one for each method that is finished on a data set, one for each failure."""
+    """One line for each method that is finished on a data set, one for each failure.
+
+    On a terminal one more line, which is rewritten in place, tells how far the run has got.
+    """
 
     def __init__(self, stream: IO[str] | None = None) -> None:
         self.stream: IO[str] | None = stream or sys.stdout
+        self.terminal = self.stream.isatty()
+        self.updated = 0.0
 
-    def say(self, text: str) -> None:
+    def say(self, text: str, end: str = "\n") -> None:
         if self.stream is None:
             return
         try:
-            self.stream.write(text + "\n")
+            self.stream.write(("\r\033[K" if self.terminal else "") + text + end)
             self.stream.flush()
         except BrokenPipeError:
             # Nobody listens any more; the study is worth finishing all the same.
@@ -161,53 +165,14 @@ class Lines(Reporter):
     def show(self, cell: Cell, answer: dict[str, Any]) -> None:
         if (failure := self.failure(cell, answer)) is not None:
             self.say(failure)
-        if (cell.dataset.name, cell.method.name) not in self.left:
-            finished = f"{cell.dataset.title}: {cell.method.name} finished"
-            self.say(f"{self.ended}/{self.total}  {finished}; {self.remaining()}.")
+        finished = (cell.dataset.name, cell.method.name) not in self.left
+        if finished or (self.terminal and time.monotonic() - self.updated > 0.5):
+            self.updated = time.monotonic()
+            what = f"{cell.dataset.title}: {cell.method.name}{' finished' if finished else ''}"
+            text = f"{self.ended}/{self.total}  {what}; {self.remaining()}."
+            self.say(text, end="\n" if finished else "")
 
     def finish(self, summary: Any) -> None:
         spent = duration(summary.seconds)
         failed = f"{summary.failed} failed in this run"
         self.say(f"{self.ended}/{self.total} cells after {spent}; {failed}.")
-
-
-class Bar(Reporter):
-    """One progress bar of rich."""
-
-    def __init__(self, console: Any) -> None:
-        self.console = console
-
-    def begin(self, summary: Any) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-        self._updated = 0.0
-        columns = (TextColumn("{task.description}", markup=False), BarColumn())
-        left = TextColumn("{task.fields[left]}")
-        self.progress = Progress(*columns, MofNCompleteColumn(), left, console=self.console)
-        self.task = self.progress.add_task("", total=self.total, completed=self.ended, left="")
-        self.progress.start()
-
-    def show(self, cell: Cell, answer: dict[str, Any]) -> None:
-        if (failure := self.failure(cell, answer)) is not None:
-            self.progress.console.print(failure, style="yellow", highlight=False, markup=False)
-        changes: dict[str, Any] = {"completed": self.ended}
-        if time.monotonic() - self._updated > 0.5 or not self.left:
-            self._updated = time.monotonic()
-            changes["left"] = self.remaining() if self.left else ""
-            changes["description"] = f"{cell.dataset.title}  {cell.method.name}"
-        self.progress.update(self.task, **changes)
-
-    def finish(self, summary: Any) -> None:
-        with contextlib.suppress(AttributeError):
-            self.progress.stop()
-
-
-def make_reporter(quiet: bool = False) -> Reporter:
-    """The reporter that suits where the output goes."""
-    if quiet:
-        return Reporter()
-    if sys.stdout.isatty():
-        from unispectral._compat import optional
-
-        return Bar(optional("rich.console", extra="cli").Console())
-    return Lines()

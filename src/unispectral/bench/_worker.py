@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import os
 import time
 import traceback
 import warnings
@@ -82,12 +81,12 @@ class CellWorker:
     def _fit(self, job: dict[str, Any], begin: Callable[[], Any]) -> dict[str, Any]:
         import numpy as np
 
-        from unispectral._threads import threads
+        from unispectral._run import limit_blas
         from unispectral.bench._estimators import build
         from unispectral.metrics import scores
 
         started = time.perf_counter()
-        with threads(int(os.environ.get("OMP_NUM_THREADS", "1"))):
+        with limit_blas(1):
             reset_peak()
             X = self.data.prepare(job)
             n = self.data.n_samples
@@ -129,7 +128,7 @@ class CellWorker:
         from unispectral.bench._estimators import build
         from unispectral.kernels import KernelBank
 
-        code = (job["estimator"], job["constructor"], job["input"])
+        code = (job["estimator"], job["input"])
         if code in self.compiled or not job["estimator"].startswith("unispectral."):
             return
         self.compiled.add(code)

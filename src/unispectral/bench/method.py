@@ -155,8 +155,6 @@ class StudyMethod:
         whose parameters are then taken over.
     input : {"features", "kernel", "kernels"}
         The samples; one precomputed kernel after the other; all kernels of the bank at once.
-    constructor : str
-        A class method that builds the estimator.
     kernel_parameter : str
         The parameter that is set to ``"precomputed"``.
     parameters, grid : mapping
@@ -183,7 +181,6 @@ class StudyMethod:
     estimator: Any
     input: str = "features"
     title: str = ""
-    constructor: str | None = None
     kernel_parameter: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)

@@ -241,8 +241,8 @@ def _split(names: str | None, entries: Sequence[Any]) -> list[str] | None:
     Examples
     --------
     >>> from unispectral.bench import Study
-    >>> _split("SCMK, default,SC", Study.load("paper").methods)
-    ['SCMK, default', 'SC']
+    >>> _split("KKM, default,SC", Study.load("paper").methods)
+    ['KKM, default', 'SC']
     """
     if not names:
         return None
@@ -278,7 +278,7 @@ def _run(
     from dataclasses import replace
 
     from unispectral.bench import run
-    from unispectral.bench._progress import make_reporter
+    from unispectral.bench._progress import Lines, Reporter
     from unispectral.bench._toml import parse_size
 
     if time_limit is not None:
@@ -293,7 +293,8 @@ def _run(
             _estimate(study, store, options["processes"])
             return
         try:
-            summary = run(study, store, reporter=make_reporter(quiet), command=command, **options)
+            reporter = Reporter() if quiet else Lines()
+            summary = run(study, store, reporter=reporter, command=command, **options)
         except KeyboardInterrupt:
             click.echo("Stopped. Finished cells are kept; the same command goes on.", err=True)
             sys.exit(130)

@@ -93,7 +93,7 @@ def _column(method: Method, column: Column) -> dict[str, Any]:
         parts.append(f"at {fixed}" if fixed else f"{column.grid} of {size} grid points")
     if method.input == "kernel":
         parts.append("best kernel" if column.kernels == "best" else "mean over the kernels")
-    estimator = method.estimator + (f".{method.constructor}" if method.constructor else "")
+    estimator = method.estimator
     return {
         "name": column.name,
         "title": method.title,
