@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from unispectral._compat import optional
+from unispectral.bench._pool import Pool, run_alone
 
 __all__ = ["DaskPool", "execute"]
 
@@ -15,8 +16,6 @@ _local = threading.local()
 
 def execute(job: dict[str, Any]) -> dict[str, Any]:
     """Run a job on this node, within its limits; the worker process is kept for the next one."""
-    from unispectral.bench._pool import Pool, run_alone
-
     if not hasattr(_local, "pool"):
         _local.pool = Pool(1)
     return run_alone(_local.pool, job)

@@ -11,7 +11,12 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from unispectral.bench._data import DataCache, DataUnavailable
+from unispectral.bench._estimators import build, check_method
 from unispectral.bench._machine import limit_growth, peak_bytes, reset_peak
+from unispectral.bench._toml import study_from_json
 
 __all__ = ["CellWorker", "decode_labels", "encode_labels"]
 
@@ -21,8 +26,6 @@ MOST_SAMPLES = 2**26
 
 def encode_labels(labels: Any) -> str:
     """Labels as text, in four bytes each where that is enough for them."""
-    import numpy as np
-
     if labels.size > MOST_SAMPLES:
         raise ValueError(f"labels_ has {labels.size} entries; at most {MOST_SAMPLES} are stored.")
     if labels.size and labels.max() > np.iinfo(np.int64).max:
@@ -34,8 +37,6 @@ def encode_labels(labels: Any) -> str:
 
 def decode_labels(blob: bytes, samples: int) -> Any:
     """Undo :func:`encode_labels`; never takes more memory than that many samples need."""
-    import numpy as np
-
     if not 0 <= samples <= MOST_SAMPLES:
         raise ValueError(f"n_samples={samples!r} is not between 0 and {MOST_SAMPLES}.")
     reader = zlib.decompressobj()
@@ -49,8 +50,6 @@ class CellWorker:
     """Runs jobs one after the other and keeps what they share."""
 
     def __init__(self) -> None:
-        from unispectral.bench._data import DataCache
-
         self.data = DataCache()
         self.compiled: set[tuple[Any, ...]] = set()
 
@@ -58,8 +57,6 @@ class CellWorker:
         self, job: dict[str, Any], begin: Callable[[], Any] = lambda: None
     ) -> dict[str, Any]:
         """The answer to a job: its results, or the reason why there are none."""
-        from unispectral.bench._data import DataUnavailable
-
         if "check" in job:
             return _check(job["check"])
         answer: dict[str, Any]
@@ -79,10 +76,7 @@ class CellWorker:
         return {**answer, "peak_bytes": peak_bytes()}
 
     def _fit(self, job: dict[str, Any], begin: Callable[[], Any]) -> dict[str, Any]:
-        import numpy as np
-
         from unispectral._run import limit_blas
-        from unispectral.bench._estimators import build
         from unispectral.metrics import scores
 
         started = time.perf_counter()
@@ -123,9 +117,6 @@ class CellWorker:
 
     def _compile(self, job: dict[str, Any]) -> None:
         """Fit once to next to nothing, so that the time of a cell is not that of a compiler."""
-        import numpy as np
-
-        from unispectral.bench._estimators import build
         from unispectral.kernels import KernelBank
 
         code = (job["estimator"], job["input"])
@@ -145,9 +136,6 @@ def _check(study: str) -> dict[str, Any]:
 
     A worker has to import them anyway; the runner itself then need not.
     """
-    from unispectral.bench._estimators import check_method
-    from unispectral.bench._toml import study_from_json
-
     try:
         for method in study_from_json(study).methods:
             check_method(method)
@@ -158,8 +146,6 @@ def _check(study: str) -> dict[str, Any]:
 
 def _facts(estimator: Any) -> dict[str, Any]:
     """What the report shows of a fit besides its scores."""
-    import numpy as np
-
     facts: dict[str, Any] = {}
     for name in ("inertia_", "objective_"):
         value = getattr(estimator, name, None)

@@ -15,9 +15,11 @@ import numpy as np
 from unispectral._errors import InputError
 from unispectral._files import atomic_path
 from unispectral.bench._cells import Cell, expand, fingerprint
-from unispectral.bench._machine import cores
+from unispectral.bench._machine import cores, environment
+from unispectral.bench._pool import Pool, run_alone
 from unispectral.bench._progress import Reporter
 from unispectral.bench._toml import study_to_json
+from unispectral.bench._worker import CellWorker
 from unispectral.bench.method import check_choice, check_count
 from unispectral.bench.store import Record, Store, plain_text
 from unispectral.bench.study import Study, StudyDataset
@@ -139,15 +141,11 @@ def _backend(backend: str, address: str | None, workers: int, threads: int) -> A
         from unispectral.bench._dask import DaskPool
 
         return DaskPool(address)
-    from unispectral.bench._pool import Pool
-
     return Pool(workers, threads)
 
 
 def _check(pool: Any, study: Study) -> None:
     """Refuse a study with an estimator that does not exist or lacks a parameter."""
-    from unispectral.bench._pool import run_alone
-
     job = {"check": study_to_json(study), "limits": {"seconds": None, "bytes": None}}
     answer = run_alone(pool, job)
     if answer["status"] != "done":
@@ -158,8 +156,6 @@ class _Here:
     """One worker, which is this process itself."""
 
     def __init__(self) -> None:
-        from unispectral.bench._worker import CellWorker
-
         self.waiting: list[tuple[Any, dict[str, Any]]] = []
         self.worker = CellWorker()
 
@@ -171,8 +167,6 @@ class _Here:
         self.waiting.append((token, job))
 
     def answers(self) -> Iterator[tuple[Any, dict[str, Any]]]:
-        from unispectral.bench._machine import environment
-
         waiting, self.waiting = self.waiting, []
         for token, job in waiting:
             yield token, {**self.worker(job), "environment": environment()}
