@@ -247,11 +247,19 @@ def test_redo_imports_no_module_that_a_store_names(
         ("stream", {"draws": "labels", "repeat": 10**12}),
         ("bank", {"kernels": ["/etc/passwd"]}),
         ("dataset", {"name": 5}),
+        ("dataset", {"file": "/dev/zero"}),
+        ("dataset", {"kernels": ["/dev/zero"]}),
+        ("limits", {"seconds": "long", "bytes": None}),
         ("parameters", None),
     ],
 )
 def test_redo_takes_only_plain_values(path: Path, part: str, value: Any) -> None:
-    key = rewrite(path, "k-means", lambda row: row["job"].update({part: value}))
+    def edit(row: dict[str, Any]) -> None:
+        if part == "dataset":
+            value.update({k: v for k, v in row["job"]["dataset"].items() if k not in value})
+        row["job"][part] = value
+
+    key = rewrite(path, "k-means", edit)
     result = call(path, "redo", key)
     assert result.exit_code == 1
     assert result.output.startswith("Error: ")

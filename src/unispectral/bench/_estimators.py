@@ -6,9 +6,11 @@ import importlib
 import inspect
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from unispectral._errors import InputError
+from unispectral._memory import available_memory
 
 __all__ = ["build", "check_method", "check_redo", "estimator_class"]
 
@@ -121,9 +123,14 @@ def check_redo(job: Mapping[str, Any]) -> dict[str, Any]:
     ):
         raise InputError("stream", "asks for too many random numbers", value=stream)
     given = {key: job["dataset"][key] for key in ("name", "file", "truth", "read", "n_clusters")}
-    StudyDataset(**given, kernels=job["dataset"]["kernels"], digest=job["dataset"]["digest"])
+    kernels = job["dataset"]["kernels"]
+    dataset = StudyDataset(**given, kernels=kernels, digest=job["dataset"]["digest"])
+    for path in filter(None, (dataset.file, *dataset.kernels)):
+        if not Path(path).is_file():
+            raise InputError("dataset", f"names {path!r}, which is no file")
+    limits = {**job["limits"], "bytes": job["limits"]["bytes"] or available_memory()}
     parameters = {key: value for key, value in job["parameters"].items() if key != "n_jobs"}
-    return {**job, "estimator": f"{home}.{name}", "parameters": parameters}
+    return {**job, "estimator": f"{home}.{name}", "parameters": parameters, "limits": limits}
 
 
 def _check_plain(value: Any) -> None:

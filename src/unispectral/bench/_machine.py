@@ -75,6 +75,8 @@ def _kilobytes(path: str, name: str) -> int:
 def process_tree(process: int) -> list[int]:
     """A process and everything it has started, as far as the system tells."""
     found = [process]
+    if not _LINUX:
+        return found + [child.pid for child in _children(process)]
     for parent in found:
         with contextlib.suppress(OSError):
             for thread in os.listdir(f"/proc/{parent}/task"):
@@ -83,11 +85,28 @@ def process_tree(process: int) -> list[int]:
     return found
 
 
+def _children(process: int) -> list[Any]:
+    """Descendants where the system has no files about them, if psutil is installed."""
+    try:
+        import psutil
+
+        return psutil.Process(process).children(recursive=True)
+    except Exception:  # psutil is absent, or the process is gone
+        return []
+
+
 def tree_bytes(process: int) -> int:
     """Memory of a process and its descendants, 0 where it cannot be known.
 
     Pages that several processes share count once.
     """
+    if not _LINUX:
+        with contextlib.suppress(Exception):  # psutil is absent, or the process is gone
+            import psutil
+
+            tree = [psutil.Process(process), *_children(process)]
+            return sum(one.memory_info().rss for one in tree)
+        return 0
     processes = process_tree(process)
     total = 0
     for one in processes:
