@@ -634,6 +634,12 @@ def test_stored_cells_can_be_done_again(ran: Path) -> None:
     assert record.job["limits"] == {"seconds": 60.0, "bytes": None}
 
 
+def test_every_cell_knows_where_it_was_run(ran: Path) -> None:
+    with Store(ran, readonly=True) as store:
+        known = store.environments()
+        assert {record.environment for record in store.records().values()} <= set(known)
+
+
 def test_study_is_read_back_from_the_store(tiny: Study, ran: Path) -> None:
     with Store(ran, readonly=True) as store:
         study, saved = store.load_study()

@@ -102,7 +102,7 @@ class Worker:
         self.environment: dict[str, Any] = {}
         self.peak = 0
         self._events = events
-        self._started = self._begun = 0.0
+        self._started = self.begun = 0.0
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by kill
         path = [entry or os.getcwd() for entry in sys.path]
         self._process = subprocess.Popen(
@@ -128,14 +128,10 @@ class Worker:
     def submit(self, job: dict[str, Any], token: Any = None) -> None:
         """Hand over a job; a worker that is dead announces itself through its reader."""
         self.job, self.token, self.peak = job, token, 0
-        self._started, self._begun = time.monotonic(), 0.0
+        self._started, self.begun = time.monotonic(), 0.0
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             _write(self._process.stdin, job)
-
-    def begin(self) -> None:
-        """The data are ready and the fit starts: so does its time."""
-        self._begun = time.monotonic()
 
     def overrun(self) -> tuple[str, str] | None:
         """The status and reason, if the job has passed one of its limits."""
@@ -143,9 +139,9 @@ class Worker:
             return None
         limits = self.job["limits"]
         seconds = float("inf") if limits["seconds"] is None else limits["seconds"]
-        if self._begun and self.seconds > seconds:
+        if self.begun and self.seconds > seconds:
             return "timeout", f"The fit was stopped at its time limit of {seconds:g} s."
-        if not self._begun and self.seconds > max(seconds, _PREPARE_LIMIT):
+        if not self.begun and self.seconds > max(seconds, _PREPARE_LIMIT):
             longest = max(seconds, _PREPARE_LIMIT)
             return "timeout", f"Loading the data took more than {longest:g} s."
         self.peak = max(self.peak, tree_bytes(self.pid))
@@ -159,7 +155,7 @@ class Worker:
     @property
     def seconds(self) -> float:
         """Seconds since the fit began, or since the job was given."""
-        return time.monotonic() - (self._begun or self._started)
+        return time.monotonic() - (self.begun or self._started)
 
     def failure(self, status: str, reason: str) -> dict[str, Any]:
         """The answer in place of the one that the worker could not give."""
@@ -250,20 +246,19 @@ class Pool:
             elif message["event"] == "ready":
                 worker.environment = message["environment"]
             elif message["event"] == "begin":
-                worker.begin()
+                worker.begun = time.monotonic()  # the data are ready: the time of the fit starts
             else:
                 yield from self._end(worker, message)
         for worker in list(self.workers):
             if (over := worker.overrun()) is not None:
                 yield from self._end(worker, worker.failure(*over), dead=True)
 
-    def _wait(self) -> list[tuple[Worker, dict[str, Any] | None]]:
-        events = []
+    def _wait(self) -> Iterator[tuple[Worker, dict[str, Any] | None]]:
+        # One by one: what a caller does not wait for stays in the queue.
         with contextlib.suppress(queue.Empty):
-            events.append(self.events.get(timeout=_LOOK))
+            yield self.events.get(timeout=_LOOK)
             while True:
-                events.append(self.events.get_nowait())
-        return events
+                yield self.events.get_nowait()
 
     def _end(
         self, worker: Worker, answer: dict[str, Any], dead: bool = False
