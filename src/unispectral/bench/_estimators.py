@@ -37,7 +37,7 @@ _REDO_PARAMETERS = {
     "leaf_size", "linkage", "max_clusters", "max_eps", "max_iter", "max_time", "method",
     "metric", "min_cluster_size", "min_samples", "mu", "n_clusters", "n_components",
     "n_estimators", "n_init", "n_neighbors", "normalize", "p", "preference", "random_state",
-    "recorded", "ridge", "root", "scaling", "solver", "threshold", "tol", "weights", "whiten",
+    "ridge", "root", "rounds", "scaling", "solver", "threshold", "tol", "weights", "whiten",
     "xi",
 }  # fmt: skip
 _PLAIN_TEXT = re.compile(r"[\w+. -]{1,80}")
