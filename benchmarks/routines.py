@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.routines`` times, on one thread and in one process, the eigenvectors of
 graph Laplacians (against ARPACK and LOBPCG) and the product of a Laplacian with a block (against
-SciPy), and writes docs/results/routines.md. A routine of our own stays where it is 1.5 times faster, or where the
-library's result would depend on the number of threads.
+SciPy), and writes docs/results/routines.md. A routine of our own stays where it is 1.5 times
+faster, or where the library's would not use threads or would depend on their number.
 """
 
 from __future__ import annotations

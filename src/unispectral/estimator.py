@@ -214,7 +214,7 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         found = fit(samples, recipe, run)
         self.kernel_agreement_ = found.kernel_agreement
         self.scaling_ = dict(zip(samples.layout.view_names, samples.scaling, strict=False))
-        self.cluster_count_ = found.count
+        self.cluster_count_ = found.cluster_count
         return Fitted(
             samples=samples,
             solution=found.solution,

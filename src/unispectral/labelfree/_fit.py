@@ -52,7 +52,7 @@ class LabelFreeFit(NamedTuple):
     outlier_score : ndarray of shape (n_samples,)
     parts : list of GeometryPart
         For prediction.
-    count : ClusterCount or None
+    cluster_count : ClusterCount or None
         Why this number of clusters, where it was sought.
     """
 
@@ -64,7 +64,7 @@ class LabelFreeFit(NamedTuple):
     geometry_weights: dict[str, float]
     outlier_score: np.ndarray
     parts: list[GeometryPart]
-    count: ClusterCount | None
+    cluster_count: ClusterCount | None
 
 
 @dataclass
@@ -181,7 +181,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
         },
         outlier_score=error,
         parts=parts,
-        count=count,
+        cluster_count=count,
     )
 
 

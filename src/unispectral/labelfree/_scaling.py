@@ -47,8 +47,8 @@ def scaling_of(X: Any, scaling: str) -> tuple[Shift | None, str]:
         return None, "as given: asked for"
     if sp.issparse(X):
         return None, "as given: a sparse table"
-    mean = np.nanmean(X, axis=0, dtype=np.float64)
-    spread = np.nanstd(X, axis=0, dtype=np.float64)
+    mean = np.asarray(np.nanmean(X, axis=0, dtype=np.float64))
+    spread = np.asarray(np.nanstd(X, axis=0, dtype=np.float64))
     largest = max(float(np.nanmax(np.abs(X))), 1e-300)
     varies = spread > 1e-12 * largest
     reason = "standardised: asked for"
