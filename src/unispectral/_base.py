@@ -130,7 +130,7 @@ class LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin,
                 f"The fit stopped because {solution.reason}; the residual of the optimality "
                 f"conditions is {solution.kkt:.2g}. Raise max_iter, max_time or tol.",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["InputError", "InputTypeError"]
+__all__ = ["DoubtfulResultWarning", "InputError", "InputTypeError"]
 
 _UNSET: Any = object()
 
@@ -59,6 +59,10 @@ class InputError(ValueError):
 
 class InputTypeError(InputError, TypeError):
     """An argument of the wrong type."""
+
+
+class DoubtfulResultWarning(UserWarning):
+    """A result that was found as asked, and that there is reason not to trust."""
 
 
 def _rebuild(

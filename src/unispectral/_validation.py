@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
-from unispectral._errors import InputError, InputTypeError
+from unispectral._errors import DoubtfulResultWarning, InputError, InputTypeError
 from unispectral.kernels._features import Table
 
 __all__ = [
@@ -208,8 +208,8 @@ def check_kernel_matrix(
     return K
 
 
-def check_cluster_count(n_clusters: int, n_samples: int) -> None:
-    """No more clusters than samples; one cluster is fitted, and called what it is."""
+def check_cluster_count(n_clusters: int, n_samples: int, tables: Sequence[Table] = ()) -> None:
+    """No more clusters than samples; what is no clustering is fitted, and called what it is."""
     if n_samples < n_clusters:
         raise InputError(
             "n_clusters",
@@ -220,9 +220,29 @@ def check_cluster_count(n_clusters: int, n_samples: int) -> None:
     if n_clusters == 1:
         warnings.warn(
             "n_clusters=1 puts all samples into one cluster; there is nothing to find.",
-            UserWarning,
-            stacklevel=4,
+            DoubtfulResultWarning,
+            stacklevel=7,
         )
+    distinct = _distinct(tables, 2 * n_clusters)
+    if distinct < n_clusters:
+        warnings.warn(
+            f"X has {distinct} distinct samples, fewer than n_clusters={n_clusters}: equal "
+            "samples are put into different clusters.",
+            DoubtfulResultWarning,
+            stacklevel=7,
+        )
+
+
+def _distinct(tables: Sequence[Table], enough: int) -> int:
+    """How many samples differ, or any number that is enough."""
+    if not tables or any(sp.issparse(table) for table in tables):
+        return enough
+    for most in (400, len(tables[0])):
+        rows = np.unique(np.linspace(0, len(tables[0]) - 1, min(len(tables[0]), most)).astype(int))
+        found = len(np.unique(np.hstack([table[rows] for table in tables]), axis=0))
+        if found >= enough:
+            break
+    return found
 
 
 @contextlib.contextmanager

@@ -114,6 +114,9 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         How far the codes are from optimal, relative to the kernel's diagonal.
     eigenvalues_ : ndarray
         The smallest eigenvalues of the graph's Laplacian.
+    structure_ : float or None
+        The first eigenvalues of the graph beside those of samples of the same shape without
+        clusters: near 0 for separate clusters, about 1 for none. Above 0.6 the fit warns.
     cluster_count_ : ClusterCount or None
         Why ``n_clusters="auto"`` chose this number, which may be 1.
 
@@ -210,10 +213,11 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         scaling = partial(scaling_of, scaling=self.scaling)
         samples = read(self, X, kernels, views=self.views, scaling=scaling)
         if recipe.n_clusters:
-            check_cluster_count(recipe.n_clusters, samples.n_samples)
+            check_cluster_count(recipe.n_clusters, samples.n_samples, samples.tables)
         found = fit(samples, recipe, run)
         self.kernel_agreement_ = found.kernel_agreement
         self.scaling_ = dict(zip(samples.layout.view_names, samples.scaling, strict=False))
+        self.structure_ = found.structure
         self.cluster_count_ = found.cluster_count
         return Fitted(
             samples=samples,

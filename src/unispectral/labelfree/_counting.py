@@ -26,8 +26,9 @@ __all__ = ["ClusterCount", "count_clusters", "structure_ratio"]
 
 #: Samples whose spectrum is looked at, and reference samples drawn, to count clusters.
 _COUNTED, _DRAWS = 1_200, 2
-#: The same to find out whether there are any, and the numbers of clusters that are tried.
-_TESTED, _TEST_DRAWS = 400, 6
+#: The same to find out whether there are any, and the numbers of clusters that are tried; fewer
+#: draws are enough for a given number.
+_TESTED, _TEST_DRAWS, _ADVICE_DRAWS = 400, 6, 2
 _TRIED = (2, 3, 4, 6, 10)
 #: A spectrum that is no smaller than this share of the reference shows no clusters.
 STRUCTURELESS = 0.6
@@ -118,10 +119,11 @@ def structure_ratio(
     """
     few = distance.subset(evenly_spaced(distance.n_samples, _TESTED))
     tried = [c for c in _TRIED if c <= few.n_samples // 4] or [2]
+    draws = _TEST_DRAWS
     if n_clusters is not None:
-        tried = [min(max(2, n_clusters), few.n_samples - 1)]
+        tried, draws = [min(max(2, n_clusters), few.n_samples - 1)], _ADVICE_DRAWS
     k = recipe.n_neighbors or NEIGHBORS
-    values, reference = _spectra(few, max(tried), k, recipe, run, _TEST_DRAWS)
+    values, reference = _spectra(few, max(tried), k, recipe, run, draws)
     sums, references = np.cumsum(values), np.cumsum(reference)
     at = np.array(tried) - 1
     return float(np.min(sums[at] / np.maximum(references[at], 1e-12)))

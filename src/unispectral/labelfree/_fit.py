@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from unispectral._errors import DoubtfulResultWarning
 from unispectral._inputs import Samples
 from unispectral._result import Solution
 from unispectral._run import Run
@@ -16,7 +18,12 @@ from unispectral.kernels import KernelBank
 from unispectral.labelfree._coding import MEDIAN, read_out, reconstruction_error
 from unispectral.labelfree._component_repair import repaired
 from unispectral.labelfree._contest import choose_geometry, in_geometry
-from unispectral.labelfree._counting import ClusterCount, count_clusters
+from unispectral.labelfree._counting import (
+    STRUCTURELESS,
+    ClusterCount,
+    count_clusters,
+    structure_ratio,
+)
 from unispectral.labelfree._coupling import couple
 from unispectral.labelfree._geometry import KernelDistance, KernelPart
 from unispectral.labelfree._near_duplicates import near_duplicate_share
@@ -34,6 +41,8 @@ __all__ = ["LabelFreeFit", "code_price", "fit"]
 _MANY_SAMPLES = 3_000
 _NEAR_DUPLICATES = 0.5
 _DOUBLINGS = 2
+#: Samples that each cluster must have on average for its clarity to be judged.
+_MEMBERS = 10
 
 
 class LabelFreeFit(NamedTuple):
@@ -52,6 +61,9 @@ class LabelFreeFit(NamedTuple):
     outlier_score : ndarray of shape (n_samples,)
     parts : list of GeometryPart
         For prediction.
+    structure : float or None
+        The first eigenvalues beside those of samples without clusters: near 0 for separate
+        clusters, about 1 for none; None where it was not looked at.
     cluster_count : ClusterCount or None
         Why this number of clusters, where it was sought.
     """
@@ -64,6 +76,7 @@ class LabelFreeFit(NamedTuple):
     geometry_weights: dict[str, float]
     outlier_score: np.ndarray
     parts: list[GeometryPart]
+    structure: float | None
     cluster_count: ClusterCount | None
 
 
@@ -181,6 +194,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
         },
         outlier_score=error,
         parts=parts,
+        structure=_structure(together, strength, count, recipe, run),
         cluster_count=count,
     )
 
@@ -204,6 +218,35 @@ def _views(samples: Samples, run: Run) -> list[_View]:
             _View(name, KernelDistance([KernelPart(bank, r, view)]), present)
             for r, name in enumerate(bank.names)
         ]
+    return found
+
+
+def _structure(
+    distance: KernelDistance | None,
+    strength: float | None,
+    count: ClusterCount | None,
+    recipe: Recipe,
+    run: Run,
+) -> float | None:
+    """How clear the clusters are beside those of a cloud, with a warning where they are not.
+
+    Nothing is said of few samples per cluster, or of whitened distances, whose clusters are not
+    those of the plain ones.
+    """
+    if count is not None:
+        return count.structure
+    n, c = 0 if distance is None else distance.n_samples, recipe.n_clusters
+    if distance is None or strength is not None or c < 2 or c > min(n, 400) // _MEMBERS:
+        return None
+    found = min(structure_ratio(distance, c, recipe, run), 1.0)
+    if found > STRUCTURELESS:
+        warnings.warn(
+            f"The {c} clusters are no clearer than those of a cloud without clusters would be "
+            f"({found:.2f} on a scale from 0 to 1); try n_clusters='auto', other columns or "
+            "another kernel before you trust them.",
+            DoubtfulResultWarning,
+            stacklevel=8,
+        )
     return found
 
 

@@ -59,7 +59,7 @@ class _PaperModel(LearnedGraphClustering):
                 "matrix",
                 "use SCMK",
             )
-        check_cluster_count(self.n_clusters, samples.n_samples)
+        check_cluster_count(self.n_clusters, samples.n_samples, samples.tables)
         max_iter, tol = _LIMITS[self.solver]
         return fit(
             samples,

@@ -65,7 +65,7 @@ def fit(
                 f"solver='alm' factorises a matrix of all pairs of {bank.n_samples} samples in "
                 "every iteration, which takes minutes; solver='exact' or 'local' is faster.",
                 UserWarning,
-                stacklevel=6,
+                stacklevel=7,
             )
         with limit_blas(run.n_threads):  # its time goes into factorising n × n matrices
             solution = solve_alm(bank, objective, **limits)
@@ -132,7 +132,7 @@ def _warn_of_lost_digits(samples: Samples) -> None:
                 f"from the origin, where the kernels {shown} have no digits left to tell samples "
                 "apart; subtract the mean of each column.",
                 UserWarning,
-                stacklevel=6,
+                stacklevel=8,
             )
 
 
