@@ -9,6 +9,8 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from matplotlib.text import Text
+from scipy.spatial import cKDTree
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 
@@ -28,6 +30,7 @@ from unispectral.plotting import (
     overview,
     typical_members,
 )
+from unispectral.plotting.charts import distances_in_words
 
 OF_AN_ESTIMATOR = (
     ClusterSizesDisplay,
@@ -122,9 +125,9 @@ def test_matrix_bins_keep_the_weight(made):
 
 def test_matrix_of_the_wrong_shape():
     with pytest.raises(ValueError, match=r"shape \(3, 3\).*4 labels"):
-        GraphMatrixDisplay.from_graph(np.eye(3), [0, 0, 1, 1])
+        GraphMatrixDisplay(np.eye(3), [0, 0, 1, 1])
     with pytest.raises(ValueError, match=r"shape \(3, 3\).*4 labels"):
-        GraphNetworkDisplay.from_graph(np.eye(3), [0, 0, 1, 1])
+        GraphNetworkDisplay(np.eye(3), [0, 0, 1, 1])
 
 
 def test_network_shows_every_edge_of_a_small_graph(made):
@@ -175,7 +178,7 @@ def test_network_puts_clusters_apart(model):
 def test_pca_of_three_clusters_is_true_to_scale():
     draw = np.random.default_rng(0)
     embedding = np.repeat(np.eye(3), 10, axis=0) + 0.01 * draw.normal(size=(30, 3))
-    display = EmbeddingDisplay.from_embedding(5.0 * embedding, np.repeat([0, 1, 2], 10))
+    display = EmbeddingDisplay(5.0 * embedding, np.repeat([0, 1, 2], 10))
     assert display.method == "pca"
     unit = embedding / np.linalg.norm(embedding, axis=1, keepdims=True)
     centred = unit - unit.mean(axis=0)
@@ -188,7 +191,7 @@ def test_map_puts_doubtful_samples_between_their_clusters():
     labels = np.repeat(np.arange(6), 20)
     membership = np.eye(6)[labels]
     membership[0] = [0.5, 0.5, 0, 0, 0, 0]
-    display = EmbeddingDisplay.from_embedding(
+    display = EmbeddingDisplay(
         membership + 0.01 * draw.normal(size=membership.shape), labels, membership=membership
     )
     assert display.method == "map"
@@ -226,12 +229,107 @@ def test_embedding_refuses_nonsense(model):
     with pytest.raises(ValueError, match="method='mds' is unknown"):
         EmbeddingDisplay.from_estimator(model, method="mds")
     with pytest.raises(ValueError, match="one row for each of 3"):
-        EmbeddingDisplay.from_embedding(np.eye(2), [0, 1, 1])
+        EmbeddingDisplay(np.eye(2), [0, 1, 1])
+
+
+def boxes(display):
+    """Names of clusters on the map, in pixels."""
+    display.figure_.canvas.draw()
+    drawer = display.figure_.canvas.get_renderer()
+    names = {str(name) for name in display.clusters.names}
+    found = [text for text in display.ax_.texts if text.get_text() in names]
+    assert len(found) == len(names)
+    # Text.get_window_extent is the letters alone; an Annotation's includes its line.
+    return {text.get_text(): Text.get_window_extent(text, drawer) for text in found}
+
+
+def test_names_hide_neither_small_clusters_nor_each_other():
+    draw = np.random.default_rng(0)
+    labels = np.repeat(np.arange(8), [300, 200, 100, 50, 20, 10, 6, 4])
+    membership = np.full((len(labels), 8), 0.01) + 0.93 * np.eye(8)[labels]
+    embedding = membership + 0.01 * draw.normal(size=membership.shape)
+    for method in ("map", "pca"):
+        display = EmbeddingDisplay(embedding, labels, membership, method=method).plot()
+        found = boxes(display)
+        shown = display.ax_.transData.transform(display.points)
+        for name, box in found.items():
+            members = shown[display.clusters.codes == int(name)]
+            inside = (box.x0 < members[:, 0]) & (members[:, 0] < box.x1)
+            inside &= (box.y0 < members[:, 1]) & (members[:, 1] < box.y1)
+            assert inside.mean() < 0.35, (method, name)
+            others = [other for key, other in found.items() if key != name]
+            assert not any(box.overlaps(other) for other in others), (method, name)
+
+
+def test_points_of_a_large_map_do_not_overlap():
+    labels = np.repeat(np.arange(5), 4000)
+    display = EmbeddingDisplay(np.eye(5)[labels], labels, np.eye(5)[labels], method="map").plot()
+    display.figure_.canvas.draw()
+    assert len(display.points) == 20_000
+    shown = display.ax_.transData.transform(display.points) * 72 / display.figure_.dpi
+    gaps = cKDTree(shown).query(shown, k=2)[0][:, 1]
+    diameter = np.sqrt(display.ax_.collections[0].get_sizes()[0])
+    assert (gaps >= 0.9 * diameter).mean() > 0.9
+
+
+def test_colour_by_classes_and_by_a_column(made):
+    kinds = np.array(["red", "white"])[np.arange(60) % 2]
+    display = EmbeddingDisplay.from_estimator(made.small, color=kinds, color_name="wine")
+    legend = display.ax_.get_legend()
+    assert legend.get_title().get_text() == "wine"
+    assert [text.get_text() for text in legend.get_texts()] == ["red", "white"]
+    seen = {tuple(color) for color in display.ax_.collections[0].get_facecolors()}
+    assert len(seen) == 2
+    amounts = np.linspace(5, 9, 60)
+    display = EmbeddingDisplay.from_estimator(made.small, color=amounts, color_name="alcohol")
+    drawn = display.ax_.collections[0]
+    assert sorted(drawn.get_array()) == amounts.tolist()
+    assert drawn.get_clim() == (5, 9)
+    assert display.figure_.axes[1].get_ylabel() == "alcohol"
+    with pytest.raises(ValueError, match=r"color has shape \(3,\).*60"):
+        EmbeddingDisplay.from_estimator(made.small, color=[1, 2, 3])
+
+
+def test_new_points_are_what_the_legend_says(model, blobs):
+    display = EmbeddingDisplay.from_estimator(model, new=blobs[:7] + 0.01)
+    old, new = display.ax_.collections[:2]
+    assert (len(old.get_offsets()), len(new.get_offsets())) == (80, 7)
+    said = {text.get_text() for text in display.ax_.get_legend().get_texts()}
+    assert {"0", "1", "2", "3", "fitted (pale)", "new (outlined)"} == said
+    colours = display.clusters.colors[model.predict(blobs[:7] + 0.01)]
+    assert {tuple(c[:3]) for c in new.get_facecolors()} == {tuple(c) for c in colours}
+    assert (new.get_linewidths()[0], old.get_linewidths()[0]) == (0.4, 0)
+
+
+def test_matrix_shows_a_difference_or_says_there_is_none(made):
+    same = GraphMatrixDisplay.from_estimator(made.small, before=made.small)
+    assert same.moved == 0
+    assert "No difference" in same.ax_.get_title()
+    W = made.small.affinity_matrix_.toarray()
+    W[0] = W[:, 0] = 0
+    changed = GraphMatrixDisplay(W, made.small.labels_, before=made.small).plot()
+    assert changed.moved > 0.01
+    assert f"{changed.moved:.1%} of the weight moved" in changed.ax_.get_title()
+    drawn = changed.ax_.images[0].get_array()
+    assert drawn.min() < 0
+    np.testing.assert_array_equal(np.sign(drawn), np.sign(changed.image - changed.old.image))
+
+
+def test_thin_clusters_have_names_apart_from_each_other():
+    labels = np.repeat(np.arange(9), [2000, *[2] * 8])
+    W = sp.csr_array((np.ones(len(labels)), (np.arange(len(labels)),) * 2))
+    membership = np.eye(9)[labels]
+    for display in (GraphMatrixDisplay(W, labels), MembershipDisplay(membership, labels)):
+        display.plot().figure_.canvas.draw()
+        drawer = display.figure_.canvas.get_renderer()
+        found = [text.get_window_extent(drawer) for text in display.ax_.get_yticklabels()]
+        assert len(found) == 9
+        assert not any(a.overlaps(b) for i, a in enumerate(found) for b in found[:i])
 
 
 def test_membership_orders_and_counts():
     membership = np.array([[0.9, 0.1], [0.4, 0.6], [0.6, 0.4], [0.3, 0.7]])
-    display = MembershipDisplay.from_membership(membership, [0, 0, 0, 1])
+    display = MembershipDisplay(membership, [0, 0, 0, 1]).plot()
     assert [part.tolist() for part in display.strengths] == [[0.9, 0.6, 0.4], [0.7]]
     assert display.doubtful == 1
     assert "1 of 4" in display.ax_.get_title()
@@ -251,7 +349,7 @@ def test_sizes(made):
 
 
 def test_noise_is_grey():
-    display = ClusterSizesDisplay.from_labels([-1, 0, 0, 1])
+    display = ClusterSizesDisplay([-1, 0, 0, 1])
     assert display.clusters.names.tolist() == [-1, 0, 1]
     assert np.ptp(display.clusters.colors[0]) == 0
     assert np.ptp(display.clusters.colors[1]) > 0
@@ -279,7 +377,18 @@ def test_weights_of_geometries(blobs):
         pytest.skip("this model has one geometry")
     display = KernelWeightsDisplay.from_estimator(model)
     assert dict(zip(display.names, display.weights, strict=True)) == model.geometry_weights_
-    assert KernelWeightsDisplay.from_estimator(model, of="kernels").names == ["linear"]
+
+
+def test_distances_in_words():
+    one = {"linear": 1.0} | {f"other {i}": 0.0 for i in range(6)}
+    said = distances_in_words(one)
+    assert said == "Distances: plain Euclidean; 6 alternatives were tried, none was better"
+    assert distances_in_words({"a": 0.2, "b": 0.6, "c": 0.0}) == (
+        "Distances: 2 ways together, b most (75%); 1 more had no part"
+    )
+    assert distances_in_words({"a": 1.0, "b": 0.0}).endswith(
+        "1 alternative was tried, it was not better"
+    )
 
 
 def test_hostile_kernel_names_are_drawn_as_they_are():
@@ -297,6 +406,14 @@ def test_objective(model):
     assert np.array_equal(display.ax_.lines[0].get_ydata(), model.objective_)
     assert model.stop_reason_[:20] in display.ax_.get_xlabel().replace("\n", " ")
     assert "(converged)" in display.ax_.get_title()
+
+
+def test_nothing_is_written_across_the_curve():
+    display = SpectrumDisplay([0, 0.01, 0.02, 0.17, 0.172, 0.2, 0.4, 0.41], 3).plot()
+    assert not display.ax_.texts
+    title = display.ax_.get_title()
+    assert "gap after 3: 0.15" in title
+    assert "the largest gap (dotted) after 6: 0.2" in title
 
 
 def test_spectrum_of_separate_parts_is_zero_then_gap():
@@ -452,9 +569,9 @@ def test_surface_averages_and_orders(kind, frame):
     rows = records()
     if frame:
         rows = pytest.importorskip("pandas").DataFrame(rows)
-    display = ParameterSurfaceDisplay.from_records(rows, kind=kind)
+    display = ParameterSurfaceDisplay(rows).plot(kind=kind)
     display.figure_.canvas.draw()
-    assert display.panels.tolist() == [0.3, 3.0]
+    assert display.values[2].tolist() == [0.3, 3.0]
     assert display.scores.shape == (2, 3, 2)
     assert display.scores[1, 2, 0] == pytest.approx(0.1 + 200 + 300)
     assert np.isnan(display.scores[0, 1, 1])
@@ -464,16 +581,16 @@ def test_surface_averages_and_orders(kind, frame):
 
 def test_surface_refuses_nonsense():
     with pytest.raises(ValueError, match="no column 'nmi'"):
-        ParameterSurfaceDisplay.from_records(records(), score="nmi")
+        ParameterSurfaceDisplay(records(), score="nmi")
     with pytest.raises(ValueError, match="empty"):
-        ParameterSurfaceDisplay.from_records([])
+        ParameterSurfaceDisplay([])
     with pytest.raises(ValueError, match="kind='pie'"):
-        ParameterSurfaceDisplay.from_records(records(), kind="pie")
+        ParameterSurfaceDisplay(records()).plot(kind="pie")
     import matplotlib.pyplot as plt
 
     ax = plt.figure().subplots()
     with pytest.raises(ValueError, match="2 are needed"):
-        ParameterSurfaceDisplay.from_records(records(), ax=ax)
+        ParameterSurfaceDisplay(records()).plot(ax)
 
 
 # The overview

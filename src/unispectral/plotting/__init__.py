@@ -1,22 +1,22 @@
 """Pictures of clusterings as Display objects: data plus ``plot(ax)``.
 
-Every display has ``from_estimator`` and, where it makes sense, a way to be made from plain data.
-Matplotlib (extra ``plot``) is imported when something is drawn. Colours can be told apart with
-every kind of colour vision, up to twenty clusters are named, and large data are thinned or
-aggregated rather than drawn point by point.
+Every display is made of plain data or, by ``from_estimator``, of a fitted estimator. Matplotlib
+(extra ``plot``) is imported when something is drawn. Colours can be told apart with every kind of
+colour vision, up to twenty clusters are named, and large data are thinned or aggregated rather
+than drawn point by point.
 """
 
 from unispectral.plotting._overview import overview
-from unispectral.plotting.count import ClusterCountDisplay
-from unispectral.plotting.embedding import EmbeddingDisplay
-from unispectral.plotting.kernels import KernelWeightsDisplay
-from unispectral.plotting.matrix import GraphMatrixDisplay
-from unispectral.plotting.membership import MembershipDisplay
-from unispectral.plotting.network import GraphNetworkDisplay
-from unispectral.plotting.objective import ObjectiveDisplay
+from unispectral.plotting.charts import (
+    ClusterCountDisplay,
+    ClusterSizesDisplay,
+    KernelWeightsDisplay,
+    ObjectiveDisplay,
+    SpectrumDisplay,
+)
+from unispectral.plotting.graph import GraphMatrixDisplay, GraphNetworkDisplay
 from unispectral.plotting.representatives import RepresentativesDisplay, typical_members
-from unispectral.plotting.sizes import ClusterSizesDisplay
-from unispectral.plotting.spectrum import SpectrumDisplay
+from unispectral.plotting.samples import EmbeddingDisplay, MembershipDisplay
 from unispectral.plotting.surface import ParameterSurfaceDisplay
 
 __all__ = [

@@ -1,16 +1,78 @@
-"""What all displays share: axes, fitted attributes, and thinning."""
+"""What all displays share: axes, fitted attributes, names of clusters, and thinning."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import fields
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from unispectral._compat import optional
-from unispectral.plotting._colors import GREY, palette
+from unispectral.plotting._colors import NAMED, cluster_colors
 
-__all__ = ["Clusters", "axes", "fitted", "share", "spread", "thin", "tidy"]
+__all__ = ["Clusters", "Display", "fitted", "names_along", "plain", "share", "spread", "thin"]
+
+
+class Display:
+    """Data plus ``plot(ax)``.
+
+    A display is a dataclass: it is made of data, finds out what there is to show, and imports
+    matplotlib when it is drawn. A subclass names the fitted attributes that it needs and says how
+    large new axes are; its ``_draw`` returns the title.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn last.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    figsize: ClassVar[tuple[float, float]] = (5.6, 3.6)
+    #: Along which axis a faint grid helps to read values: "x", "y" or none.
+    grid: ClassVar[str] = ""
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *data: Any, ax: Any = None, **options: Any) -> Self:
+        """Draw a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : fitted clusterer
+        *data
+            The samples, where the display shows them.
+        ax : matplotlib Axes, optional
+            Where to; new axes by default.
+        **options
+            Parameters of the display beside those that the estimator gives; all others are for
+            the matplotlib function that draws the data.
+        """
+        own = {field.name for field in fields(cls)}  # type: ignore[arg-type]
+        given = {name: options.pop(name) for name in own & options.keys()}
+        return cls._of(estimator, *data, **given).plot(ax, **options)
+
+    @classmethod
+    def _of(cls, estimator: Any, **given: Any) -> Self:
+        return cls(*fitted(estimator, *cls.needs), **given)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on ``ax``, or on new axes; keywords go to the function that draws the data."""
+        pyplot = optional("matplotlib.pyplot", extra="plot")
+        if ax is None:
+            _, ax = pyplot.subplots(figsize=self._size(), layout="constrained")
+        self.figure_, self.ax_ = ax.figure, ax
+        ax.set_title(self._draw(ax, kwargs), fontsize=11)
+        if self.grid:
+            ax.spines[["top", "right"]].set_visible(False)
+            ax.grid(axis=self.grid, color="#dddddd", linewidth=0.6)
+            ax.set_axisbelow(True)
+        return self
+
+    def _size(self) -> tuple[float, float]:
+        return self.figsize
+
+    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> str:
+        raise NotImplementedError
 
 
 def fitted(estimator: Any, *names: str) -> list[Any]:
@@ -20,25 +82,9 @@ def fitted(estimator: Any, *names: str) -> list[Any]:
         if not hasattr(estimator, name):
             raise TypeError(
                 f"estimator is a {type(estimator).__name__}, which has no {name} to draw; "
-                "give a fitted SCSK or SCMK."
+                "give a fitted estimator of unispectral."
             )
     return [getattr(estimator, name) for name in names]
-
-
-def axes(ax: Any, figsize: tuple[float, float]) -> tuple[Any, Any]:
-    """The figure and axes to draw on, made if none are given."""
-    pyplot = optional("matplotlib.pyplot", extra="plot")
-    if ax is None:
-        _, ax = pyplot.subplots(figsize=figsize, layout="constrained")
-    return ax.figure, ax
-
-
-def tidy(ax: Any, *, grid: str | None = None) -> None:
-    """Less ink: no box, a faint grid behind the data."""
-    ax.spines[["top", "right"]].set_visible(False)
-    if grid:
-        ax.grid(axis=grid, color="#dddddd", linewidth=0.6)
-        ax.set_axisbelow(True)
 
 
 class Clusters(NamedTuple):
@@ -53,14 +99,49 @@ class Clusters(NamedTuple):
         """Negative labels (noise) are grey."""
         names, codes = np.unique(np.asarray(labels), return_inverse=True)
         noise = names < 0 if names.dtype.kind in "if" else np.zeros(len(names), bool)
-        colors = np.empty((len(names), 3))
-        colors[~noise] = palette(int((~noise).sum()))
-        colors[noise] = [int(GREY[start : start + 2], 16) / 255 for start in (1, 3, 5)]
-        return cls(codes.ravel(), names, colors)
+        return cls(codes.ravel(), names, cluster_colors(noise))
+
+    def at(self, chosen: np.ndarray) -> Clusters:
+        """The clusters of some samples, under the same names and colours."""
+        return self._replace(codes=self.codes[chosen])
 
     @property
     def sizes(self) -> np.ndarray:
         return np.bincount(self.codes, minlength=len(self.names))
+
+    def members(self) -> list[np.ndarray]:
+        """The samples of each cluster."""
+        return np.split(np.argsort(self.codes, kind="stable"), np.cumsum(self.sizes)[:-1])
+
+
+def names_along(ax: Any, places: Any, names: Any, height: float) -> None:
+    """Name clusters along the left side, apart from each other even where clusters are thin."""
+    chosen = np.arange(len(names))
+    if len(names) > NAMED:
+        chosen = np.unique(np.linspace(0, len(names) - 1, 7).astype(int))
+    places = np.asarray(places, dtype=np.float64)[chosen]
+    ax.set_yticks(apart(places, height / 25, height), [plain(names[k]) for k in chosen])
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylabel("cluster")
+
+
+def apart(places: np.ndarray, gap: float, end: float) -> np.ndarray:
+    """Ascending places moved as little as keeps them ``gap`` apart and before ``end``.
+
+    Examples
+    --------
+    >>> apart(np.array([1.0, 9.5, 9.9]), 1.0, 10.0).tolist()
+    [1.0, 9.0, 10.0]
+    """
+    steps = gap * np.arange(len(places))
+    down = np.maximum.accumulate(places - steps)
+    return np.minimum(down, end - steps[-1]) + steps if len(places) else places
+
+
+def plain(name: Any, most: int = 28) -> str:
+    """A name as text of limited length; a dollar sign would be read as mathematics."""
+    name = str(name)
+    return (name if len(name) <= most else name[: most - 1] + "…").replace("$", r"\$")
 
 
 def thin(codes: np.ndarray, max_points: int, *, least: int = 5) -> np.ndarray:
@@ -74,10 +155,9 @@ def thin(codes: np.ndarray, max_points: int, *, least: int = 5) -> np.ndarray:
     n = len(codes)
     if n <= max_points:
         return np.arange(n)
-    order = np.argsort(codes, kind="stable")
     sizes = np.bincount(codes)
     quota = np.minimum(sizes, np.maximum(np.rint(sizes * (max_points / n)), least)).astype(int)
-    groups = np.split(order, np.cumsum(sizes)[:-1])
+    groups = np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes)[:-1])
     chosen = [spread(group, k) for group, k in zip(groups, quota, strict=True) if k]
     return np.sort(np.concatenate(chosen))
 
@@ -91,4 +171,4 @@ def spread(values: np.ndarray, k: int) -> np.ndarray:
 
 def share(n_shown: int, n_samples: int, what: str = "points") -> str:
     """What a picture leaves out, in words; nothing if it shows all."""
-    return "" if n_shown == n_samples else f"{n_shown:,} of {n_samples:,} {what}"
+    return "" if n_shown == n_samples else f" ({n_shown:,} of {n_samples:,} {what})"

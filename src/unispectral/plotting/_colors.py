@@ -7,26 +7,31 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["GREY", "INK", "RAMP", "hex_colors", "key", "palette"]
+__all__ = ["GREY", "INK", "NAMED", "RAMP", "cluster_colors", "hex_colors", "key", "palette"]
 
-#: Okabe and Ito's colours, told apart with every kind of colour vision; yellow and black last.
-OKABE_ITO = (
-    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#404040",
+#: Eight of Okabe and Ito, then twelve that are as far as can be from all others in CIELAB, for
+#: usual vision and for each of the three dichromacies (the tests measure it).
+CATEGORICAL = (
+    "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#404040",
+    "#9583fa", "#6a0a73", "#18ede8", "#104113", "#c7d996", "#9dde61", "#d6aca8", "#3c3daa",
+    "#aa4845", "#6f4473", "#874d11", "#a1914d",
 )  # fmt: skip
+#: From dark to light, for more.
+MANY = ("#2b1a66", "#334f9e", "#1f7a94", "#3a9c6e", "#93b541", "#e2c93a")
 GREY = "#9a9a9a"
 INK = "#333333"
 #: Matplotlib's name of the ramp for amounts: lightness falls with the amount, on white.
 RAMP = "Blues"
 #: Up to this many clusters are named one by one; more get a colour bar.
-NAMED = 20
+NAMED = len(CATEGORICAL)
 
 
 def palette(n_colors: int) -> np.ndarray:
     """Colours for clusters, as rows of red, green and blue in [0, 1].
 
-    Up to eight are those of Okabe and Ito. More run once through the hues from dark blue to light
-    yellow, lightness rising all the way, so that their order can be read without seeing hues;
-    every other one is shifted in lightness, so that neighbours differ.
+    Up to twenty are categories, any two of which can be told apart with every kind of colour
+    vision. More run once from dark blue to light yellow, lightness rising all the way, so that
+    their order can be read without seeing hues; every other one is paler than its neighbours.
 
     Examples
     --------
@@ -35,12 +40,19 @@ def palette(n_colors: int) -> np.ndarray:
     >>> palette(120).shape
     (120, 3)
     """
-    if n_colors <= len(OKABE_ITO):
-        return np.array([_from_hex(color) for color in OKABE_ITO[:n_colors]]).reshape(-1, 3)
-    place = np.linspace(0.0, 1.0, n_colors)
-    lightness = 0.36 + 0.48 * place + np.where(np.arange(n_colors) % 2, 0.06, -0.03)
-    hue = np.deg2rad(280.0 - 265.0 * place**1.15)
-    return _oklch(lightness, np.full(n_colors, 0.125), hue)
+    if n_colors <= NAMED:
+        return np.array([from_hex(color) for color in CATEGORICAL[:n_colors]]).reshape(-1, 3)
+    place, known = np.linspace(0.0, 1.0, n_colors), np.array([from_hex(c) for c in MANY])
+    at = np.linspace(0.0, 1.0, len(MANY))
+    colors = np.column_stack([np.interp(place, at, channel) for channel in known.T])
+    return np.where(np.arange(n_colors)[:, None] % 2, 0.8 * colors + 0.2, colors)
+
+
+def cluster_colors(noise: np.ndarray) -> np.ndarray:
+    """The palette for those that are clusters, grey for those that are noise."""
+    colors = np.tile(from_hex(GREY), (len(noise), 1))
+    colors[~noise] = palette(int((~noise).sum()))
+    return colors
 
 
 def hex_colors(n_colors: int) -> list[str]:
@@ -56,61 +68,47 @@ def hex_colors(n_colors: int) -> list[str]:
     ]
 
 
-def key(ax: Any, names: Sequence[Any], colors: np.ndarray, *, title: str = "cluster") -> None:
-    """Say which colour is which cluster: a legend, or a colour bar where there are many."""
+def from_hex(color: str) -> tuple[float, ...]:
+    return tuple(int(color[start : start + 2], 16) / 255 for start in (1, 3, 5))
+
+
+def key(
+    ax: Any,
+    names: Sequence[Any],
+    colors: np.ndarray,
+    *,
+    title: str = "cluster",
+    marks: dict[str, dict[str, Any]] | None = None,
+) -> None:
+    """Say which colour is what: a legend, or a colour bar where there are many.
+
+    ``marks`` are further lines of the legend: what they are, and how they are drawn.
+    """
+    marks = dict(marks or {})
     if len(names) <= NAMED:
+        marks = {str(n): {"color": c} for n, c in zip(names, colors, strict=True)} | marks
+    else:
+        _color_bar(ax, names, colors, title)
+    if marks:
         handles = [
-            ax.plot([], [], "o", color=color, markersize=6, linestyle="none", label=str(name))[0]
-            for name, color in zip(names, colors, strict=True)
+            ax.plot([], [], **({"marker": "o", "ls": "none", "ms": 6, "label": name} | style))[0]
+            for name, style in marks.items()
         ]
         ax.legend(
-            handles=handles, title=title, loc="center left", bbox_to_anchor=(1.0, 0.5),
-            frameon=False, ncols=1 + (len(names) > 10), handletextpad=0.2, columnspacing=0.8,
+            handles=handles, title=title if len(names) <= NAMED else None, loc="center left",
+            bbox_to_anchor=(1.0, 0.5), frameon=False, ncols=1 + (len(marks) > 10),
+            handletextpad=0.2, columnspacing=0.8,
         )  # fmt: skip
-        return
+
+
+def _color_bar(ax: Any, names: Sequence[Any], colors: np.ndarray, title: str) -> None:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import BoundaryNorm, ListedColormap
 
     norm = BoundaryNorm(np.arange(len(names) + 1) - 0.5, len(names))
     ticks = np.unique(np.linspace(0, len(names) - 1, 7).astype(int))
-    bar = ax.figure.colorbar(
-        ScalarMappable(norm, ListedColormap(colors)), ax=ax, label=title, ticks=ticks, pad=0.02
-    )
+    mapped = ScalarMappable(norm, ListedColormap(colors))
+    bar = ax.figure.colorbar(mapped, ax=ax, label=title, ticks=ticks, pad=0.02)
     bar.ax.set_yticklabels([str(names[tick]) for tick in ticks])
     bar.minorticks_off()
     bar.outline.set_visible(False)
-
-
-def _from_hex(color: str) -> tuple[float, ...]:
-    return tuple(int(color[start : start + 2], 16) / 255 for start in (1, 3, 5))
-
-
-def _oklch(lightness: np.ndarray, chroma: np.ndarray, hue: np.ndarray) -> np.ndarray:
-    """Ottosson's OKLCH, in which equal steps look equal, as sRGB; chroma is cut to the gamut."""
-    for _ in range(12):
-        rgb = _oklab(lightness, chroma * np.cos(hue), chroma * np.sin(hue))
-        outside = (rgb.min(axis=1) < 0) | (rgb.max(axis=1) > 1)
-        if not outside.any():
-            break
-        chroma = np.where(outside, chroma * 0.85, chroma)
-    rgb = rgb.clip(0, 1)
-    return np.where(rgb <= 0.0031308, 12.92 * rgb, 1.055 * rgb ** (1 / 2.4) - 0.055)
-
-
-def _oklab(lightness: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    to_cones = np.array(
-        [
-            [0.3963377774, 0.2158037573],
-            [-0.1055613458, -0.0638541728],
-            [-0.0894841775, -1.2914855480],
-        ]
-    )
-    cones = (lightness[:, None] + np.column_stack([a, b]) @ to_cones.T) ** 3
-    to_rgb = np.array(
-        [
-            [4.0767416621, -3.3077115913, 0.2309699292],
-            [-1.2684380046, 2.6097574011, -0.3413193965],
-            [-0.0041960863, -0.7034186147, 1.7076147010],
-        ]
-    )
-    return cones @ to_rgb.T

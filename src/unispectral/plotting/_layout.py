@@ -1,4 +1,4 @@
-"""Where to put the nodes of a graph on paper, and how to make a large graph small."""
+"""Where to put points, nodes and names on paper, and how to make a large graph small."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import dijkstra
 
-from unispectral.plotting._base import thin
+from unispectral.plotting._base import Clusters, thin
 
-__all__ = ["coarsen", "spring_layout", "sunflower"]
+__all__ = ["cluster_map", "coarsen", "free_places", "principal", "spring_layout", "sunflower"]
 
 
 def sunflower(n: int) -> np.ndarray:
@@ -34,23 +34,10 @@ def spring_layout(
 ) -> np.ndarray:
     """Positions at which springs (edges) and repulsion (all pairs) are in balance.
 
-    Fruchterman and Reingold's forces in matrix form: one n × n product a step.
-
-    Parameters
-    ----------
-    W : CSR array of shape (n, n)
-        Symmetric, non-negative.
-    start : ndarray of shape (n, 2)
-    n_iter : int
-    pull : float
-        How much stronger than the repulsion the springs are.
-    gravity : float
-        How strongly all nodes are drawn to the middle, which keeps the parts together.
-
-    Returns
-    -------
-    ndarray of shape (n, 2)
-        Centred, within the unit square around the origin.
+    Fruchterman and Reingold's forces in matrix form: one n × n product a step. ``pull`` says how
+    much stronger than the repulsion the springs of the symmetric graph are, ``gravity`` how
+    strongly all nodes are drawn to the middle, which keeps the parts together. The result is
+    centred and lies within the unit square around the origin.
     """
     n = len(start)
     if n < 3:
@@ -79,24 +66,9 @@ def coarsen(
 ) -> tuple[np.ndarray, np.ndarray, sp.csr_array]:
     """Contract a graph: each node kept stands for the samples nearest to it along the graph.
 
-    Groups never cross clusters, so that every node has one colour. The weight between two nodes
-    is the sum over all edges between their groups.
-
-    Parameters
-    ----------
-    W : CSR array of shape (n, n)
-    codes : ndarray of shape (n,)
-        Clusters as 0 … c − 1.
-    max_nodes : int
-
-    Returns
-    -------
-    kept : ndarray of shape (m,)
-        The samples that became nodes.
-    group : ndarray of shape (n,)
-        The node, 0 … m − 1, to which each sample belongs.
-    small : CSR array of shape (m, m)
-        Without a diagonal.
+    Groups never cross clusters (``codes``, 0 … c − 1), so that every node has one colour. Returns
+    the samples that became nodes, the node to which each sample belongs, and the graph of the
+    nodes, without a diagonal, whose weights are sums over all edges between two groups.
 
     Examples
     --------
@@ -138,3 +110,62 @@ def _share_out(group: np.ndarray, codes: np.ndarray, kept: np.ndarray) -> None:
     first = np.cumsum(counts) - counts
     turn = np.arange(len(lost)) % counts[codes[lost]]
     group[lost] = order[first[codes[lost]] + turn]
+
+
+def principal(rows: np.ndarray) -> np.ndarray:
+    """The two main directions, each turned so that its largest entry is positive."""
+    centred = rows - rows.mean(axis=0)
+    _, vectors = np.linalg.eigh(centred.T @ centred)
+    axes = vectors[:, ::-1][:, :2]
+    largest = axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])]
+    points = centred @ (axes * np.where(largest < 0, -1, 1))
+    return points if points.shape[1] == 2 else np.column_stack([points, np.zeros(len(points))])
+
+
+def cluster_map(rows: np.ndarray, clusters: Clusters, membership: np.ndarray | None) -> np.ndarray:
+    """Clusters side by side, samples between them as their memberships say."""
+    count, groups = len(clusters.names), clusters.members()
+    if membership is None or membership.shape[1] != count:
+        means = np.stack([rows[group].mean(axis=0) for group in groups])
+        membership = np.maximum(rows @ means.T, 0.0) ** 4
+        membership = membership / np.maximum(membership.sum(axis=1, keepdims=True), 1e-300)
+    overlap = np.stack([membership[group].mean(axis=0) for group in groups])
+    np.fill_diagonal(overlap, 0.0)
+    between = sp.csr_array((overlap + overlap.T) / 2)
+    centres = spring_layout(between, sunflower(count), n_iter=300, pull=0.05, gravity=2.0)
+    points = membership @ centres
+    gaps = np.linalg.norm(centres[:, None] - centres[None, :], axis=2)
+    np.fill_diagonal(gaps, np.inf)
+    gaps = gaps.min(axis=1) if count > 1 else np.ones(1)
+    sizes = clusters.sizes
+    radius = np.minimum(0.38 * np.median(gaps) * np.sqrt(sizes / sizes.max()), 0.45 * gaps)
+    for code, group in enumerate(groups):
+        surest_first = group[np.argsort(-membership[group].max(axis=1), kind="stable")]
+        points[surest_first] += sunflower(len(group)) * radius[code]
+    return points
+
+
+def free_places(points: np.ndarray, codes: np.ndarray, box: tuple[float, float]) -> np.ndarray:
+    """Where each cluster's name fits: in its middle, or beside it if that would hide members.
+
+    Names are boxes of the given width and height, in the units of the points. The middle will do
+    where the box hides few of the cluster's members and no other name; else the nearest place
+    around it that hides least. Small clusters choose last.
+    """
+    half = np.array(box) / 2
+    turns = np.linspace(0, 2 * np.pi, 16, endpoint=False)
+    ring = np.column_stack([np.cos(turns), np.sin(turns)])
+    sizes = np.bincount(codes)
+    places = np.full((len(sizes), 2), np.inf)
+    for code in np.argsort(-sizes, kind="stable"):
+        members = points[codes == code]
+        middle = np.median(members, axis=0)
+        reach = np.quantile(np.abs(members - middle), 0.9, axis=0) + 1.2 * half
+        rings = [middle + ring * (reach + step * half) for step in np.arange(0.0, 5.0, 0.5)]
+        tried = np.concatenate([[middle], *rings])
+        hidden = np.array([(np.abs(points - t) < half).all(axis=1).sum() for t in tried])
+        names = np.array([(np.abs(places - t) < 2 * half).all(axis=1).sum() for t in tried])
+        cost = hidden + 1e6 * names + np.r_[0, np.repeat(2 * np.arange(10), 16)]
+        cost[0] = cost[0] if hidden[0] > 0.08 * len(members) else 1e6 * names[0] - 1
+        places[code] = tried[np.argmin(cost)]
+    return places

@@ -6,12 +6,9 @@ from typing import Any
 
 from unispectral._compat import optional
 from unispectral.plotting._base import fitted
-from unispectral.plotting.embedding import EmbeddingDisplay
-from unispectral.plotting.kernels import KernelWeightsDisplay
-from unispectral.plotting.matrix import GraphMatrixDisplay
-from unispectral.plotting.membership import MembershipDisplay
-from unispectral.plotting.sizes import ClusterSizesDisplay
-from unispectral.plotting.spectrum import SpectrumDisplay
+from unispectral.plotting.charts import ClusterSizesDisplay, KernelWeightsDisplay, SpectrumDisplay
+from unispectral.plotting.graph import GraphMatrixDisplay
+from unispectral.plotting.samples import EmbeddingDisplay, MembershipDisplay
 
 __all__ = ["overview"]
 
@@ -25,7 +22,7 @@ def overview(estimator: Any, *, figsize: tuple[float, float] = (12.0, 9.0)) -> A
 
     Parameters
     ----------
-    estimator : fitted
+    estimator : fitted clusterer
     figsize : tuple of float
         Inches.
 
@@ -36,30 +33,20 @@ def overview(estimator: Any, *, figsize: tuple[float, float] = (12.0, 9.0)) -> A
     Examples
     --------
     >>> import numpy as np
-    >>> from unispectral import SCSK
+    >>> from sklearn.cluster import KMeans
     >>> from unispectral.plotting import overview
     >>> X = np.concatenate([np.arange(6.0), 50 + np.arange(6.0)])[:, None]
-    >>> len(overview(SCSK(2).fit(X)).axes)
-    4
+    >>> len(overview(KMeans(2, n_init=1).fit(X)).axes)
+    1
     """
     pyplot = optional("matplotlib.pyplot", extra="plot")
     fitted(estimator, "labels_")
     several = len(getattr(estimator, "kernel_weights_", ())) > 1
     last = KernelWeightsDisplay if several else MembershipDisplay
-    needs = {
-        EmbeddingDisplay: ("embedding_",),
-        GraphMatrixDisplay: ("affinity_matrix_",),
-        SpectrumDisplay: ("affinity_matrix_",),
-        last: ("kernel_weights_", "kernel_names_") if several else ("membership_",),
-        ClusterSizesDisplay: ("labels_",),
-    }
-    able = [
-        display
-        for display, names in needs.items()
-        if all(hasattr(estimator, name) for name in names)
-    ][:4]
+    wanted = (EmbeddingDisplay, GraphMatrixDisplay, SpectrumDisplay, last, ClusterSizesDisplay)
+    able = [d for d in wanted if all(hasattr(estimator, name) for name in d.needs)][:4]
     shape = {1: (1, 1), 2: (1, 2), 3: (1, 3), 4: (2, 2)}[len(able)]
     figure, grid = pyplot.subplots(*shape, figsize=figsize, squeeze=False, layout="constrained")
-    for ax, display in zip(grid.flat, able, strict=False):
-        display.from_estimator(estimator, ax=ax)  # type: ignore[attr-defined]
+    for ax, display in zip(grid.flat, able, strict=True):
+        display.from_estimator(estimator, ax=ax)
     return figure

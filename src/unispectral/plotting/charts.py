@@ -1,0 +1,393 @@
+"""Bars and lines: sizes, weights, the number of clusters, the spectrum, the objective."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from unispectral.plotting._base import Clusters, Display, fitted, plain
+from unispectral.plotting._colors import GREY, INK, NAMED, from_hex, palette
+
+__all__ = [
+    "ClusterCountDisplay",
+    "ClusterSizesDisplay",
+    "KernelWeightsDisplay",
+    "ObjectiveDisplay",
+    "SpectrumDisplay",
+    "distances_in_words",
+]
+
+#: Up to this many samples more eigenvalues are computed if the estimator did not keep enough.
+_COMPUTE = 5_000
+#: A smaller weight is shown as none.
+NO_WEIGHT = 5e-4
+
+
+@dataclass(eq=False, repr=False)
+class ClusterSizesDisplay(Display):
+    """The number of samples of each cluster.
+
+    Up to twenty clusters stand in the order of their numbers; more are ordered by size.
+
+    Parameters
+    ----------
+    labels : array of shape (n,)
+
+    Attributes
+    ----------
+    sizes : ndarray of shape (c,)
+        In the order of the labels.
+
+    Examples
+    --------
+    >>> from unispectral.plotting import ClusterSizesDisplay
+    >>> ClusterSizesDisplay([0, 0, 1]).sizes.tolist()
+    [2, 1]
+    """
+
+    labels: Any
+    needs = ("labels_",)
+    grid = "y"
+
+    def __post_init__(self) -> None:
+        self.clusters = Clusters.of(self.labels)
+        self.sizes = self.clusters.sizes
+
+    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> str:
+        count, few = len(self.sizes), len(self.sizes) <= NAMED
+        order = np.arange(count) if few else np.argsort(-self.sizes, kind="stable")
+        # Ordered by size, the colours of many clusters would be noise.
+        color = self.clusters.colors if few else palette(1)[0]
+        settings = {"color": color, "width": 0.8 if few else 1.0} | kwargs
+        bars = ax.bar(np.arange(count), self.sizes[order], **settings)
+        if few:
+            ax.bar_label(bars, fmt="{:,.0f}", fontsize=8, color=INK, padding=2)
+            ax.set_xticks(np.arange(count), [plain(name, 12) for name in self.clusters.names])
+            ax.tick_params(axis="x", length=0)
+        else:
+            ax.set_xlim(-0.5, count - 0.5)
+            ax.axhline(np.median(self.sizes), color=INK, linewidth=0.8, linestyle="--")
+        ax.set(xlabel="cluster" if few else "clusters, largest first", ylabel="samples")
+        ax.yaxis.get_major_locator().set_params(integer=True)
+        median = "" if few else f", median {np.median(self.sizes):,.0f} (dashed)"
+        least, most = self.sizes.min(), self.sizes.max()
+        return f"{count} clusters, from {least:,} to {most:,} samples{median}"
+
+
+def distances_in_words(weights: Mapping[str, float]) -> str:
+    """Which ways to measure distances count, as a sentence.
+
+    Examples
+    --------
+    >>> distances_in_words({"linear": 1.0, "whitened": 0.0, "direction": 0.0})
+    'Distances: plain Euclidean; 2 alternatives were tried, neither was better'
+    """
+    order = sorted(weights, key=lambda name: -weights[name])
+    used = [name for name in order if weights[name] >= NO_WEIGHT]
+    names = ["plain Euclidean" if name == "linear" else name for name in used]
+    said = f"Distances: {names[0]}" if names else "Distances: none has any weight"
+    if len(names) > 1:
+        share = weights[used[0]] / sum(weights.values())
+        said = f"Distances: {len(names)} ways together, {names[0]} most ({share:.0%})"
+    rest = len(order) - len(used)
+    if not rest:
+        return said
+    if len(names) > 1:
+        return f"{said}; {rest} more had no part"
+    tried = "1 alternative was" if rest == 1 else f"{rest} alternatives were"
+    better = ("it was not", "neither was", "none was")[min(rest, 3) - 1]
+    return f"{said}; {tried} tried, {better} better"
+
+
+@dataclass(eq=False, repr=False)
+class KernelWeightsDisplay(Display):
+    """The weights of the kernels as bars, coloured by view where there are several.
+
+    An estimator of one kernel may have tried several ways to measure distances for it
+    (``geometry_weights_``): then these are shown.
+
+    Parameters
+    ----------
+    names : sequence of str
+        ``view:kernel`` where there are views.
+    weights : ndarray of shape (r,)
+    max_bars : int
+        Above this, the lightest ones share one bar.
+    title : str
+
+    Examples
+    --------
+    >>> from unispectral.plotting import KernelWeightsDisplay
+    >>> display = KernelWeightsDisplay(["linear", "gaussian_1"], [0.2, 0.6]).plot()
+    >>> [float(bar.get_width()) for bar in display.ax_.patches]
+    [0.2, 0.6]
+    """
+
+    names: Sequence[str]
+    weights: Any
+    max_bars: int = 30
+    title: str = "Kernel weights"
+    needs = ("kernel_names_", "kernel_weights_")
+    grid = "x"
+
+    def __post_init__(self) -> None:
+        self.names, self.weights = list(self.names), np.asarray(self.weights, dtype=np.float64)
+        if self.weights.shape != (len(self.names),):
+            raise ValueError(
+                f"weights has shape {self.weights.shape}; there are {len(self.names)} names."
+            )
+
+    @classmethod
+    def _of(cls, estimator: Any, **given: Any) -> Self:
+        """The kernels' weights; with one kernel, those of the distances tried for it."""
+        distances = getattr(estimator, "geometry_weights_", {})
+        if len(getattr(estimator, "kernel_weights_", (0, 0))) == 1 and len(distances) > 1:
+            title = textwrap.fill(distances_in_words(distances), 40)
+            given = {"title": title} | given
+            return cls(list(distances), list(distances.values()), **given)
+        return super()._of(estimator, **given)
+
+    def bars(self) -> list[tuple[str, float]]:
+        """What is drawn: name and weight, in the order given, the lightest ones summed up."""
+        if len(self.names) <= self.max_bars:
+            return list(zip(self.names, self.weights.tolist(), strict=True))
+        heavy = np.sort(np.argsort(-self.weights, kind="stable")[: self.max_bars - 1])
+        rest = float(self.weights.sum() - self.weights[heavy].sum())
+        listed = [(self.names[r], float(self.weights[r])) for r in heavy]
+        return [*listed, (f"{len(self.names) - len(heavy)} others together", rest)]
+
+    def _size(self) -> tuple[float, float]:
+        return 5.6, 1.3 + 0.24 * max(len(self.bars()), 3)
+
+    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> str:
+        bars = self.bars()
+        views = list(dict.fromkeys(name.partition(":")[0] for name, _ in bars if ":" in name))
+        colors = dict(zip(views, palette(max(len(views), 1)), strict=False))
+        shown = [colors.get(name.partition(":")[0], palette(1)[0]) for name, _ in bars]
+        if len(bars) < len(self.names):
+            shown[-1] = np.array(from_hex(GREY))
+        settings = {"color": shown, "height": min(0.72, 0.25 * len(bars))} | kwargs
+        drawn = ax.barh(np.arange(len(bars)), [weight for _, weight in bars], **settings)
+        ax.bar_label(drawn, fmt="%.3g", padding=3, fontsize=8, color=INK)
+        ax.set_yticks(np.arange(len(bars)), [plain(name) for name, _ in bars], fontsize=9)
+        ax.margins(x=0.14, y=0.02)
+        if len(bars) < 3:
+            ax.set_ylim(-0.8, len(bars) - 0.2)
+        ax.invert_yaxis()
+        ax.tick_params(axis="y", length=0)
+        ax.set_xlabel("weight")
+        return self.title
+
+
+@dataclass(eq=False, repr=False)
+class ClusterCountDisplay(Display):
+    """The evidence for each number of clusters, and the number chosen.
+
+    Where the gap between eigenvalues decided, a bar says by how much the next eigenvalue of the
+    graph exceeds the last one that this many clusters need, as the logarithm of their ratio: high
+    where splitting further would cut through a connected part. Where modularity decided, it says
+    by how much that of so many clusters exceeds what samples without clusters would show.
+
+    Parameters
+    ----------
+    ratios : array of shape (m,)
+        ``ratios[i]`` belongs to i + 2 clusters; NaN where a number was not looked at.
+    n_clusters : int
+        The number chosen.
+    label : str
+        What the bars are.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (m,)
+        The numbers of clusters considered.
+    runner_up : int or None
+        The number with the second-best evidence.
+
+    Examples
+    --------
+    >>> from unispectral.plotting import ClusterCountDisplay
+    >>> display = ClusterCountDisplay([0.1, 2.0, 0.4], 3).plot()
+    >>> display.counts.tolist(), display.runner_up
+    ([2, 3, 4], 4)
+    """
+
+    ratios: Any
+    n_clusters: int
+    label: str = "log ratio of eigenvalues"
+    grid = "y"
+
+    def __post_init__(self) -> None:
+        self.ratios = np.asarray(self.ratios, dtype=np.float64)
+        self.counts = np.arange(2, len(self.ratios) + 2)
+        others = self.counts[(self.counts != self.n_clusters) & ~np.isnan(self.ratios)]
+        self.runner_up = int(others[np.argmax(self.ratios[others - 2])]) if len(others) else None
+
+    @classmethod
+    def _of(cls, estimator: Any, **given: Any) -> Self:
+        (evidence,) = fitted(estimator, "cluster_evidence_")
+        if evidence is None:
+            raise ValueError(
+                "estimator was told the number of clusters and has no evidence for it; fit it "
+                "with n_clusters='auto', or use from_graph(estimator.affinity_matrix_)."
+            )
+        if evidence.decided_by == "excess":
+            given = {"label": "modularity beyond chance"} | given
+            return cls(evidence.excess, evidence.n_clusters, **given)
+        return cls(evidence.ratios, evidence.n_clusters, **given)
+
+    @classmethod
+    def from_graph(cls, graph: Any, *, max_clusters: int = 20) -> Self:
+        """The gaps in the spectrum of any symmetric graph, dense or sparse."""
+        from unispectral.labelfree._counting import count_clusters
+
+        evidence = count_clusters([sp.csr_array(graph)], max_clusters, np.random.default_rng(0))
+        return cls(evidence.ratios, evidence.n_clusters)
+
+    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> str:
+        blue, orange = palette(2)
+        chosen = self.counts == self.n_clusters
+        settings = {"color": np.where(chosen[:, None], orange, blue), "width": 0.8} | kwargs
+        bars = ax.bar(self.counts, self.ratios, **settings)
+        names = [str(self.n_clusters) if is_it else "" for is_it in chosen]
+        ax.bar_label(bars, names, padding=2, fontweight="bold")
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.margins(y=0.12)
+        ax.set(xlabel="number of clusters", ylabel=self.label)
+        second = f" (next best: {self.runner_up})" if self.runner_up else ""
+        return f"Evidence for {self.n_clusters} clusters{second}"
+
+
+@dataclass(eq=False, repr=False)
+class SpectrumDisplay(Display):
+    """The smallest eigenvalues of the graph's Laplacian, with the gap after the clusters.
+
+    A graph that falls into c parts has c eigenvalues near zero and a gap after them.
+
+    Parameters
+    ----------
+    eigenvalues : array
+        Ascending.
+    n_clusters : int or None
+        After which the gap is marked; None marks the largest gap.
+    n_eigenvalues : int or None
+        How many are wanted of an estimator; by default some more than there are clusters.
+
+    Attributes
+    ----------
+    gaps : ndarray
+        ``gaps[k - 1]`` is the gap after k clusters.
+    largest_gap : int or None
+        The number of clusters, two or more, after which the gap is largest.
+
+    Examples
+    --------
+    >>> from unispectral.plotting import SpectrumDisplay
+    >>> SpectrumDisplay([0.0, 0.0, 0.01, 0.6, 0.7], 3).largest_gap
+    3
+    """
+
+    eigenvalues: Any
+    n_clusters: int | None = None
+    n_eigenvalues: int | None = None
+    needs = ("affinity_matrix_",)
+    grid = "y"
+
+    def __post_init__(self) -> None:
+        self.eigenvalues = np.asarray(self.eigenvalues, dtype=np.float64)
+        self.gaps = np.diff(self.eigenvalues)
+        self.largest_gap = int(np.argmax(self.gaps[1:])) + 2 if len(self.gaps) > 1 else None
+
+    @classmethod
+    def _of(cls, estimator: Any, **given: Any) -> Self:
+        """What the estimator kept; more is computed from a small graph."""
+        (graph,) = fitted(estimator, *cls.needs)
+        count = getattr(estimator, "n_clusters_", None) or len(np.unique(estimator.labels_))
+        given = {"n_clusters": count, "n_eigenvalues": max(count + 8, 3 * count // 2)} | given
+        wanted = min(given["n_eigenvalues"], graph.shape[0])
+        kept = np.asarray(getattr(estimator, "eigenvalues_", ()))
+        if len(kept) >= wanted or (len(kept) > 1 and graph.shape[0] > _COMPUTE):
+            return cls(kept[:wanted], **given)
+        return cls.from_graph(graph, **given)
+
+    @classmethod
+    def from_graph(cls, graph: Any, n_eigenvalues: int = 20, **given: Any) -> Self:
+        """The spectrum of the normalised Laplacian of a symmetric graph."""
+        from unispectral.spectrum._eigen import smallest_eigenvectors
+
+        found = smallest_eigenvectors(sp.csr_array(graph), min(n_eigenvalues, graph.shape[0]))
+        return cls(found.values, **given)
+
+    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> str:
+        values, chosen = self.eigenvalues, self.n_clusters or self.largest_gap
+        blue, orange = palette(2)
+        title = "Spectrum of the learned graph"
+        # What the gaps are is said above the picture, where no curve can run through it.
+        if chosen and chosen < len(values):
+            ax.axvspan(chosen, chosen + 1, color=orange, alpha=0.25, linewidth=0)
+            title += f"\ngap after {chosen}: {self.gaps[chosen - 1]:.3g}"
+        if self.largest_gap and self.largest_gap != chosen:
+            ax.axvspan(self.largest_gap, self.largest_gap + 1, fc="none", ec=GREY, ls=":")
+            size = self.gaps[self.largest_gap - 1]
+            title += f"\nthe largest gap (dotted) after {self.largest_gap}: {size:.3g}"
+        settings = {"color": blue, "marker": "o", "linewidth": 0.8} | kwargs
+        settings.setdefault("markersize", 5 if len(values) <= 40 else 3)
+        ax.plot(np.arange(1, len(values) + 1), values, **settings)
+        ax.set(xlabel="number", ylabel="eigenvalue of the Laplacian")
+        ax.set_ylim(min(0.0, values.min(initial=0.0)), None)
+        ax.margins(y=0.15)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        return title
+
+
+@dataclass(eq=False, repr=False)
+class ObjectiveDisplay(Display):
+    """The objective at each iteration, and why the solver stopped.
+
+    Parameters
+    ----------
+    values : array of shape (n_iter,)
+    reason : str
+        Why the solver stopped.
+    converged : bool or None
+        None if nobody knows.
+
+    Examples
+    --------
+    >>> from unispectral.plotting import ObjectiveDisplay
+    >>> display = ObjectiveDisplay([3.0, 2.0, 1.9]).plot()
+    >>> display.ax_.lines[0].get_xdata().tolist()
+    [1, 2, 3]
+    """
+
+    values: Any
+    reason: str = ""
+    converged: bool | None = None
+    grid = "y"
+
+    def __post_init__(self) -> None:
+        self.values = np.atleast_1d(np.asarray(self.values, dtype=np.float64))
+
+    @classmethod
+    def _of(cls, estimator: Any, **given: Any) -> Self:
+        (values,) = fitted(estimator, "objective_")
+        told = {"reason": "stop_reason_", "converged": "converged_"}
+        found = {k: getattr(estimator, v) for k, v in told.items() if hasattr(estimator, v)}
+        return cls(getattr(estimator, "objective_path_", values), **(found | given))
+
+    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> str:
+        count = len(self.values)
+        marker = "o" if count <= 60 else None
+        settings = {"color": palette(1)[0], "marker": marker, "markersize": 4} | kwargs
+        ax.plot(np.arange(1, count + 1), self.values, **settings)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.ticklabel_format(axis="y", useOffset=False)
+        note = textwrap.fill(f"stopped: {self.reason}", 70) if self.reason else ""
+        ax.set(xlabel=f"iteration\n{note}".rstrip(), ylabel="objective")
+        state = {None: "", True: " (converged)", False: " (not converged)"}[self.converged]
+        return f"Objective after {count} iteration{'' if count == 1 else 's'}{state}"
