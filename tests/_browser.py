@@ -80,3 +80,51 @@ def screenshot(browser: Any, path: Path) -> Path:
     )
     path.write_bytes(base64.b64decode(shot["data"]))
     return path
+
+
+def press_export(browser: Any, place: str, kind: str) -> None:
+    """Press the first button that saves a figure of a part of the page as PNG, SVG or CSV."""
+    browser.execute_script(
+        "[...document.querySelectorAll(arguments[0] + ' .exports button')]"
+        ".find(button => button.textContent === arguments[1]).click()",
+        place,
+        kind,
+    )
+
+
+def saved(browser: Any) -> str:
+    """Name and size of the file that the page has just saved."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    script = "return document.documentElement.dataset.saved || ''"
+    return WebDriverWait(browser, 10).until(lambda b: b.execute_script(script))
+
+
+_CONTRAST = """
+const channel = v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; };
+const numbers = text => [...text.match(/[\\d.]+/g).map(Number), 1].slice(0, 4);
+const light = rgb => .2126 * channel(rgb[0]) + .7152 * channel(rgb[1]) + .0722 * channel(rgb[2]);
+const behind = node => {
+  for (let at = node; at; at = at.parentElement) {
+    const colour = numbers(getComputedStyle(at).backgroundColor);
+    if (colour[3] > 0) return colour;
+  }
+  return [255, 255, 255, 1];
+};
+const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), poor = [];
+while (walk.nextNode()) {
+  const text = walk.currentNode.textContent.trim(), node = walk.currentNode.parentElement;
+  if (!text || node.closest('script, style, noscript, option, #tip')) continue;
+  if (!node.getClientRects().length || node.style.fill) continue;
+  const style = getComputedStyle(node), drawn = node.closest('svg');
+  const a = light(numbers(drawn ? style.fill : style.color)), b = light(behind(node));
+  const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+  if (ratio < 4.5) poor.push(`${text.slice(0, 30)}: ${ratio.toFixed(2)}`);
+}
+return poor;
+"""
+
+
+def poor_contrast(browser: Any) -> list[str]:
+    """Texts on the page whose contrast to what is behind them is below 4.5."""
+    return browser.execute_script(_CONTRAST)

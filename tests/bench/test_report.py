@@ -30,7 +30,7 @@ XSS = (
     "</script><script>window.hacked=1</script>",
     "<!--<script>",
     "javascript:window.hacked=1",
-    "{{7*7}}@@DATA@@",
+    "{{7*7}}{data}{policy}",
     "\u2028window.hacked=1//",
     "'-window.hacked++-'",
 )
@@ -106,6 +106,84 @@ def test_sorting_and_switching(browser: Any, page: Path) -> None:
     said = browser.find_element("id", "protocol-text").text
     assert said.startswith("label-free: Defaults only")
     assert helper.console(browser) == []
+
+
+@pytest.mark.browser
+def test_opens_on_what_a_user_gets_and_keeps_the_focus(browser: Any, page: Path) -> None:
+    browser.get(page.as_uri())
+    chosen = browser.find_element("css selector", "input[name=protocol]:checked")
+    assert chosen.get_attribute("value") == "label-free"
+    assert rows(browser) == ["k-means", "broken"]
+    for _ in range(2):
+        browser.find_elements("css selector", "#table thead button")[3].click()
+        held = browser.execute_script("return document.activeElement.dataset.key")
+        assert held == "0"
+
+
+@pytest.mark.browser
+def test_heading_adds_up(browser: Any, page: Path, ran: Path) -> None:
+    browser.get(page.as_uri())
+    script = (
+        "return [...document.querySelectorAll('.tile')]"
+        ".map(tile => [...tile.children].map(child => child.textContent))"
+    )
+    said = {label: value.replace("\u202f", "") for label, value in browser.execute_script(script)}
+    with Store(ran, readonly=True) as store:
+        study, _ = store.load_study()
+        results = Results(study, store)
+    total = len({cell.key for cell in results.cells})
+    assert int(said["data sets"]) == len(study.datasets)
+    assert int(said["methods"]) == len(study.methods)
+    done = int(said[f"of {total} fits done"])
+    assert done + int(said["failed"]) + int(said["not yet run"]) == total
+    assert int(said["failed"]) == len(results.failures()) > 0
+    assert " UTC" in browser.find_element("id", "made").text
+    assert "U C" not in browser.find_element("id", "made").text
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("kind", ["PNG", "SVG", "CSV"])
+def test_figures_can_be_taken_away(browser: Any, page: Path, kind: str) -> None:
+    browser.get(page.as_uri())
+    choose(browser, "protocol", "record")
+    for place in ("#time-picture", "#ranks-picture", "#surfaces-pictures"):
+        browser.execute_script("delete document.documentElement.dataset.saved")
+        helper.press_export(browser, place, kind)
+        name, size = helper.saved(browser).split()
+        assert name.endswith(f".{kind.lower()}")
+        assert int(size) > 60
+    assert helper.console(browser) == []
+
+
+@pytest.mark.browser
+def test_ten_columns_fit_into_1400_pixels(browser: Any, tmp_path: Path) -> None:
+    study = Study.load("paper")
+    with Store(tmp_path / "r.sqlite") as store:
+        for number, cell in enumerate(study.cells()):
+            if cell.repeat == 0:
+                scores = dict.fromkeys(study.metrics, 0.5 + number % 40 / 100)
+                store.put(cell, {"status": "done", "scores": scores, "seconds": 0.1})
+        path = write_report(Results(study, store), tmp_path / "page.html")
+    helper.set_width(browser, 1400)
+    browser.get(path.as_uri())
+    assert len(study.datasets) == 10
+    for protocol in ("label-free", "paper", "record"):
+        choose(browser, "protocol", protocol)
+        room, needed = browser.execute_script(
+            "const box = document.querySelector('#figures .scroll');"
+            "return [box.clientWidth, box.scrollWidth]"
+        )
+        assert needed <= room, protocol
+    helper.set_width(browser, 1280)
+
+
+@pytest.mark.browser
+def test_text_has_contrast(browser: Any, page: Path) -> None:
+    for theme in ("light", "dark"):
+        helper.set_theme(browser, theme)
+        browser.get(page.as_uri())
+        assert helper.poor_contrast(browser) == []
+    helper.set_theme(browser, "light")
 
 
 @pytest.mark.browser
@@ -223,7 +301,7 @@ def test_hostile_names_do_nothing(browser: Any, tmp_path: Path) -> None:
 
 def test_page_stands_alone(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert "@@" not in text
+    assert not re.search(r"\{(?:policy|title|style|data|script|version)\}", text)
     assert len(text) < 2_000_000
     assert not re.search(r"(?:src|href)\s*=\s*[\"']?(?!data:)[a-z]", text.split("<script>")[0])
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)

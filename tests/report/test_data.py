@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris, make_blobs
 from unispectral import SCMK
 from unispectral.report import report_data, write_report
 from unispectral.report._advice import advice
-from unispectral.report._clusters import certainty_of, contrasts, rank_members
+from unispectral.report._clusters import certainty_of, cluster_tree, contrasts, rank_members
 from unispectral.report._page import build_page, to_json
 from unispectral.report._pictures import graph_picture
 
@@ -45,7 +45,7 @@ def test_json_is_safe_in_a_page():
 
 def test_page_refuses_what_would_end_its_script():
     with pytest.raises(ValueError, match="must not hold"):
-        build_page("t", {}, scripts=["'</SCRIPT>'"])
+        build_page("t", {}, script="'</SCRIPT>'")
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "missing"])
@@ -58,7 +58,7 @@ def test_contrasts_against_brute_force(kind):
         X = np.where(rng.random(X.shape) < 0.5, 0, X)
     if kind == "missing":
         X = np.where(rng.random(X.shape) < 0.1, np.nan, X)
-    found = contrasts(sp.csr_array(X) if kind == "sparse" else X, labels, shown=12)
+    found = contrasts(sp.csr_array(X) if kind == "sparse" else X, labels)
     for k in range(4):
         inside, outside = X[labels == k], X[labels != k]
         gap = np.nanmean(inside, axis=0) - np.nanmean(outside, axis=0)
@@ -67,19 +67,67 @@ def test_contrasts_against_brute_force(kind):
         within += np.nansum((outside - np.nanmean(outside, axis=0)) ** 2, axis=0)
         effect = gap / np.sqrt(within / counts)
         order = np.argsort(-np.abs(effect))
-        assert [row.column for row in found[k]] == order.tolist()
-        np.testing.assert_allclose([row.effect for row in found[k]], effect[order], rtol=1e-6)
-        np.testing.assert_allclose(
-            [row.inside for row in found[k]], np.nanmean(inside, axis=0)[order], rtol=1e-9
-        )
-    assert found[2][0].column == 3 or kind != "dense"
+        assert found.top(k, 12).tolist() == order.tolist()
+        np.testing.assert_allclose(found.effect[k], effect, rtol=1e-6)
+        np.testing.assert_allclose(found.inside[k], np.nanmean(inside, axis=0), rtol=1e-9)
+        np.testing.assert_allclose(found.outside[k], np.nanmean(outside, axis=0), rtol=1e-9)
+    assert found.top(2)[0] == 3 or kind != "dense"
+    total = np.abs(found.effect).sum(axis=0)
+    assert found.telling(5).tolist() == np.argsort(-total)[:5].tolist()
 
 
 def test_contrasts_of_constants_are_finite():
     X = np.column_stack([np.repeat([0.0, 1.0], 5), np.ones(10)])
-    first, second = contrasts(X, np.repeat([0, 1], 5))
-    assert [(row.column, round(row.effect, 6)) for row in first] == [(0, -99.0)]
-    assert [(row.column, round(row.effect, 6)) for row in second] == [(0, 99.0)]
+    found = contrasts(X, np.repeat([0, 1], 5))
+    np.testing.assert_allclose(found.effect, [[-99.0, 0.0], [99.0, 0.0]], rtol=1e-9)
+    assert [found.top(k).tolist() for k in (0, 1)] == [[0], [0]]
+
+
+def test_tree_joins_the_nearest_clusters_first():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(4), 10)
+    X = np.array([0.0, 1.0, 8.0, 9.5])[labels][:, None] * 1000 + rng.normal(size=(40, 1))
+    for table in (X, sp.csr_array(X)):
+        tree = cluster_tree(table, labels)
+        assert tree["by"] == "features"
+        assert [step[:2] for step in tree["steps"]] == [[0, 1], [2, 3], [4, 5]]
+        heights = [step[2] for step in tree["steps"]]
+        assert heights == sorted(heights)
+    W = np.kron(
+        np.array([[9, 1, 0, 0], [1, 9, 0, 0], [0, 0, 9, 3], [0, 0, 3, 9]]), np.ones((10, 10))
+    )
+    ties = cluster_tree(None, labels, W)
+    assert ties["by"] == "graph"
+    assert [step[:2] for step in ties["steps"]][:2] == [[2, 3], [0, 1]]
+    assert cluster_tree(None, labels) is None
+    assert cluster_tree(X, np.zeros(40, int)) is None
+
+
+def test_heat_and_colouring_are_the_columns():
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2], 20)
+    X = rng.normal(size=(60, 5)) + 3 * labels[:, None] * np.array([1, 0, 2, 0, 0])
+    X[3, 0] = np.nan
+    data = report_data(Fitted(labels_=labels), X, columns=list("abcde"))
+    heat = data["heat"]
+    assert heat["names"][:2] == ["c", "a"]
+    expected = np.nanquantile(X[labels == 1, 0], [0.05, 0.25, 0.5, 0.75, 0.95])
+    np.testing.assert_allclose(heat["quantiles"][1][1], expected, rtol=1e-3)
+    assert {part["name"] for part in data["colouring"]} == set("abcde")
+    part = data["colouring"][1]
+    levels = np.frombuffer(base64.b64decode(part["levels"]), dtype=np.uint8)
+    assert levels[3] == 255
+    assert levels[np.nanargmin(X[:, 0])] == 0
+    assert levels[np.nanargmax(X[:, 0])] == 254
+    np.testing.assert_allclose(part["ends"], [np.nanmin(X[:, 0]), np.nanmax(X[:, 0])], rtol=1e-3)
+
+
+def test_words_about_distances():
+    weights = {"linear": 1.0, "whitened": 0.0, "direction": 0.0}
+    data = report_data(Fitted(labels_=np.arange(6) % 2, geometry_weights_=weights))
+    assert data["distances"]["words"] == (
+        "Distances: plain Euclidean; 2 alternatives were tried, neither was better."
+    )
 
 
 def test_certainty_is_the_lead_of_the_own_cluster():

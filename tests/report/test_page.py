@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import importlib.util
+import re
 from pathlib import Path
 
 import numpy as np
@@ -81,7 +83,17 @@ def test_page_is_whole_and_quiet(browser, page, width, theme):
     show(browser, page, width=width, theme=theme)
     assert ask(browser, "document.querySelector('h1').textContent") == "A fit"
     sections = ask(browser, "[...document.querySelectorAll('section')].map(s => s.id)")
-    assert {"map", "graph", "sizes", "clusters", "spectrum", "members", "redo"} <= set(sections)
+    assert {
+        "map",
+        "graph",
+        "sizes",
+        "heat",
+        "related",
+        "clusters",
+        "spectrum",
+        "members",
+        "redo",
+    } <= set(sections)
     assert ask(browser, "document.documentElement.dataset.theme") == theme
     assert ask(browser, "document.documentElement.scrollWidth") <= width
     assert ask(browser, "document.querySelectorAll('.cluster').length") == 4
@@ -137,6 +149,157 @@ def test_choosing_a_cluster_filters_the_table(browser, page, fitted):
     browser.execute_script("document.querySelector('.chosen button').click()")
     assert ask(browser, "document.querySelector('.where').textContent").endswith(" of 120")
     assert ask(browser, pressed) == "false"
+
+
+def test_search_says_which_filter_hides_the_rest(browser, page, fitted):
+    show(browser, page)
+    browser.execute_script(
+        "document.querySelectorAll('.legend button')[2].click();"
+        "const box = document.querySelector('#members-table input');"
+        "box.value = 'person'; box.dispatchEvent(new Event('input'))"
+    )
+    size = int((fitted[2].labels_ == 2).sum())
+    hint = "document.querySelector('#members-table .hint').textContent"
+    said = f"“person” is found {120 - size} more times, hidden by the filter “Cluster 2”."
+    assert ask(browser, hint).startswith(said)
+    browser.execute_script("document.querySelector('#members-table .hint button').click()")
+    assert ask(browser, hint) == "120 of 120 found."
+
+
+def test_focus_stays_on_the_heading_that_sorts(browser, page):
+    show(browser, page)
+    from selenium.webdriver.common.keys import Keys
+
+    browser.execute_script("document.querySelectorAll('#members-table th button')[1].focus()")
+    for _ in range(2):
+        browser.switch_to.active_element.send_keys(Keys.ENTER)
+        held = ask(browser, "document.activeElement.textContent")
+        assert held == "Row"
+        assert ask(browser, "document.activeElement.closest('th').hasAttribute('aria-sort')")
+
+
+COLOURS = """(() => {
+  const canvas = document.querySelector('.map canvas');
+  const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  const seen = {};
+  for (let p = 0; p < data.length; p += 4) if (data[p + 3] > 215) {
+    const key = [data[p], data[p + 1], data[p + 2]].join();
+    seen[key] = (seen[key] || 0) + 1;
+  }
+  return Object.entries(seen).sort((a, b) => b[1] - a[1]).slice(0, 12).map(e => e[0]).sort();
+})()"""
+
+
+def own_console(browser):
+    """Without Chromium's remark about our reading the canvas."""
+    return [line for line in _browser.console(browser) if "readback" not in line]
+
+
+def test_map_is_coloured_by_clusters_classes_and_columns(browser, page):
+    show(browser, page)
+    names = ask(
+        browser, "[...document.querySelectorAll('#colour-by option')].map(o => o.textContent)"
+    )
+    assert names[:2] == ["cluster", "known class"]
+    assert len(names) == 2 + len(HOSTILE)
+    seen = []
+    for value in ("0", "1", "2", "0"):
+        browser.execute_script(
+            "const pick = document.getElementById('colour-by');"
+            "pick.value = arguments[0]; pick.dispatchEvent(new Event('change'))",
+            value,
+        )
+        seen.append(ask(browser, COLOURS))
+    assert seen[0] == seen[3] != seen[2]
+    browser.execute_script(
+        "const pick = document.getElementById('colour-by');"
+        "pick.value = 1; pick.dispatchEvent(new Event('change'))"
+    )
+    assert ask(browser, "document.querySelectorAll('.scale span.dot').length") == 4
+    assert own_console(browser) == []
+
+
+def test_map_zooms(browser, page):
+    show(browser, page)
+    whole = ask(browser, COLOURS)
+    for title, zoom in (
+        ("Zoom in", 1.5),
+        ("Zoom in", 2.25),
+        ("Zoom out", 1.5),
+        ("Show the whole map", 1),
+    ):
+        browser.execute_script(f"document.querySelector('[title=\"{title}\"]').click()")
+        assert float(ask(browser, "document.querySelector('.map canvas').dataset.zoom")) == zoom
+        assert (ask(browser, COLOURS) == whole) == (zoom == 1)
+    browser.execute_script("document.querySelector('.map canvas').focus()")
+    from selenium.webdriver.common.keys import Keys
+
+    browser.switch_to.active_element.send_keys("+")
+    assert float(ask(browser, "document.querySelector('.map canvas').dataset.zoom")) == 1.5
+    browser.switch_to.active_element.send_keys(Keys.ARROW_LEFT, "0")
+    assert ask(browser, COLOURS) == whole
+    assert own_console(browser) == []
+
+
+def test_heat_map_and_tree_show_the_data(browser, page, fitted):
+    show(browser, page)
+    X, _, model = fitted
+    assert ask(browser, "document.querySelectorAll('#heat .scroll rect').length") == 4 * X.shape[1]
+    assert ask(browser, "document.querySelectorAll('#related .branch').length") == 2 * 3
+    browser.execute_script(
+        "document.querySelectorAll('#heat .scroll text[role=button]')[1]"
+        ".dispatchEvent(new Event('click'))"
+    )
+    title = ask(browser, "document.querySelector('#heat h3').textContent")
+    data = ask(browser, "JSON.parse(document.getElementById('data').textContent).heat")
+    assert title == f"{data['names'][1]} in each cluster"
+    column = int(data["names"][1].removeprefix("column "))
+    medians = [q[2] for q in data["quantiles"][1]]
+    expected = [np.median(X[model.labels_ == k, column]) for k in range(4)]
+    np.testing.assert_allclose(medians, expected, rtol=1e-3)
+    assert ask(browser, "document.querySelectorAll('.values rect').length") == 4
+
+
+@pytest.mark.parametrize("kind", ["PNG", "SVG", "CSV"])
+def test_every_figure_can_be_taken_away(browser, page, kind):
+    show(browser, page)
+    for place in (
+        "#map",
+        "#graph",
+        "#sizes",
+        "#heat",
+        ".values",
+        "#related",
+        "#spectrum",
+        "#objective",
+    ):
+        browser.execute_script("delete document.documentElement.dataset.saved")
+        _browser.press_export(browser, place, kind)
+        name, size = _browser.saved(browser).split()
+        assert name.endswith("." + kind.lower()), place
+        assert int(size) > 60, place
+    browser.execute_script("delete document.documentElement.dataset.saved")
+    _browser.press_export(browser, "#members", "CSV")
+    assert _browser.saved(browser).startswith("members.csv")
+    assert _browser.console(browser) == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_has_contrast(browser, page, theme):
+    show(browser, page, theme=theme)
+    assert _browser.poor_contrast(browser) == []
+
+
+def test_print_leaves_no_half_empty_pages(browser, page):
+    """As many sheets as the printed height needs, and one more at most."""
+    show(browser, page, width=702, theme="light")  # the width of A4 within its margins
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    height = ask(browser, "document.documentElement.scrollHeight")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    asked = {"printBackground": True, "paperWidth": 8.27, "paperHeight": 11.69}
+    pdf = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", asked)["data"])
+    sheets = len(re.findall(rb"/Type\s*/Page\b", pdf))
+    assert sheets <= int(np.ceil(height / 1032)) + 1  # 297 mm without 2 × 12 mm
 
 
 def test_theme_button(browser, page):

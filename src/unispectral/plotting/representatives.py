@@ -106,7 +106,10 @@ class RepresentativesDisplay(Display):
     def _of(cls, estimator: Any, *data: Any, **given: Any) -> Self:
         graph = getattr(estimator, "affinity_matrix_", None)
         degrees = None if graph is None else np.asarray(graph.sum(axis=1)).ravel()
-        known = {"membership": getattr(estimator, "membership_", None), "degrees": degrees}
+        known: dict[str, Any] = {
+            "membership": getattr(estimator, "membership_", None),
+            "degrees": degrees,
+        }
         return cls(*fitted(estimator, "labels_"), *data, **(known | given))
 
     def __post_init__(self) -> None:
@@ -125,7 +128,8 @@ class RepresentativesDisplay(Display):
             self.labels, self.n_members, membership=self.membership, degrees=self.degrees, X=table
         )
         self.values = [_dense(table[group]) for group in self.members]
-        self.profile, self.feature_names = None, []
+        self.profile: np.ndarray | None = None
+        self.feature_names: list[str] = []
         if self.image_shape is None:
             self._find_profile(table, names)
 

@@ -52,10 +52,7 @@ def write_report(
     True
     """
     data = report_data(estimator, X, **options)
-    text = build_page(
-        f"{data['title']}: {data['method']}",
-        data,
-        styles=[asset("clustering.css")],
-        scripts=[asset("clustering.js")],
+    title = f"{data['title']}: {data['method']}"
+    write_text_atomic(
+        path, build_page(title, data, asset("clustering.css"), asset("clustering.js"))
     )
-    write_text_atomic(path, text)

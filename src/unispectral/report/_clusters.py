@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["Certainty", "Contrast", "certainty_of", "contrasts", "rank_members"]
+__all__ = ["Certainty", "Contrasts", "certainty_of", "cluster_tree", "contrasts", "rank_members"]
 
 #: A mean difference of so many deviations is as clear as any; it keeps constants finite.
 _CLEAREST = 99.0
@@ -18,11 +18,7 @@ _SURE = 0.99
 class Certainty(NamedTuple):
     """How surely each sample belongs to its cluster (1 surely, 0 not at all), and to which else.
 
-    Attributes
-    ----------
-    value : ndarray of shape (n,)
-    second : ndarray of shape (n,)
-        The next best cluster, −1 if there is none.
+    ``second`` is the next best cluster, −1 if there is none.
     """
 
     value: np.ndarray
@@ -44,33 +40,26 @@ def certainty_of(estimator: Any, X: Any, labels: np.ndarray) -> Certainty:
     n, count = len(labels), int(labels.max()) + 1
     everyone = np.arange(n)
     membership = getattr(estimator, "membership_", None)
-    if membership is not None and membership.shape == (n, count) and count > 1:
-        strength = np.array(membership, dtype=np.float64)
-        own = strength[everyone, labels].copy()
-        strength[everyone, labels] = -1.0
-        second = strength.argmax(axis=1)
-        return Certainty(np.clip(own - strength[everyone, second], 0.0, 1.0), second)
-    if X is None or count < 2:
+    known = membership is not None and membership.shape == (n, count)
+    if count < 2 or (X is None and not known):
         return Certainty(np.ones(n), np.full(n, -1))
-    distance = _centre_distances(X, labels, count)
-    own = distance[everyone, labels].copy()
-    distance[everyone, labels] = np.inf
-    second = distance.argmin(axis=1)
-    other = distance[everyone, second]
-    larger = np.maximum(np.maximum(own, other), 1e-300)
-    return Certainty(np.clip((other - own) / larger, 0.0, 1.0), second)
+    strength = np.array(membership, dtype=np.float64) if known else -_centre_distances(X, labels)
+    own = strength[everyone, labels].copy()
+    strength[everyone, labels] = -np.inf
+    second = strength.argmax(axis=1)
+    lead = own - strength[everyone, second]
+    if not known:
+        lead /= np.maximum(-np.minimum(own, strength[everyone, second]), 1e-300)
+    return Certainty(np.clip(lead, 0.0, 1.0), second)
 
 
-def _centre_distances(X: Any, labels: np.ndarray, count: int) -> np.ndarray:
+def _centre_distances(X: Any, labels: np.ndarray) -> np.ndarray:
     filled: Any = X if sp.issparse(X) else np.nan_to_num(np.asarray(X, dtype=np.float64))
-    member = _indicator(labels, count)
-    sizes = np.maximum(np.bincount(labels, minlength=count), 1)
-    centres = member.T @ filled
-    centres = (centres.toarray() if sp.issparse(centres) else centres) / sizes[:, None]
+    sizes = np.maximum(np.bincount(labels), 1)
+    centres = _dense(_indicator(labels).T @ filled) / sizes[:, None]
     squares = filled.multiply(filled) if sp.issparse(filled) else filled**2
     norms = np.asarray(squares.sum(axis=1)).ravel()
-    products = np.asarray(filled @ centres.T)
-    squared = norms[:, None] - 2 * products + (centres**2).sum(axis=1)[None, :]
+    squared = norms[:, None] - 2 * np.asarray(filled @ centres.T) + (centres**2).sum(axis=1)
     return np.sqrt(np.maximum(squared, 0.0))
 
 
@@ -91,48 +80,48 @@ def rank_members(
     >>> rank_members(np.array([0, 0, 1]), np.array([0.9, 0.1, 1.0]), shown=1)
     [([0], [1]), ([2], [])]
     """
-    n = len(labels)
-    ties: Any = np.zeros(n)
+    ties: Any = np.zeros(len(labels))
     if affinity is not None:
         coo = sp.coo_array(affinity)
         inside = labels[coo.row] == labels[coo.col]
-        ties = np.bincount(coo.row[inside], weights=coo.data[inside], minlength=n)
-    odd = np.zeros(n) if outlier is None else np.asarray(outlier, dtype=np.float64)
-    rough = np.round(certainty, 2)
+        ties = np.bincount(coo.row[inside], weights=coo.data[inside], minlength=len(labels))
+    odd = np.zeros(len(labels)) if outlier is None else np.asarray(outlier, dtype=np.float64)
+    surest = np.lexsort((odd, -ties, -np.round(certainty, 2)))
+    doubted = np.lexsort((-odd, ties, certainty))
     ranked = []
-    for cluster in range(int(labels.max()) + 1):
-        members = np.flatnonzero(labels == cluster)
-        sure = members[np.lexsort((members, odd[members], -ties[members], -rough[members]))]
-        unsure = members[np.lexsort((members, -odd[members], ties[members], certainty[members]))]
-        typical = sure[: min(shown, max(1, len(members) - 1))].tolist()
-        taken = set(typical)
-        doubtful = [
-            i for i in unsure[: 2 * shown].tolist() if i not in taken and certainty[i] < _SURE
-        ][:shown]
+    for cluster, size in enumerate(np.bincount(labels)):
+        typical = surest[labels[surest] == cluster][: min(shown, max(1, size - 1))].tolist()
+        unsure = doubted[(labels[doubted] == cluster) & (certainty[doubted] < _SURE)]
+        doubtful = [i for i in unsure[: 2 * shown].tolist() if i not in typical][:shown]
         ranked.append((typical, doubtful))
     return ranked
 
 
-class Contrast(NamedTuple):
-    """A feature that sets a cluster apart.
+class Contrasts(NamedTuple):
+    """How each cluster differs from the rest in each feature; arrays of shape (c, d).
 
-    Attributes
-    ----------
-    column : int
-    effect : float
-        Mean difference in deviations.
-    inside, outside : float
-        Means in the cluster and in the rest.
+    ``effect`` is the difference of the means inside and outside the cluster, in deviations.
     """
 
-    column: int
-    effect: float
-    inside: float
-    outside: float
+    effect: np.ndarray
+    inside: np.ndarray
+    outside: np.ndarray
+
+    def top(self, cluster: int, shown: int = 8) -> np.ndarray:
+        """The features in which a cluster differs most, clearest first."""
+        size = np.abs(self.effect[cluster])
+        order = np.argsort(-size, kind="stable")[:shown]
+        return order[size[order] > 1e-9]
+
+    def telling(self, shown: int) -> np.ndarray:
+        """The features that tell most clusters apart, clearest first."""
+        size = np.abs(self.effect).sum(axis=0)
+        order = np.argsort(-size, kind="stable")[:shown]
+        return order[size[order] > 1e-9]
 
 
-def contrasts(X: Any, labels: np.ndarray, shown: int = 8) -> list[list[Contrast]]:
-    """Find the features in which each cluster differs most from the rest.
+def contrasts(X: Any, labels: np.ndarray) -> Contrasts:
+    """Find in which features, and how far, each cluster differs from the rest.
 
     The difference of the means inside and outside is divided by the deviation within the two
     groups. A missing value counts for neither.
@@ -140,66 +129,69 @@ def contrasts(X: Any, labels: np.ndarray, shown: int = 8) -> list[list[Contrast]
     Examples
     --------
     >>> X = np.array([[0.0, 5.0], [1.0, 5.0], [9.0, 5.0], [10.0, 5.0]])
-    >>> best = contrasts(X, np.array([0, 0, 1, 1]))[0]
-    >>> [(row.column, round(row.effect, 1)) for row in best]
-    [(0, -18.0)]
+    >>> contrasts(X, np.array([0, 0, 1, 1])).effect.round(1).tolist()
+    [[-18.0, 0.0], [18.0, 0.0]]
     """
-    count = int(labels.max()) + 1
-    member = _indicator(labels, count)
-    if sp.issparse(X):
-        filled, present = X, None
-    else:
+    member = _indicator(labels).T
+    sizes = np.bincount(labels).astype(np.float64)[:, None]
+    centre, counts, table = np.zeros(X.shape[1]), np.broadcast_to(sizes, (len(sizes), 1)), X
+    if not sp.issparse(X):  # squares about the mean keep their digits
         known = ~np.isnan(X)
-        present = None if known.all() else known.astype(np.float64)
-        filled = np.asarray(X, dtype=np.float64) if present is None else np.nan_to_num(X)
-    centre = _means(filled, present)
-    if not sp.issparse(filled):  # squares about the mean keep their digits
-        filled = (filled - centre) * (1.0 if present is None else present)
-        centre = np.asarray(centre)
-    sums = _dense(member.T @ filled)
-    squares = _dense(member.T @ (filled.multiply(filled) if sp.issparse(filled) else filled**2))
-    sizes = np.bincount(labels, minlength=count).astype(np.float64)
-    counts = (
-        np.repeat(sizes[:, None], sums.shape[1], axis=1)
-        if present is None
-        else _dense(member.T @ present)
-    )
-    shift = 0.0 if sp.issparse(filled) else centre
-    others = np.maximum(counts.sum(axis=0) - counts, 0.0)
+        counts = np.asarray(member @ known.astype(np.float64))
+        centre = np.where(known, X, 0.0).sum(axis=0) / np.maximum(counts.sum(axis=0), 1.0)
+        table = np.where(known, X - centre, 0.0)
+    sums = _dense(member @ table)
+    squares = _dense(member @ (table.multiply(table) if sp.issparse(table) else table**2)).sum(0)
+    others = counts.sum(axis=0) - counts
     inside = sums / np.maximum(counts, 1.0)
     outside = (sums.sum(axis=0) - sums) / np.maximum(others, 1.0)
-    spread = squares.sum(axis=0) - counts * inside**2 - others * outside**2
-    pooled = np.sqrt(np.maximum(spread, 0.0) / np.maximum(counts + others, 1.0))
-    gap = inside - outside
-    scale = np.sqrt(squares.sum(axis=0) / np.maximum(counts.sum(axis=0), 1.0))
-    floor = np.maximum(np.abs(gap) / _CLEAREST, 1e-12 * np.maximum(scale, 1e-300))
-    effect = np.where((counts > 0) & (others > 0), gap / np.maximum(pooled, floor), 0.0)
-    return [
-        [
-            Contrast(int(j), float(effect[k, j]), float(inside[k, j] + _at(shift, j)),
-                     float(outside[k, j] + _at(shift, j)))
-            for j in np.argsort(-np.abs(effect[k]), kind="stable")[:shown]
-            if abs(effect[k, j]) > 1e-9
-        ]
-        for k in range(count)
-    ]  # fmt: skip
+    within = squares - counts * inside**2 - others * outside**2
+    total = np.maximum(counts.sum(axis=0), 1.0)
+    gap, pooled = inside - outside, np.sqrt(np.maximum(within, 0.0) / total)
+    least = np.maximum(np.abs(gap) / _CLEAREST, 1e-12 * np.sqrt(squares / total) + 1e-300)
+    effect = np.where((counts > 0) & (others > 0), gap / np.maximum(pooled, least), 0.0)
+    return Contrasts(effect, inside + centre, outside + centre)
 
 
-def _means(filled: Any, present: np.ndarray | None) -> Any:
-    if sp.issparse(filled):
-        return 0.0
-    counts = len(filled) if present is None else np.maximum(present.sum(axis=0), 1.0)
-    return filled.sum(axis=0) / counts
+def cluster_tree(X: Any, labels: np.ndarray, affinity: Any = None) -> dict[str, Any] | None:
+    """How clusters relate, as the steps in which the nearest two are joined.
 
+    By the distances between their means, each feature in its deviations; without features by the
+    ties of the graph. A step holds two nodes and the height at which they meet; clusters are
+    nodes 0 … c − 1, and each step makes the next node.
 
-def _at(shift: Any, column: int) -> float:
-    return float(shift[column]) if isinstance(shift, np.ndarray) else float(shift)
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [9.0]])
+    >>> [step[:2] for step in cluster_tree(X, np.arange(3))["steps"]]
+    [[0, 1], [2, 3]]
+    """
+    from scipy.cluster.hierarchy import linkage
+    from scipy.spatial.distance import squareform
+
+    sizes = np.bincount(labels)
+    if len(sizes) < 3 or not sizes.all() or (X is None and affinity is None):
+        return None
+    member = _indicator(labels).T
+    if X is not None:
+        filled: Any = X if sp.issparse(X) else np.nan_to_num(X - np.nanmean(X, axis=0))
+        squares = filled.multiply(filled) if sp.issparse(filled) else filled**2
+        spread = np.sqrt(np.asarray(squares.sum(axis=0)).ravel() / len(labels))
+        means = _dense(member @ filled) / sizes[:, None]
+        steps = linkage(means / np.where(spread > 0, spread, 1.0), "average")
+    else:
+        ties = _dense(member @ sp.csr_array(affinity) @ member.T)
+        total = np.maximum(ties.sum(axis=1), 1e-300)
+        apart = 1.0 - np.minimum((ties + ties.T) / 2 / np.sqrt(np.outer(total, total)), 1.0)
+        np.fill_diagonal(apart, 0.0)
+        steps = linkage(squareform(apart, checks=False), "average")
+    by = "features" if X is not None else "graph"
+    return {"by": by, "steps": [[int(a), int(b), float(f"{h:.4g}")] for a, b, h, _ in steps]}
 
 
 def _dense(matrix: Any) -> np.ndarray:
     return matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
 
 
-def _indicator(labels: np.ndarray, count: int) -> sp.csr_array:
-    n = len(labels)
-    return sp.csr_array((np.ones(n), (np.arange(n), labels)), shape=(n, count))
+def _indicator(labels: np.ndarray) -> sp.csr_array:
+    return sp.csr_array((np.ones(len(labels)), (np.arange(len(labels)), labels)))

@@ -9,22 +9,21 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral.plotting._base import thin
+from unispectral.plotting._colors import hex_colors
+from unispectral.plotting.charts import SpectrumDisplay, distances_in_words
 from unispectral.report._advice import advice
-from unispectral.report._clusters import (
-    Contrast,
-    certainty_of,
-    contrasts,
-    rank_members,
-)
-from unispectral.report._pictures import graph_picture, plane, thumbnails
+from unispectral.report._clusters import certainty_of, cluster_tree, contrasts, rank_members
+from unispectral.report._pictures import as_text, graph_picture, plane, thumbnails
 from unispectral.report._redo import redo
 
 __all__ = ["report_data"]
 
 MAX_POINTS = 20_000
-_FEATURES_IN_TABLE = 6
-#: Above this many samples, only the eigenvalues that the fit has kept are shown.
-_MORE_EIGENVALUES = 5_000
+_IN_TABLE, _IN_HEAT = 6, 24
+#: Columns by which points can be coloured: all, while they do not make the page large.
+_COLOURED = 1_200_000
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def report_data(
@@ -48,60 +47,148 @@ def report_data(
 ) -> dict[str, Any]:
     """Collect what the page shows; the parameters are those of :func:`write_report`."""
     labels = _labels(estimator, labels)
-    n, count = len(labels), int(labels.max()) + 1
-    X = _table(X, n)
-    if columns is None:
-        columns = _feature_names(estimator, X)
+    sizes = np.bincount(labels)
+    X = _table(X, len(labels))
     sure = certainty_of(estimator, X, labels)
     affinity = getattr(estimator, "affinity_matrix_", None)
-    if affinity is not None and affinity.shape[0] != n:
+    if affinity is not None and affinity.shape[0] != len(labels):
         affinity = None
     outlier = getattr(estimator, "outlier_score_", None)
     ranked = rank_members(labels, sure.value, affinity, outlier)
-    found = [[] for _ in range(count)] if X is None else contrasts(X, labels)
     picked = sorted({i for pair in ranked for part in pair for i in part})
-    shown = _shown(labels, picked, max_points)
+    shown = thin(labels, max_points)
+    if len(shown) < len(labels):  # everyone named on the page is on it
+        shown = np.union1d(shown, picked).astype(np.int64)
     position = {int(i): place for place, i in enumerate(shown)}
-    sizes = np.bincount(labels, minlength=count)
-    method = method or type(estimator).__name__
-    points, how = plane(estimator, X, labels, shown)
+    pictures = image_shape is not None and X is not None and not sp.issparse(X)
+    features = Features(X, labels, columns, estimator, preparation)
     data: dict[str, Any] = {
-        "title": title or f"{count} clusters",
-        "method": method,
+        "title": title or f"{len(sizes)} clusters",
+        "method": method or type(estimator).__name__,
         "made": datetime.now().astimezone().strftime("%-d %B %Y, %H:%M"),
-        "n": n,
+        "n": len(labels),
         "columns": 0 if X is None else X.shape[1],
         "seconds": seconds,
-        "n_iter": _plain(getattr(estimator, "n_iter_", None)),
-        "converged": _plain(getattr(estimator, "converged_", None)),
+        "n_iter": getattr(estimator, "n_iter_", None),
+        "converged": getattr(estimator, "converged_", None),
         "advice": advice(estimator, labels, sure.value, warnings=list(warnings)),
         "notes": [str(note).strip() for note in notes],
         "sizes": sizes,
+        "colours": hex_colors(len(sizes)),
         "scores": None if truth is None else _scores(truth, labels),
-        "plane": {"x": np.round(points[:, 0], 3), "y": np.round(points[:, 1], 3), "how": how},
-        "members": _members(shown, labels, sure, outlier, names, truth),
+        "plane": plane(estimator, X, labels, shown),
+        "members": {
+            "row": shown,
+            "name": None if names is None else [_text(names[i]) for i in shown],
+            "cluster": labels[shown],
+            "certainty": np.round(sure.value[shown], 3),
+            "second": sure.second[shown],
+            "outlier": None if outlier is None else _rounded(np.asarray(outlier)[shown]),
+            "truth": None if truth is None else [_text(truth[i]) for i in shown],
+        },
         "clusters": [
             {
                 "typical": [position[i] for i in typical],
                 "doubtful": [position[i] for i in doubtful],
-                "features": [_feature(row, columns, preparation) for row in found[k]],
+                "features": features.of(k),
                 "certainty": round(float(sure.value[labels == k].mean()), 4) if sizes[k] else None,
             }
             for k, (typical, doubtful) in enumerate(ranked)
         ],
         "graph": None if affinity is None else graph_picture(affinity, labels),
+        "tree": cluster_tree(X, labels, affinity),
         "weights": _weights(estimator),
-        "geometries": _geometries(estimator),
-        "spectrum": _spectrum(estimator, affinity, count),
+        "distances": _distances(estimator),
+        "spectrum": _spectrum(estimator, affinity, len(sizes)),
         "objective": _path(estimator),
         "redo": redo(estimator, command, reading),
+        "table": {"names": [], "values": []} if pictures else features.table(shown),
+        "heat": None if pictures else features.heat(),
+        "colouring": [] if pictures else features.colouring(shown),
     }
-    pictures = image_shape is not None and X is not None and not sp.issparse(X)
-    data["table"] = _table_features(None if pictures else X, columns, found, shown, preparation)
+    if truth is not None:
+        classes = sorted(set(data["members"]["truth"]))
+        data["classes"] = {"names": classes, "colours": hex_colors(len(classes))}
     if pictures:
         assert image_shape is not None
         data["images"] = thumbnails(X, labels, image_shape, shown, picked)
     return data
+
+
+class Features:
+    """The columns of the table, in their own units."""
+
+    def __init__(
+        self, X: Any, labels: np.ndarray, columns: Any, estimator: Any, preparation: Any
+    ) -> None:
+        self.X, self.labels = X, labels
+        if X is None:
+            return
+        self.found = contrasts(X, labels)
+        given = getattr(estimator, "feature_names_in_", ()) if columns is None else columns
+        known = len(given) == X.shape[1]
+        self.names = [_text(given[j]) if known else f"column {j}" for j in range(X.shape[1])]
+        self.spread, self.centre = np.ones(X.shape[1]), np.zeros(X.shape[1])
+        first = 0
+        for part in preparation or ():
+            here = slice(first, first := first + len(part["columns"]))
+            for name in ("spread", "centre"):
+                if part[name] is not None:
+                    getattr(self, name)[here] = part[name]
+
+    def of(self, cluster: int) -> list[list[Any]]:
+        """What sets a cluster apart: name, effect, mean inside, mean outside."""
+        if self.X is None:
+            return []
+        rows = []
+        for j in self.found.top(cluster):
+            means = np.array([self.found.inside[cluster, j], self.found.outside[cluster, j]])
+            effect = round(float(self.found.effect[cluster, j]), 2)
+            rows.append(
+                [self.names[j], effect, *_rounded(means * self.spread[j] + self.centre[j])]
+            )
+        return rows
+
+    def values(self, column: int) -> np.ndarray:
+        part = self.X[:, [column]].toarray().ravel() if sp.issparse(self.X) else self.X[:, column]
+        return part * self.spread[column] + self.centre[column]
+
+    def table(self, shown: np.ndarray) -> dict[str, Any]:
+        """The most telling columns of the samples shown."""
+        best = () if self.X is None else self.found.telling(_IN_TABLE)
+        values = [_rounded(self.values(j)[shown]) for j in best]
+        return {"names": [self.names[j] for j in best], "values": values}
+
+    def heat(self) -> dict[str, Any] | None:
+        """Clusters × telling columns: effects, and quantiles of the values of each cluster."""
+        if self.X is None or not len(best := self.found.telling(_IN_HEAT)):
+            return None
+        groups = [np.flatnonzero(self.labels == k) for k in range(self.labels.max() + 1)]
+        quantiles = []
+        for j in best:
+            column = self.values(j)
+            parts = [part[~np.isnan(part)] for part in (column[group] for group in groups)]
+            quantiles.append(
+                [_rounded(np.quantile(p, _QUANTILES)) if len(p) else None for p in parts]
+            )
+        return {
+            "names": [self.names[j] for j in best],
+            "effect": np.round(self.found.effect[:, best], 2),
+            "quantiles": quantiles,
+        }
+
+    def colouring(self, shown: np.ndarray) -> list[dict[str, Any]]:
+        """Columns as levels 0 … 254 between their least and largest value; 255 is missing."""
+        found = []
+        most = 0 if self.X is None else min(self.X.shape[1], _COLOURED // max(len(shown), 1))
+        for j in self.found.telling(most) if most else ():
+            values = self.values(j)[shown]
+            low, high = (np.nanmin(values), np.nanmax(values)) if len(values) else (0.0, 0.0)
+            level = 254 * (values - low) / (high - low) if high > low else values * 0.0
+            level = np.where(np.isnan(level), 255, np.rint(level))
+            ends = _rounded(np.array([low, high]))
+            found.append({"name": self.names[j], "ends": ends, "levels": as_text(level)})
+        return found
 
 
 def _labels(estimator: Any, labels: Any) -> np.ndarray:
@@ -123,91 +210,17 @@ def _table(X: Any, n: int) -> Any:
     return X
 
 
-def _feature_names(estimator: Any, X: Any) -> list[str]:
-    if X is None:
-        return []
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is not None and len(names) == X.shape[1]:
-        return [str(name) for name in names]
-    return [f"column {j}" for j in range(X.shape[1])]
-
-
-def _shown(labels: np.ndarray, picked: list[int], max_points: int) -> np.ndarray:
-    """Samples on the page: all, or an even part of each cluster and everyone named on it."""
-    from unispectral.plotting._base import thin
-
-    chosen = thin(labels, max_points)
-    return chosen if len(chosen) == len(labels) else np.union1d(chosen, picked).astype(np.int64)
-
-
-def _members(
-    shown: np.ndarray, labels: np.ndarray, sure: Any, outlier: Any, names: Any, truth: Any
-) -> dict[str, Any]:
-    return {
-        "row": shown,
-        "name": None if names is None else [_text(names[i]) for i in shown],
-        "cluster": labels[shown],
-        "certainty": np.round(sure.value[shown], 3),
-        "second": sure.second[shown],
-        "outlier": None if outlier is None else _rounded(np.asarray(outlier)[shown]),
-        "truth": None if truth is None else [_text(truth[i]) for i in shown],
-    }
-
-
 def _text(value: Any) -> str:
     text = str(value)
     return text if len(text) <= 200 else text[:199] + "…"
 
 
-def _rounded(values: np.ndarray) -> list[float | None]:
-    """Four significant digits: what a table can show."""
-    return [float(f"{v:.4g}") if np.isfinite(v) else None for v in values.astype(float).tolist()]
-
-
-def _units(preparation: Sequence[dict[str, Any]] | None, column: int) -> tuple[float, float]:
-    """Spread and centre that bring a column back to its own unit."""
-    for part in preparation or ():
-        if column < len(part["columns"]):
-            spread = 1.0 if part["spread"] is None else float(part["spread"][column])
-            centre = 0.0 if part["centre"] is None else float(part["centre"][column])
-            return spread, centre
-        column -= len(part["columns"])
-    return 1.0, 0.0
-
-
-def _feature(
-    row: Contrast, columns: Sequence[str], preparation: Sequence[dict[str, Any]] | None
-) -> list[Any]:
-    spread, centre = _units(preparation, row.column)
-    inside, outside = row.inside * spread + centre, row.outside * spread + centre
+def _rounded(values: np.ndarray, digits: int = 4) -> list[float | None]:
+    """As many significant digits as can be shown."""
     return [
-        _text(columns[row.column]),
-        round(row.effect, 2),
-        *_rounded(np.array([inside, outside])),
+        float(f"{v:.{digits}g}") if np.isfinite(v) else None
+        for v in np.asarray(values, float).tolist()
     ]
-
-
-def _table_features(
-    X: Any,
-    columns: Sequence[str],
-    found: list[list[Contrast]],
-    shown: np.ndarray,
-    preparation: Sequence[dict[str, Any]] | None,
-) -> dict[str, Any]:
-    """The features that tell most clusters apart, for the table of members."""
-    if X is None:
-        return {"names": [], "values": []}
-    weight: dict[int, float] = {}
-    for rows in found:
-        for row in rows:
-            weight[row.column] = weight.get(row.column, 0.0) + abs(row.effect)
-    best = sorted(weight, key=lambda j: -weight[j])[:_FEATURES_IN_TABLE]
-    values = []
-    for j in best:
-        spread, centre = _units(preparation, j)
-        part = X[:, [j]].toarray().ravel() if sp.issparse(X) else X[:, j]
-        values.append(_rounded(part[shown] * spread + centre))
-    return {"names": [_text(columns[j]) for j in best], "values": values}
 
 
 def _scores(truth: Any, labels: np.ndarray) -> dict[str, float]:
@@ -217,47 +230,40 @@ def _scores(truth: Any, labels: np.ndarray) -> dict[str, float]:
 
 
 def _weights(estimator: Any) -> list[list[Any]]:
-    weights = getattr(estimator, "kernel_weights_", None)
-    names = getattr(estimator, "kernel_names_", None)
-    if weights is None or names is None or len(weights) != len(names) or len(weights) < 2:
+    weights = np.asarray(getattr(estimator, "kernel_weights_", ()), dtype=float)
+    names = getattr(estimator, "kernel_names_", ())
+    if len(weights) != len(names) or len(weights) < 2:
         return []
-    order = np.argsort(-np.asarray(weights), kind="stable")
-    return [[_text(names[r]), float(f"{float(weights[r]):.5g}")] for r in order]
+    order = np.argsort(-weights, kind="stable")
+    return [
+        list(pair)
+        for pair in zip([_text(names[r]) for r in order], _rounded(weights[order]), strict=True)
+    ]
 
 
-def _geometries(estimator: Any) -> list[list[Any]]:
+def _distances(estimator: Any) -> dict[str, Any] | None:
+    """Ways to measure distances that were tried, with the sentence that says what came of it."""
     weights = getattr(estimator, "geometry_weights_", None)
     if not isinstance(weights, dict) or len(weights) < 2:
-        return []
+        return None
     order = sorted(weights.items(), key=lambda item: -item[1])
-    return [[_text(name), float(f"{float(value):.5g}")] for name, value in order]
+    rows = [[_text(name), float(f"{float(value):.5g}")] for name, value in order]
+    return {"words": distances_in_words(weights) + ".", "rows": rows}
 
 
 def _spectrum(estimator: Any, affinity: Any, count: int) -> dict[str, Any] | None:
-    """Eigenvalues of the graph, some beyond the number of clusters if they are soon found."""
-    values = np.asarray(getattr(estimator, "eigenvalues_", ()), dtype=float)
-    wanted = max(count + 8, 3 * count // 2)
-    if affinity is not None and len(values) < wanted and affinity.shape[0] <= _MORE_EIGENVALUES:
-        from unispectral.spectrum._eigen import smallest_eigenvectors
-
-        graph = sp.csr_array(affinity)
-        values = np.asarray(smallest_eigenvectors(graph, min(wanted, graph.shape[0])).values)
+    if affinity is None:
+        return None
+    display = SpectrumDisplay._of(estimator)
+    values = np.maximum(display.eigenvalues, 0.0)
     if len(values) < 2:
         return None
-    values = np.maximum(values, 0.0)
-    gap = None
-    if len(values) > count:
-        gap = float(values[count] - values[count - 1])
-    return {"values": [float(f"{v:.6g}") for v in values], "count": count, "gap": gap}
+    gap = float(values[count] - values[count - 1]) if len(values) > count else None
+    return {"values": _rounded(values, 6), "count": count, "gap": gap}
 
 
-def _path(estimator: Any) -> list[float]:
+def _path(estimator: Any) -> list[float | None]:
     path = np.atleast_1d(getattr(estimator, "objective_", ()))
     if path.ndim != 1 or len(path) < 2:
         return []
-    every = max(1, -(-len(path) // 400))
-    return [float(f"{v:.8g}") for v in path[::every].tolist()]
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value
+    return _rounded(path[:: max(1, -(-len(path) // 400))], 8)

@@ -7,7 +7,7 @@ import hashlib
 import html
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -49,13 +49,7 @@ Nothing is loaded from elsewhere: it is safe to switch it on.</noscript>
 """
 
 
-def build_page(
-    title: str,
-    data: Mapping[str, Any],
-    *,
-    styles: Sequence[str] = (),
-    scripts: Sequence[str] = (),
-) -> str:
+def build_page(title: str, data: Mapping[str, Any], style: str = "", script: str = "") -> str:
     """Put a page together: the shared style and script, then the page's own.
 
     The page loads nothing, sends nothing and runs only the scripts given here: its content
@@ -68,8 +62,8 @@ def build_page(
         Shown in the browser's tab.
     data : mapping
         What the page shows; see :func:`to_json` for what it may hold.
-    styles, scripts : sequence of str
-        Sources of the page's own style sheets and scripts (see :func:`asset`).
+    style, script : str
+        Sources of the page's own style sheet and script (see :func:`asset`).
 
     Returns
     -------
@@ -78,12 +72,12 @@ def build_page(
 
     Examples
     --------
-    >>> text = build_page("Two <clusters>", {"k": 2}, scripts=["UI.shell({title: 'Two'});"])
+    >>> text = build_page("Two <clusters>", {"k": 2}, script="UI.shell({title: 'Two'});")
     >>> "Two &lt;clusters&gt;" in text, "http" in text.split("<style>")[1].split("</style>")[0]
     (True, False)
     """
-    style = "\n".join([asset("base.css"), *styles])
-    script = "\n".join([asset("base.js"), *scripts])
+    style = asset("base.css") + "\n" + style
+    script = asset("base.js") + "\n" + script
     for name, source in (("style", style), ("script", script)):
         if f"</{name}" in source.lower():
             raise ValueError(f"The {name} of a page must not hold the text '</{name}'.")

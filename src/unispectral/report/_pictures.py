@@ -7,31 +7,46 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.spatial import cKDTree
 
-__all__ = ["graph_picture", "plane", "thumbnails"]
+from unispectral.plotting.graph import bin_graph
+from unispectral.plotting.samples import EmbeddingDisplay
+
+__all__ = ["as_text", "graph_picture", "plane", "thumbnails"]
 
 _BINS = 220
 _SIDE = 48
 _PIXELS = 3_000_000
 
 
-def plane(estimator: Any, X: Any, labels: np.ndarray, shown: np.ndarray) -> tuple[np.ndarray, str]:
-    """Points of the plane for the samples shown, and how they were found."""
-    from unispectral.plotting._base import Clusters
-    from unispectral.plotting.embedding import _map
-
+def plane(estimator: Any, X: Any, labels: np.ndarray, shown: np.ndarray) -> dict[str, Any]:
+    """Points of the plane for the samples shown, how they were found, and how near they lie."""
     embedding = getattr(estimator, "embedding_", None)
-    if embedding is None or len(embedding) != len(labels):
-        if X is None:
-            return np.zeros((len(shown), 2)), "none"
-        return _principal_of_table(X, shown), "features"
-    rows = np.asarray(embedding, dtype=np.float64)[shown]
-    rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
-    clusters = Clusters.of(labels[shown])
-    membership = getattr(estimator, "membership_", None)
-    return _unit_box(
-        _map(rows, clusters, None if membership is None else membership[shown])
-    ), "map"
+    if embedding is not None and len(embedding) == len(labels):
+        membership = getattr(estimator, "membership_", None)
+        drawn = EmbeddingDisplay(
+            np.asarray(embedding)[shown],
+            labels[shown],
+            None if membership is None else np.asarray(membership)[shown],
+            method="map",
+            max_points=len(shown),
+        )
+        points, how = drawn.points, "map"
+    elif X is not None:
+        points, how = _principal_of_table(X, shown), "features"
+    else:
+        points, how = np.zeros((len(shown), 2)), "none"
+    points = np.nan_to_num(points - (points.max(axis=0) + points.min(axis=0)) / 2)
+    points = points / max(float(np.abs(points).max()), 1e-300)
+    gaps = cKDTree(points).query(points, k=min(2, len(points)))[0]
+    # Within −1 … 1 three decimals resolve a page.
+    x, y = np.round(points, 3).T
+    return {
+        "x": x,
+        "y": y,
+        "how": how,
+        "gap": float(np.median(gaps.reshape(len(points), -1)[:, -1])),
+    }
 
 
 def _principal_of_table(X: Any, shown: np.ndarray) -> np.ndarray:
@@ -42,16 +57,8 @@ def _principal_of_table(X: Any, shown: np.ndarray) -> np.ndarray:
         rows = np.nan_to_num(rows - np.nanmean(rows, axis=0))
     if rows.shape[1] < 3:
         rows = rows.toarray() if sp.issparse(rows) else rows
-        points = np.zeros((len(shown), 2))
-        points[:, : rows.shape[1]] = rows[:, :2]
-        return _unit_box(points)
-    return _unit_box(TruncatedSVD(2, random_state=0).fit_transform(rows))
-
-
-def _unit_box(points: np.ndarray) -> np.ndarray:
-    """The same picture within −1 … 1, which three decimals then resolve."""
-    points = np.nan_to_num(points - (points.max(axis=0) + points.min(axis=0)) / 2)
-    return points / max(float(np.abs(points).max()), 1e-300)
+        return np.pad(rows, ((0, 0), (0, 2 - rows.shape[1])))
+    return TruncatedSVD(2, random_state=0).fit_transform(rows)
 
 
 def graph_picture(affinity: Any, labels: np.ndarray, bins: int = _BINS) -> dict[str, Any]:
@@ -64,33 +71,16 @@ def graph_picture(affinity: Any, labels: np.ndarray, bins: int = _BINS) -> dict[
     >>> picture["within"], picture["edges"]
     (1.0, [0, 2, 4])
     """
+    found = bin_graph(affinity, labels, bins)
+    shade = np.where(found.image > 0, np.maximum(found.shades, 0.06), 0.0)
     coo = sp.coo_array(affinity)
-    n = len(labels)
-    bins = min(n, bins)
-    rank = np.empty(n, dtype=np.int64)
-    rank[np.argsort(labels, kind="stable")] = np.arange(n)
-    cell = rank * bins // n
-    weight = np.abs(coo.data).astype(np.float64)
-    image: Any = np.bincount(
-        cell[coo.row] * bins + cell[coo.col], weights=weight, minlength=bins * bins
-    ).reshape(bins, bins)
-    heights = np.bincount(cell, minlength=bins)
-    image /= np.outer(heights, heights)
-    there = image[image > 0]
-    # Weights span decades: a root, and a ceiling that few cells reach.
-    top = float(np.quantile(there, 0.97)) if there.size else 1.0
-    shade = np.clip(np.sqrt(image / max(top, 1e-300)), 0, 1)
-    shade = np.where(image > 0, np.maximum(shade, 0.06), 0.0)
-    total = weight.sum()
-    inside = weight[labels[coo.row] == labels[coo.col]].sum()
-    degrees = np.bincount(coo.row, minlength=n)
     return {
-        "bins": bins,
-        "cells": _bytes(np.rint(shade * 255)),
+        "bins": len(shade),
+        "cells": as_text(np.rint(shade * 255)),
         "edges": [0, *np.cumsum(np.bincount(labels)).tolist()],
-        "within": round(float(inside / total), 4) if total > 0 else 0.0,
+        "within": round(found.within, 4),
         "links": int(coo.nnz) // 2,
-        "median_degree": float(np.median(degrees)),
+        "median_degree": float(np.median(np.bincount(coo.row, minlength=len(labels)))),
     }
 
 
@@ -124,7 +114,7 @@ def thumbnails(
         "height": int(small[0]),
         "width": int(small[1]),
         "of": [place[int(i)] for i in chosen],
-        "pixels": _bytes(grey),
+        "pixels": as_text(grey),
         **faces,
     }
 
@@ -146,10 +136,11 @@ def _mean_pictures(
         gaps.append(128 + 127 * np.clip(gap / 2.0, -1, 1))
 
     def small(pictures: list[np.ndarray]) -> str:
-        return _bytes(np.rint(np.array(pictures).reshape(-1, *shape)[:, ::step, ::step]))
+        return as_text(np.rint(np.array(pictures).reshape(-1, *shape)[:, ::step, ::step]))
 
     return {"means": small(means), "gaps": small(gaps)}
 
 
-def _bytes(values: np.ndarray) -> str:
+def as_text(values: np.ndarray) -> str:
+    """Bytes 0 … 255 as a text that JavaScript's ``atob`` reads."""
     return base64.b64encode(np.ascontiguousarray(values, dtype=np.uint8).tobytes()).decode()

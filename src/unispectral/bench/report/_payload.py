@@ -31,7 +31,8 @@ _RULES = {
 def payload(results: Results, command: str) -> dict[str, Any]:
     """Everything that the script of the page draws."""
     study = results.study
-    protocols = results.protocols()
+    # What a user gets comes first; what is tuned with the true labels comes after it.
+    protocols = sorted(results.protocols(), key=lambda name: name != "label-free")
     tables = {p: {m: results.table(p, m) for m in study.metrics} for p in protocols}
     samples = {
         cell.dataset.name: results.records[cell.key].n_samples
@@ -63,17 +64,19 @@ def payload(results: Results, command: str) -> dict[str, Any]:
 
 
 def _numbers(results: Results) -> list[tuple[str, str]]:
-    status = Counter(record.status for record in results.records.values())
+    """The heading: figures that add up, and that the tables below show again."""
     keys = {cell.key for cell in results.cells}
-    failed = sum(status.values()) - status["done"]
-    columns = {c.name for m in results.study.methods for c in m.columns}
-    spent = sum(record.seconds or 0.0 for record in results.records.values())
+    records = [results.records[key] for key in keys if key in results.records]
+    done = sum(record.status == "done" for record in records)
+    failed = len(records) - done
+    spent = duration(sum(record.seconds or 0.0 for record in records))
     return [
         _count(len(results.study.datasets), "data set"),
-        _count(len(columns), "column"),
-        (_thousands(status["done"]), f"of {_thousands(len(keys))} fits done"),
-        (str(failed), "failed"),
-        (duration(spent), "of fitting"),
+        _count(len(results.study.methods), "method"),
+        (_thousands(done), f"of {_thousands(len(keys))} fits done"),
+        (_thousands(failed), "failed"),
+        (_thousands(len(keys) - len(records)), "not yet run"),
+        (spent, "of fitting"),
     ]
 
 
@@ -282,9 +285,9 @@ def _failures(results: Results) -> list[dict[str, Any]]:
 def _made(results: Results, command: str) -> dict[str, Any]:
     used = Counter(record.environment for record in results.records.values())
     facts = [("Page written", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))]
-    ended = sorted(record.ended for record in results.records.values())
+    ended = sorted(record.ended[:16].replace("T", " ") for record in results.records.values())
     if ended:
-        facts.append(("Fits from, to", f"{ended[0][:16]}, {ended[-1][:16]} UTC".replace("T", " ")))
+        facts.append(("Fits from, to", f"{ended[0]}, {ended[-1]} UTC"))
     for number, count in used.most_common(4):
         content = results.environments.get(number, {})
         if not content:

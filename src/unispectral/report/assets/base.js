@@ -40,10 +40,16 @@ const UI = (() => {
   const count = (n, one, many) => whole.format(n) + " " + (n === 1 ? one : many || one + "s");
 
   // ---- colours --------------------------------------------------------------------------
-  const SAFE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a6fd1", "#a8a032", "#7a4b2a", "#5f6a70"];
-  // Ten that colour-blind readers can tell apart; beyond, hues a golden angle apart in three lightnesses.
-  const colour = i => i < SAFE.length ? SAFE[i] : `hsl(${((i * 137.508) % 360).toFixed(1)} ${[62, 48, 72][i % 3]}% ${[44, 62, 54][i % 3]}%)`;
   const css = name => getComputedStyle(root).getPropertyValue(name).trim();
+  const mix = (stops, t) => {
+    const u = Math.min(.9999, Math.max(0, t)) * (stops.length - 1), i = Math.floor(u);
+    return `rgb(${stops[i].map((a, k) => Math.round(a + (u - i) * (stops[i + 1][k] - a))).join(",")})`;
+  };
+  // Amounts from dark to light, and differences from less to more; readable on light and dark paper.
+  const AMOUNTS = [[38, 42, 82], [42, 88, 128], [32, 134, 138], [94, 177, 115], [200, 210, 88], [250, 231, 120]];
+  const DIFFERENCES = [[160, 96, 8], [226, 178, 96], [238, 238, 234], [112, 184, 188], [6, 104, 112]];
+  const amount = t => mix(AMOUNTS, t), difference = t => mix(DIFFERENCES, (t + 1) / 2);
+  const inkOn = colour => { const [r, g, b] = colour.match(/\d+/g).map(Number); return .3 * r + .59 * g + .11 * b > 125 ? "#14181c" : "#ffffff"; };
 
   // ---- light and dark -------------------------------------------------------------------
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -63,7 +69,7 @@ const UI = (() => {
 
   // ---- the frame of a page --------------------------------------------------------------
   let main, nav;
-  function shell({title, lead, footer}) {
+  function shell({title, lead, controls}) {
     nav = el("nav", {"aria-label": "Sections"});
     const toggle = el("button", {class: "plain", type: "button", id: "theme", onclick: () => {
       chosen = root.dataset.theme === "dark" ? "light" : "dark";
@@ -73,11 +79,10 @@ const UI = (() => {
     const label = () => { toggle.textContent = root.dataset.theme === "dark" ? "Light" : "Dark"; };
     label();
     listeners.push(label);
-    main = el("main", {}, el("header", {class: "title"}, el("h1", {}, title), lead && el("p", {class: "lead"}, lead)));
+    main = el("main", {}, el("header", {class: "title"}, el("h1", {id: "title"}, title), lead && el("p", {class: "lead", id: "about"}, lead)));
     document.body.append(
-      el("div", {class: "bar"}, el("div", {}, el("span", {class: "mark"}, "unispectral"), nav, toggle)),
-      main, el("div", {id: "tip", role: "status"}));
-    if (footer) document.body.append(el("footer", {class: "page"}, footer));
+      el("div", {class: "bar"}, el("div", {}, el("span", {class: "mark"}, "unispectral"), nav, toggle), controls && el("div", {class: "controls"}, controls)),
+      main, el("div", {id: "tip", role: "tooltip"}));
     return main;
   }
   function section(id, title, lead, ...children) {
@@ -102,6 +107,11 @@ const UI = (() => {
     return el("div", {class: "code"}, button, pre);
   }
 
+  // A row of radio buttons: options are [value, label].
+  const choice = (name, id, options, chosen, onpick) => el("div", {class: "choice", id}, options.map(([value, label]) =>
+    el("label", {}, el("input", {type: "radio", name, value, checked: value === chosen, onchange: () => onpick(value)}), el("span", {}, label))));
+  const facts = pairs => el("dl", {class: "facts"}, pairs.map(([key, value]) => [el("dt", {}, key), el("dd", {}, value)]));
+
   // ---- the hint beside the pointer ------------------------------------------------------
   function tip(event, lines) {
     const box = document.getElementById("tip");
@@ -113,20 +123,83 @@ const UI = (() => {
     box.style.transform = `translate(${Math.max(4, x)}px, ${Math.max(4, y)}px)`;
   }
 
+  // Whatever has the attribute data-tip says it when pointed at.
+  document.addEventListener("pointermove", event => {
+    const held = event.target.closest && event.target.closest("[data-tip]");
+    if (held) tip(event, [held.getAttribute("data-tip")]);
+  });
+  document.addEventListener("pointerout", event => { if (event.target.closest && event.target.closest("[data-tip]")) tip(event, null); });
+
+  // ---- figures that can be taken away -----------------------------------------------------
+  function save(name, blob) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60) + "." + {"text/csv": "csv", "image/svg+xml": "svg", "image/png": "png"}[blob.type];
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    root.dataset.saved = link.download + " " + blob.size;
+  }
+  // A cell that a spreadsheet would run as a formula becomes text.
+  const cell = value => {
+    if (value === null || value === undefined) return "";
+    const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? "'" + value : String(value);
+    return /[",\n\r]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
+  };
+  const csv = rows => new Blob(["\ufeff" + rows.map(row => row.map(cell).join(",")).join("\r\n") + "\r\n"], {type: "text/csv"});
+  const KEPT = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "opacity", "font-family", "font-size", "font-weight", "text-anchor"];
+  // A drawing by itself: its style sheet stays behind, so that each element gets what it had of it.
+  function standalone(art) {
+    const copy = art.cloneNode(true), [, , width, height] = art.getAttribute("viewBox").split(" ").map(Number);
+    const old = [art, ...art.querySelectorAll("*")];
+    [copy, ...copy.querySelectorAll("*")].forEach((node, i) => {
+      const style = getComputedStyle(old[i]);
+      for (const name of KEPT) node.setAttribute(name, style.getPropertyValue(name));
+      for (const name of ["class", "style", "data-tip", "tabindex"]) node.removeAttribute(name);
+    });
+    copy.setAttribute("xmlns", SVG);
+    copy.setAttribute("width", width);
+    copy.setAttribute("height", height);
+    copy.prepend(svg("rect", {width, height, fill: css("--card")}));
+    return new XMLSerializer().serializeToString(copy);
+  }
+  function picture(text, done) {
+    const image = new Image();
+    image.onload = () => {
+      const canvas = el("canvas", {width: 2 * image.width, height: 2 * image.height});
+      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+      canvas.toBlob(done, "image/png");
+    };
+    image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
+  }
+  // art: an <svg> or a function that makes one (of a canvas); rows: what it shows, with a heading.
+  function figure(name, shown, rows, art = shown) {
+    const drawn = () => standalone(typeof art === "function" ? art() : art.matches("svg") ? art : art.querySelector("svg"));
+    const button = (label, press) => el("button", {type: "button", "aria-label": `${label} of ${name}`, onclick: press}, label);
+    return el("figure", {class: "figure"}, shown, el("div", {class: "exports"},
+      art && button("PNG", () => picture(drawn(), blob => save(name, blob))),
+      art && button("SVG", () => save(name, new Blob([drawn()], {type: "image/svg+xml"}))),
+      rows && button("CSV", () => save(name, csv(rows())))));
+  }
+
   // ---- a table: searched, sorted, a page at a time --------------------------------------
   // columns: [{label, number?, format?(value, row) -> text or node, value?(row) -> sort key}], rows: arrays
-  function table({columns, rows, size = 25, search = null, filters = [], onrow = null, id = null, empty = "Nothing found."}) {
+  // filter: {keep(row), name() -> text or null when it lets everything through, clear()}
+  function table({columns, rows, size = 25, search = null, filter = null, id = null, name = "Table"}) {
     let shown = rows, page = 0, sorted = -1, up = true, query = "";
     const key = (row, c) => columns[c].value ? columns[c].value(row) : row[c];
     const heads = columns.map((column, c) => el("th", {class: column.number ? "number" : null, scope: "col"},
       el("button", {type: "button", onclick: () => { up = sorted === c ? !up : !column.number; sorted = c; page = 0; update(); }}, column.label)));
-    const body = el("tbody"), where = el("span", {class: "where"});
+    const hint = el("span", {class: "hint", role: "status"}), body = el("tbody"), where = el("span", {class: "where"});
     const back = el("button", {class: "plain", type: "button", onclick: () => { page--; draw(); }}, "Back");
     const next = el("button", {class: "plain", type: "button", onclick: () => { page++; draw(); }}, "Next");
     const box = search && el("input", {type: "search", placeholder: search, "aria-label": search, oninput: () => { query = box.value.toLowerCase(); page = 0; update(); }});
     function update() {
-      shown = rows.filter(row => filters.every(keep => keep(row)));
-      if (query) shown = shown.filter(row => row.some(value => value !== null && String(value).toLowerCase().includes(query)));
+      const found = query ? rows.filter(row => row.some(value => value !== null && String(value).toLowerCase().includes(query))) : rows;
+      const by = filter && filter.name();
+      shown = by ? found.filter(filter.keep) : found;
+      const hidden = found.length - shown.length;
+      hint.replaceChildren(...(query && hidden ? [`“${box.value}” is found ${whole.format(hidden)} more times, hidden by the filter “${by}”.`, el("button", {class: "plain", type: "button", onclick: filter.clear}, "Show all")]
+        : query ? [`${whole.format(shown.length)} of ${whole.format(rows.length)} found${by ? `, the filter “${by}” hides none` : ""}.`] : []));
       if (sorted >= 0) {
         const sign = up ? 1 : -1;
         shown = shown.map((row, i) => [key(row, sorted), i, row]).sort((a, b) => {
@@ -144,32 +217,41 @@ const UI = (() => {
       const pages = Math.max(1, Math.ceil(shown.length / size));
       page = Math.max(0, Math.min(page, pages - 1));
       const part = shown.slice(page * size, (page + 1) * size);
-      body.replaceChildren(...(part.length ? part.map(row => el("tr", {class: onrow ? "link" : null, onclick: onrow && (() => onrow(row))},
+      body.replaceChildren(...(part.length ? part.map(row => el("tr", {},
         columns.map((column, c) => el("td", {class: column.number ? "number" : null},
           column.format ? column.format(row[c], row) : column.number ? number(row[c]) : row[c] === null ? "–" : row[c])))) :
-        [el("tr", {}, el("td", {colspan: columns.length}, empty))]));
+        [el("tr", {}, el("td", {colspan: columns.length}, "Nothing found."))]));
       where.textContent = shown.length ? `${whole.format(page * size + 1)}–${whole.format(page * size + part.length)} of ${whole.format(shown.length)}` : "0 of " + whole.format(rows.length);
       back.disabled = page === 0;
       next.disabled = page >= pages - 1;
     }
-    const tools = el("div", {class: "tools"}, box);
+    const tools = el("div", {class: "tools"}, box, hint);
     const node = el("div", {id, class: "table"}, tools, el("div", {class: "scroll"}, el("table", {}, el("thead", {}, el("tr", {}, heads)), body)),
       rows.length > size && el("div", {class: "pager"}, back, next, where));
+    const all = () => [columns.map(column => column.label), ...shown];
+    node.append(figure(name, null, all, null));
     update();
     return {node, tools, update: () => { page = 0; update(); }};
   }
 
   // ---- bars and lines -------------------------------------------------------------------
-  // items: [{name, value, text?, colour?, title?, onclick?}]
-  function bars(items, {largest = null} = {}) {
+  // items: [{name, value, text?, colour?, onclick?}]
+  function bars(name, items, {largest = null} = {}) {
     const top = largest || Math.max(...items.map(item => item.value || 0), 1e-300);
-    return el("div", {class: "bars"}, items.map(item => {
+    const rows = () => [["name", "value"], ...items.map(item => [item.name, item.value])];
+    return figure(name, el("div", {class: "bars"}, items.map(item => {
       const filled = el("div", {class: "fill"});
       filled.style.width = Math.max(0, Math.min(100, 100 * (item.value || 0) / top)) + "%";
       if (item.colour) filled.style.background = item.colour;
-      const cells = [el("div", {class: "name", title: item.title || item.name}, item.name), el("div", {class: "track"}, filled), el("div", {class: "value"}, item.text || number(item.value))];
+      const cells = [el("div", {class: "name", title: item.name}, item.name), el("div", {class: "track"}, filled), el("div", {class: "value"}, item.text || number(item.value))];
       return item.onclick ? el("button", {type: "button", onclick: item.onclick, "aria-label": `${item.name}: ${item.text || number(item.value)}`}, cells) : cells;
-    }));
+    })), rows, () => {
+      const row = 22, left = 8 + 7 * Math.min(30, Math.max(...items.map(item => item.name.length)));
+      return svg("svg", {viewBox: `0 0 ${left + 420} ${row * items.length + 8}`, "font-family": css("--sans"), "font-size": 12}, items.map((item, i) => [
+        svg("text", {x: left - 8, y: row * i + 18, "text-anchor": "end", fill: css("--ink")}, item.name.slice(0, 30)),
+        svg("rect", {x: left, y: row * i + 6, height: 15, width: 300 * Math.max(0, item.value || 0) / top, fill: item.colour || css("--accent")}),
+        svg("text", {x: left + 306, y: row * i + 18, fill: css("--soft")}, item.text || number(item.value))]));
+    });
   }
   function ticks(low, high, wanted = 5) {
     if (!(high > low)) return [low];
@@ -217,14 +299,15 @@ const UI = (() => {
     }
     art.append(svg("text", {x: (box.left + width - box.right) / 2, y: height - 6, "text-anchor": "middle"}, xlabel),
       svg("text", {x: -(box.top + height - box.bottom) / 2, y: 14, transform: "rotate(-90)", "text-anchor": "middle"}, ylabel));
-    return art;
+    const rows = () => [[xlabel, ...series.map(s => s.name || ylabel)], ...Array.from({length: longest}, (_, i) => [i + first, ...series.map(s => s.values[i])])];
+    return figure(label, art, rows);
   }
 
   return {
     get data() { return JSON.parse(document.getElementById("data").textContent); },
     get main() { return main; },
-    el, svg, number, percent, count, colour, css, shell, section, tiles, notes, code, tip, table, bars, line, ticks,
+    el, svg, number, percent, count, css, amount, difference, inkOn, shell, section, tiles, notes, code, choice, facts, tip, table, bars, line, ticks, figure,
     onTheme: redraw => listeners.push(redraw),
-    dot: i => { const node = el("span", {class: "dot"}); node.style.background = colour(i); return node; },
+    dot: colour => { const node = el("span", {class: "dot"}); node.style.background = colour; return node; },
   };
 })();

@@ -1,7 +1,7 @@
 (() => {
   const d = UI.data, {el, number, percent, count} = UI;
   const m = d.members, k = d.sizes.length, shownCount = m.row.length;
-  const colour = UI.colour;
+  const colour = c => d.colours[c], dot = c => UI.dot(colour(c));
   const nameOf = i => m.name ? m.name[i] : "row " + number(m.row[i]);
   const listeners = [];
   let selected = null;
@@ -9,7 +9,7 @@
     selected = selected === cluster ? null : cluster;
     listeners.forEach(update => update());
   }
-  const cluster = c => [UI.dot(c), "Cluster " + c];
+  const cluster = c => [dot(c), "Cluster " + c];
 
   // ---- pictures of samples, where samples are pictures ---------------------------------
   let picture = () => null, faces = () => null;
@@ -40,51 +40,95 @@
   }
 
   // ---- the map -------------------------------------------------------------------------
+  // What colours mean: clusters, known classes, or a column from its least to its largest value.
+  const meanings = [{name: "cluster", of: i => colour(m.cluster[i]), value: i => m.cluster[i]}];
+  if (d.classes) {
+    const place = new Map(d.classes.names.map((name, c) => [name, c]));
+    meanings.push({name: "known class", of: i => d.classes.colours[place.get(m.truth[i])], value: i => m.truth[i], key: d.classes});
+  }
+  for (const part of d.colouring) {
+    const levels = atob(part.levels), [low, high] = part.ends;
+    const level = i => levels.charCodeAt(i);
+    meanings.push({name: part.name, ends: part.ends, of: i => level(i) === 255 ? UI.css("--faint") : UI.amount(level(i) / 254),
+      value: i => level(i) === 255 ? null : +(low + (high - low) * level(i) / 254).toPrecision(4)});
+  }
+  let meaning = meanings[0];
   function drawMap() {
-    const canvas = el("canvas", {role: "img", "aria-label": `Map of ${count(shownCount, "point")} in ${k} clusters`});
+    const canvas = el("canvas", {role: "img", tabindex: "0", "aria-label": `Map of ${count(shownCount, "point")} in ${k} clusters`});
     const order = Array.from({length: shownCount}, (_, i) => i);
     for (let i = order.length - 1; i > 0; i--) {  // mixed, so that no cluster hides the others; the same each time
       const j = (i * 7919 + 104729) % (i + 1);
       [order[i], order[j]] = [order[j], order[i]];
     }
-    let px = new Float32Array(shownCount), py = new Float32Array(shownCount), cells = new Map(), hot = -1;
-    const CELL = 16;
+    const px = new Float32Array(shownCount), py = new Float32Array(shownCount), CELL = 16;
+    let cells = new Map(), hot = -1, radius = 3, names = [];
+    const view = {zoom: 1, x: 0, y: 0};  // x and y: what is in the middle, in the units of the plane
     function layout() {
       const box = canvas.getBoundingClientRect(), ratio = devicePixelRatio || 1;
       if (!box.width) return;
       canvas.width = Math.round(box.width * ratio);
       canvas.height = Math.round(box.height * ratio);
       const xs = d.plane.x, ys = d.plane.y;
-      let [lx, hx, ly, hy] = [Infinity, -Infinity, Infinity, -Infinity];
-      for (let i = 0; i < shownCount; i++) { lx = Math.min(lx, xs[i]); hx = Math.max(hx, xs[i]); ly = Math.min(ly, ys[i]); hy = Math.max(hy, ys[i]); }
-      const pad = 22, scale = Math.min((box.width - 2 * pad) / Math.max(hx - lx, 1e-9), (box.height - 2 * pad) / Math.max(hy - ly, 1e-9));
-      const ox = (box.width - (hx + lx) * scale) / 2, oy = (box.height + (hy + ly) * scale) / 2;
+      let [wide, high] = [1e-9, 1e-9];
+      for (let i = 0; i < shownCount; i++) { wide = Math.max(wide, Math.abs(xs[i])); high = Math.max(high, Math.abs(ys[i])); }
+      const scale = view.zoom * Math.min((box.width / 2 - 22) / wide, (box.height / 2 - 22) / high);
+      radius = Math.max(.8, Math.min(4.5 * Math.sqrt(view.zoom), d.plane.how === "map" ? .46 * d.plane.gap * scale : 130 / Math.sqrt(shownCount)));
       cells = new Map();
       for (let i = 0; i < shownCount; i++) {
-        px[i] = ox + xs[i] * scale;
-        py[i] = oy - ys[i] * scale;
+        px[i] = box.width / 2 + (xs[i] - view.x) * scale;
+        py[i] = box.height / 2 - (ys[i] - view.y) * scale;
         const key = Math.floor(px[i] / CELL) * 4096 + Math.floor(py[i] / CELL);
         if (!cells.has(key)) cells.set(key, []);
         cells.get(key).push(i);
       }
+      view.scale = scale;
+      names = k <= 40 ? placeNames(box) : [];
       draw();
+    }
+    // A name stands in the middle of its cluster, or above it where it would hide much of it.
+    function placeNames(box) {
+      const found = [], mid = values => values.sort((a, b) => a - b)[values.length >> 1];
+      for (let c = 0; c < k; c++) {
+        const mine = order.filter(i => m.cluster[i] === c);
+        if (!mine.length) continue;
+        const x = mid(mine.map(i => px[i])), width = 5 + 4 * String(c).length;
+        let y = mid(mine.map(i => py[i]));
+        if (mine.filter(i => Math.abs(px[i] - x) < width && Math.abs(py[i] - y) < 8).length > .08 * mine.length) {
+          y = Math.min(...mine.filter(i => Math.abs(px[i] - x) < 2 * width).map(i => py[i])) - radius - 9;
+        }
+        for (let tries = 0; tries < 30 && found.some(other => Math.abs(other.x - x) < 2 * width && Math.abs(other.y - y) < 15); tries++) y -= 7;
+        if (x > 0 && x < box.width && y > -15 && y < box.height + 15) found.push({c, x, y: Math.max(9, Math.min(box.height - 9, y))});
+      }
+      return found;
     }
     function draw() {
       const context = canvas.getContext("2d"), ratio = devicePixelRatio || 1;
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
       context.clearRect(0, 0, canvas.width, canvas.height);
-      const radius = Math.max(1.3, Math.min(4.5, 130 / Math.sqrt(shownCount)));
-      const alpha = shownCount > 5000 ? .55 : .8;
+      // Dark colours need a rim on dark paper.
+      const ringed = document.documentElement.dataset.theme === "dark" && radius > 1.5;
+      context.strokeStyle = "#ffffff99";
+      context.lineWidth = .7;
       for (const i of order) {
-        const mine = selected === null || m.cluster[i] === selected;
-        context.globalAlpha = mine ? alpha : .07;
-        context.fillStyle = colour(m.cluster[i]);
+        context.globalAlpha = selected === null || m.cluster[i] === selected ? .85 : .07;
+        context.fillStyle = meaning.of(i);
         context.beginPath();
         context.arc(px[i], py[i], radius, 0, 6.2832);
         context.fill();
+        if (ringed) context.stroke();
       }
       context.globalAlpha = 1;
-      if (k <= 40) nameClusters(context);
+      context.font = "600 13px " + UI.css("--sans");
+      context.textAlign = "center";
+      context.textBaseline = "middle";
+      context.lineWidth = 3.5;
+      context.lineJoin = "round";
+      for (const name of names) if (selected === null || selected === name.c) {
+        context.strokeStyle = UI.css("--paper");
+        context.strokeText(String(name.c), name.x, name.y);
+        context.fillStyle = UI.css("--ink");
+        context.fillText(String(name.c), name.x, name.y);
+      }
       if (hot >= 0) {
         context.strokeStyle = UI.css("--ink");
         context.lineWidth = 2;
@@ -93,25 +137,13 @@
         context.stroke();
       }
     }
-    function nameClusters(context) {
-      context.font = "600 13px " + UI.css("--sans");
-      context.textAlign = "center";
-      context.textBaseline = "middle";
-      context.lineWidth = 3.5;
-      context.lineJoin = "round";
-      for (let c = 0; c < k; c++) {
-        if (selected !== null && selected !== c) continue;
-        const xs = [], ys = [];
-        for (let i = 0; i < shownCount; i++) if (m.cluster[i] === c) { xs.push(px[i]); ys.push(py[i]); }
-        if (!xs.length) continue;
-        const mid = values => values.sort((a, b) => a - b)[values.length >> 1];
-        const x = mid(xs), y = mid(ys);
-        context.strokeStyle = UI.css("--paper");
-        context.strokeText(String(c), x, y);
-        context.fillStyle = UI.css("--ink");
-        context.fillText(String(c), x, y);
-      }
-    }
+    const art = () => {
+      const box = canvas.getBoundingClientRect();
+      return UI.svg("svg", {viewBox: `0 0 ${Math.round(box.width)} ${Math.round(box.height)}`},
+        order.map(i => UI.svg("circle", {cx: px[i].toFixed(1), cy: py[i].toFixed(1), r: radius.toFixed(2), fill: meaning.of(i), "fill-opacity": selected === null || m.cluster[i] === selected ? .85 : .07})),
+        names.map(name => UI.svg("text", {x: name.x, y: name.y + 4, "text-anchor": "middle", "font-family": "sans-serif", "font-weight": 600, "font-size": 13, fill: UI.css("--ink")}, name.c)));
+    };
+    const rows = () => [["row", "name", "x", "y", "cluster", meaning.name], ...m.row.map((row, i) => [row, m.name ? m.name[i] : "", d.plane.x[i], d.plane.y[i], m.cluster[i], meaning.value(i)])];
     function nearest(event) {
       const box = canvas.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
       let best = -1, least = 12 * 12;
@@ -123,23 +155,74 @@
       }
       return best;
     }
+    // ---- zoom: buttons, double click, Ctrl and the wheel, + and −; what is zoomed can be dragged
+    const level = el("span", {class: "small", role: "status"});
+    function zoom(factor, at = null) {
+      const box = canvas.getBoundingClientRect(), before = view.zoom;
+      view.zoom = Math.max(1, Math.min(64, view.zoom * factor));
+      if (view.zoom === 1) view.x = view.y = 0;
+      else if (at) {  // what is under the pointer stays there
+        const keep = (1 - before / view.zoom) / view.scale;
+        view.x += (at.clientX - box.left - box.width / 2) * keep;
+        view.y -= (at.clientY - box.top - box.height / 2) * keep;
+      }
+      level.textContent = view.zoom > 1 ? `× ${number(+view.zoom.toFixed(1))}` : "";
+      canvas.dataset.zoom = view.zoom;
+      layout();
+    }
+    let from = null, moved = false;
+    canvas.addEventListener("wheel", event => { if (event.ctrlKey || event.metaKey) { event.preventDefault(); zoom(event.deltaY < 0 ? 1.3 : 1 / 1.3, event); } }, {passive: false});
+    canvas.addEventListener("dblclick", event => zoom(2, event));
+    canvas.addEventListener("keydown", event => {
+      if (event.key === "+" || event.key === "=") zoom(1.5);
+      else if (event.key === "-") zoom(1 / 1.5);
+      else if (event.key === "0") zoom(0);
+      else if (event.key.startsWith("Arrow") && view.zoom > 1) {
+        const step = 40 / view.scale;
+        view.x += {ArrowLeft: -step, ArrowRight: step}[event.key] || 0;
+        view.y += {ArrowDown: -step, ArrowUp: step}[event.key] || 0;
+        layout();
+      } else return;
+      event.preventDefault();
+    });
+    canvas.addEventListener("pointerdown", event => { moved = false; if (view.zoom > 1) { from = [event.clientX, event.clientY, view.x, view.y]; canvas.setPointerCapture(event.pointerId); } });
+    for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { from = null; });
     canvas.addEventListener("pointermove", event => {
+      if (from) {
+        moved = moved || Math.hypot(event.clientX - from[0], event.clientY - from[1]) > 4;
+        view.x = from[2] - (event.clientX - from[0]) / view.scale;
+        view.y = from[3] + (event.clientY - from[1]) / view.scale;
+        layout();
+        return;
+      }
       const i = nearest(event);
       if (i !== hot) { hot = i; draw(); }
       UI.tip(event, i < 0 ? null : [
         nameOf(i), `Cluster ${m.cluster[i]}, certainty ${percent(m.certainty[i], 0)}`,
         m.certainty[i] < .5 && m.second[i] >= 0 ? `next: cluster ${m.second[i]}` : null,
-        m.truth ? "known class: " + m.truth[i] : null, picture(i, 72)].filter(Boolean));
+        m.truth ? "known class: " + m.truth[i] : null, meaning.ends ? `${meaning.name}: ${number(meaning.value(i))}` : null, picture(i, 72)].filter(Boolean));
     });
     canvas.addEventListener("pointerleave", event => { hot = -1; draw(); UI.tip(event, null); });
-    canvas.addEventListener("click", event => { const i = nearest(event); if (i >= 0) select(m.cluster[i]); else if (selected !== null) select(selected); });
+    canvas.addEventListener("click", event => { if (moved) return; const i = nearest(event); if (i >= 0) select(m.cluster[i]); else if (selected !== null) select(selected); });
     new ResizeObserver(layout).observe(canvas);
     UI.onTheme(draw);
     listeners.push(draw);
-    return canvas;
+    const scale = el("div", {class: "scale"});
+    const pick = el("select", {id: "colour-by", onchange: () => {
+      meaning = meanings[Number(pick.value)];
+      scale.replaceChildren(...(meaning.ends ? [number(meaning.ends[0]), el("span", {class: "ramp"}), number(meaning.ends[1])]
+        : meaning.key ? meaning.key.names.slice(0, 40).map((name, c) => el("span", {}, UI.dot(meaning.key.colours[c]), name)) : []));
+      const ramp = scale.querySelector(".ramp");
+      if (ramp) ramp.style.background = `linear-gradient(90deg, ${Array.from({length: 11}, (_, t) => UI.amount(t / 10)).join(", ")})`;
+      draw();
+    }}, meanings.map((one, i) => el("option", {value: i}, one.name)));
+    const button = (label, title, press) => el("button", {class: "plain", type: "button", title, "aria-label": title, onclick: press}, label);
+    const tools = el("div", {class: "tools"}, meanings.length > 1 && el("label", {class: "small"}, "Colour by ", pick), scale, el("span", {class: "space"}), level,
+      button("+", "Zoom in", () => zoom(1.5)), button("−", "Zoom out", () => zoom(1 / 1.5)), button("Reset", "Show the whole map", () => zoom(0)));
+    return [tools, el("div", {class: "map"}, UI.figure("Map", canvas, rows, art), legend())];
   }
   function legend() {
-    const buttons = d.sizes.map((size, c) => el("button", {type: "button", "aria-pressed": "false", onclick: () => select(c)}, UI.dot(c), "Cluster " + c, el("span", {class: "n"}, number(size))));
+    const buttons = d.sizes.map((size, c) => el("button", {type: "button", "aria-pressed": "false", onclick: () => select(c)}, dot(c), "Cluster " + c, el("span", {class: "n"}, number(size))));
     listeners.push(() => buttons.forEach((button, c) => button.setAttribute("aria-pressed", String(c === selected))));
     return el("div", {class: "legend", role: "group", "aria-label": "Clusters"}, buttons);
   }
@@ -187,7 +270,59 @@
     UI.onTheme(draw);
     listeners.push(draw);
     draw();
-    return canvas;
+    const filled = () => Array.from({length: g.bins * g.bins}, (_, p) => [Math.floor(p / g.bins), p % g.bins, raw.charCodeAt(p)]).filter(cell => cell[2]);
+    const art = () => UI.svg("svg", {viewBox: `0 0 ${g.bins} ${g.bins}`}, filled().map(([y, x, shade]) => UI.svg("rect", {x, y, width: 1, height: 1, fill: UI.css("--accent"), "fill-opacity": (shade / 255).toFixed(2)})),
+      d.sizes.map((size, c) => UI.svg("rect", {x: g.edges[c] / n * g.bins, y: g.edges[c] / n * g.bins, width: size / n * g.bins, height: size / n * g.bins, fill: "none", stroke: colour(c), "stroke-width": .6})));
+    return UI.figure("Learned graph", canvas, () => [["row", "column", "shade"], ...filled()], art);
+  }
+
+  // ---- clusters by columns ---------------------------------------------------------------
+  // Effects as colours; a column's name opens the values of each cluster: 5, 25, 50, 75 and 95 %.
+  function heat() {
+    const h = d.heat, rows = Math.min(k, 60), CW = 34, CH = 24, left = 78, top = 96, cut = Math.max(1, Math.min(3, ...[Math.max(...h.effect.flat().map(Math.abs))]));
+    const short = name => name.length > 15 ? name.slice(0, 14) + "…" : name;
+    const art = UI.svg("svg", {class: "chart", viewBox: `0 0 ${left + CW * h.names.length + 40} ${top + CH * rows + 4}`, role: "img", "aria-label": "Clusters by columns"});
+    art.style.width = left + CW * h.names.length + 40 + "px";
+    const box = el("div", {class: "values"});
+    h.names.forEach((name, j) => art.append(UI.svg("text", {class: "link strong", transform: `translate(${left + CW * j + 14} ${top - 8}) rotate(-50)`, role: "button", tabindex: "0", "data-tip": `${name}: show its values in each cluster`,
+      onclick: () => open(j), onkeydown: event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); open(j); } }}, short(name))));
+    for (let c = 0; c < rows; c++) {
+      art.append(UI.svg("text", {class: "strong", x: left - 8, y: top + CH * c + 16, "text-anchor": "end"}, "Cluster " + c));
+      h.names.forEach((name, j) => {
+        const effect = h.effect[c][j], fill = UI.difference(effect / cut), q = h.quantiles[j][c];
+        const rect = UI.svg("rect", {class: "link", x: left + CW * j, y: top + CH * c, width: CW - 2, height: CH - 2, rx: 3, fill, onclick: () => open(j),
+          "data-tip": `Cluster ${c}, ${name}\n${effect < 0 ? "−" : "+"}${Math.abs(effect).toFixed(1)} deviations from the rest` + (q ? `\nmedian ${number(q[2])}, half of it from ${number(q[1])} to ${number(q[3])}` : "")});
+        const text = UI.svg("text", {x: left + CW * j + CW / 2 - 1, y: top + CH * c + 15, "text-anchor": "middle", "pointer-events": "none", "font-size": 10}, (effect <= -.05 ? "−" : "") + Math.abs(effect).toFixed(1));
+        text.style.fill = UI.inkOn(fill);
+        art.append(rect, text);
+      });
+    }
+    function open(j) {
+      const parts = h.quantiles[j].slice(0, rows), known = parts.filter(Boolean).flat();
+      const low = Math.min(...known), high = Math.max(...known), wide = 420;
+      const x = v => left + wide * (v - low) / Math.max(high - low, 1e-300);
+      const drawn = UI.svg("svg", {class: "chart", viewBox: `0 0 ${left + wide + 30} ${parts.length * 22 + 30}`, role: "img", "aria-label": `${h.names[j]} in each cluster`},
+        UI.ticks(low, high).map(t => [UI.svg("line", {class: "grid", x1: x(t), x2: x(t), y1: 0, y2: parts.length * 22}), UI.svg("text", {x: x(t), y: parts.length * 22 + 18, "text-anchor": "middle"}, number(t))]),
+        parts.map((q, c) => [UI.svg("text", {class: "strong", x: left - 8, y: 22 * c + 15, "text-anchor": "end"}, "Cluster " + c), q && [
+          UI.svg("line", {class: "range", x1: x(q[0]), x2: x(q[4]), y1: 22 * c + 11, y2: 22 * c + 11}),
+          UI.svg("rect", {x: x(q[1]), width: Math.max(1.5, x(q[3]) - x(q[1])), y: 22 * c + 4, height: 14, rx: 2, fill: colour(c), "data-tip": `Cluster ${c}: 5 % ${number(q[0])}, 25 % ${number(q[1])}, median ${number(q[2])}, 75 % ${number(q[3])}, 95 % ${number(q[4])}`}),
+          UI.svg("line", {class: "range", x1: x(q[2]), x2: x(q[2]), y1: 22 * c + 2, y2: 22 * c + 20})]]));
+      box.replaceChildren(el("h3", {}, `${h.names[j]} in each cluster`), UI.figure(`${h.names[j]} in each cluster`, drawn, () => [["cluster", "5 %", "25 %", "median", "75 %", "95 %"], ...parts.map((q, c) => [c, ...(q || [])])]));
+    }
+    open(0);
+    return [el("div", {class: "scroll"}, UI.figure("Clusters by columns", art, () => [["cluster", ...h.names], ...h.effect.map((line, c) => [c, ...line])])), box];
+  }
+
+  // ---- how clusters relate: which two are joined first ------------------------------------
+  function tree() {
+    const at = d.sizes.map((_, c) => ({x: 0, leaves: [c]})), ROW = 22, left = 12, wide = 300;
+    for (const [a, b, height] of d.tree.steps) at.push({a, b, x: height, leaves: [...at[a].leaves, ...at[b].leaves]});
+    const last = at[at.length - 1], order = last.leaves, x = h => left + wide * (1 - h / Math.max(last.x, 1e-300));
+    at.forEach(node => { node.y = node.a === undefined ? ROW * order.indexOf(node.leaves[0]) + 14 : (at[node.a].y + at[node.b].y) / 2; });
+    const art = UI.svg("svg", {class: "chart", viewBox: `0 0 ${left + wide + 150} ${ROW * k + 8}`, role: "img", "aria-label": "How the clusters relate"},
+      at.filter(node => node.a !== undefined).map(node => [node.a, node.b].map(c => UI.svg("path", {class: "branch", d: `M${x(node.x)} ${node.y}V${at[c].y}H${x(at[c].x)}`}))),
+      order.map(c => [UI.svg("circle", {cx: left + wide + 8, cy: at[c].y, r: 5, fill: colour(c)}), UI.svg("text", {class: "strong", x: left + wide + 20, y: at[c].y + 4}, `Cluster ${c} (${number(d.sizes[c])})`)]));
+    return UI.figure("How the clusters relate", art, () => [["joined", "with", "as", "at"], ...d.tree.steps.map(([a, b, height], i) => [a, b, k + i, height])]);
   }
 
   // ---- one cluster ---------------------------------------------------------------------
@@ -209,7 +344,7 @@
   }
   function card(info, c) {
     return el("article", {class: "cluster", id: "cluster-" + c},
-      el("header", {}, UI.dot(c), el("h3", {}, "Cluster " + c), el("span", {class: "small"},
+      el("header", {}, dot(c), el("h3", {}, "Cluster " + c), el("span", {class: "small"},
         `${count(d.sizes[c], "member")}, ${percent(d.sizes[c] / d.n)}`, info.certainty === null ? "" : `, mean certainty ${percent(info.certainty, 0)}`)),
       el("div", {}, info.typical.length ? [el("h4", {}, "Most typical"), people(info.typical)] : null,
         el("h4", {}, "Most doubtful"), info.doubtful.length ? people(info.doubtful) : el("p", {class: "small none"}, "Nobody: all are surely placed.")),
@@ -246,18 +381,19 @@
     if (m.name) add({label: "Name"}, m.name);
     add({label: "Row", number: true, format: v => String(v)}, m.row);
     const at = columns.length;
-    add({label: "Cluster", format: v => [UI.dot(v), String(v)]}, m.cluster);
+    add({label: "Cluster", format: v => [dot(v), String(v)]}, m.cluster);
     add({label: "Certainty", format: v => {
       const inner = el("i");
       inner.style.width = 100 * v + "%";
       return [el("span", {class: "sure-bar"}, inner), percent(v, 0)];
     }}, m.certainty);
-    if (k > 1) add({label: "Next best", format: v => v < 0 ? "–" : [UI.dot(v), String(v)]}, m.second);
+    if (k > 1) add({label: "Next best", format: v => v < 0 ? "–" : [dot(v), String(v)]}, m.second);
     if (m.outlier) add({label: "Outlier score", number: true}, m.outlier);
     if (m.truth) add({label: "Known class"}, m.truth);
     d.table.names.forEach((name, j) => add({label: name, number: true}, d.table.values[j]));
     const rows = all.map(i => cells.map(values => values[i]));
-    const table = UI.table({columns, rows, search: "Search the members", filters: [row => selected === null || row[at] === selected], id: "members-table"});
+    const table = UI.table({columns, rows, search: "Search the members", id: "members-table", name: "Members",
+      filter: {keep: row => row[at] === selected, name: () => selected === null ? null : "Cluster " + selected, clear: () => select(selected)}});
     const chosen = el("span", {class: "chosen"});
     table.tools.append(chosen);
     listeners.push(() => {
@@ -283,26 +419,30 @@
     map: "Clusters lie side by side, similar ones near each other; a point between two of them belongs partly to both. Nearness means similarity, distances mean little.",
     features: "The two main directions of the features.",
   };
-  if (d.plane.how !== "none") main.append(UI.section("map", "Map", how[d.plane.how] + " Click a cluster to look at it alone.",
-    el("div", {class: "map"}, drawMap(), legend())));
+  if (d.plane.how !== "none") main.append(UI.section("map", "Map", how[d.plane.how] + " Click a cluster to look at it alone; zoom with the buttons, or with Ctrl and the wheel.", drawMap()));
 
   const graph = d.graph && UI.section("graph", "Learned graph", "Points in the order of their clusters; filled cells are ties. Blocks along the diagonal, and little else, are good.", matrix());
-  const sizes = UI.section("sizes", "Sizes", null, UI.bars(d.sizes.map((size, c) => ({name: "Cluster " + c, value: size, text: `${number(size)} · ${percent(size / d.n)}`, colour: colour(c), onclick: () => select(c)}))));
+  const sizes = UI.section("sizes", "Sizes", null, UI.bars("Sizes", d.sizes.map((size, c) => ({name: "Cluster " + c, value: size, text: `${number(size)} · ${percent(size / d.n)}`, colour: colour(c), onclick: () => select(c)}))));
   const weights = (id, title, lead, rows) => {
     const heavy = rows.filter(([, value]) => value >= .0005), light = rows.length - heavy.length;
-    return rows.length ? UI.section(id, title, lead, UI.bars(heavy.map(([name, value]) => ({name, value}))), light ? el("p", {class: "small"}, `${light} more without weight.`) : null) : null;
+    return UI.section(id, title, lead, heavy.length > 1 || id === "kernels" ? UI.bars(title, heavy.map(([name, value]) => ({name, value}))) : null,
+      light && id === "kernels" ? el("p", {class: "small"}, `${count(light, "other kernel has", "other kernels have")} no weight.`) : null);
   };
-  const kernels = weights("kernels", "Kernel weights", "How much each kernel contributes.", d.weights);
-  const geometries = weights("geometries", "Geometry weights", "How much each way to measure distances contributes.", d.geometries);
+  const kernels = d.weights.length ? weights("kernels", "Kernel weights", "How much each kernel contributes.", d.weights) : null;
+  const geometries = d.distances ? weights("distances", "Distances", d.distances.words, d.distances.rows) : null;
   const spectrum = d.spectrum && UI.section("spectrum", "Spectrum", d.spectrum.gap === null ? "The smallest eigenvalues of the graph." : "The smallest eigenvalues of the graph; a wide gap after the number of clusters speaks for it.",
     UI.line({series: [{values: d.spectrum.values, name: "Eigenvalue"}], xlabel: "number", ylabel: "eigenvalue", zero: true, label: "Eigenvalues",
       marks: d.spectrum.gap === null ? [] : [{from: d.spectrum.count, to: d.spectrum.count + 1, text: `gap ${number(d.spectrum.gap)}`}]}));
   const short = graph && k <= 12;
   main.append(graph ? el("div", {class: "two"}, graph, el("div", {class: "stack"}, sizes, short && geometries, short && spectrum)) : sizes);
 
+  const related = d.tree && k <= 60 && UI.section("related", "How the clusters relate", d.tree.by === "features" ? "Which are nearest in the means of their columns: the further right two meet, the more alike they are."
+    : "Which share most ties of the graph: the further right two meet, the more they share.", tree());
+  const across = d.heat && UI.section("heat", "Clusters by columns", `How far each cluster lies above (green) or below (brown) the rest, in deviations; the ${count(d.heat.names.length, "column")} that ${d.heat.names.length === 1 ? "tells" : "tell"} clusters apart most.${k > 60 ? " The first 60 clusters." : ""} Click a column for its values.`, heat());
+  if (across) main.append(across);
   main.append(UI.section("clusters", "Clusters", "Certainty is the lead of a point's own cluster over the next best one.", cards()));
 
-  const extra = [];
+  const extra = related ? [related] : [];
   if (kernels) extra.push(kernels);
   if (geometries && !short) extra.push(geometries);
   if (spectrum && !short) extra.push(spectrum);
@@ -316,7 +456,8 @@
   if (d.redo.command) again.append(el("h3", {}, "On the command line"), UI.code(d.redo.command));
   if (d.redo.python) again.append(el("h3", {}, "In Python"), UI.code(d.redo.python));
   if (d.notes.length) again.append(el("h3", {}, "What was read"), el("ul", {}, d.notes.map(note => el("li", {}, note))));
-  again.append(el("h3", {}, "Versions"), el("dl", {class: "facts"}, d.redo.versions.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])));
-  if (d.redo.parameters.length) again.append(el("details", {}, el("summary", {}, "All parameters"), el("dl", {class: "facts"}, d.redo.parameters.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]))));
+  again.append(el("h3", {}, "Versions"), UI.facts(d.redo.versions));
+  if (d.redo.parameters.length) again.append(el("details", {}, el("summary", {}, "All parameters"), UI.facts(d.redo.parameters)));
   main.append(again);
+  document.documentElement.dataset.ready = "yes";
 })();

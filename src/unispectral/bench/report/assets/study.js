@@ -1,31 +1,7 @@
-"use strict";
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const {el, svg} = UI, data = UI.data;
   const byId = (id) => document.getElementById(id);
   const state = { metric: data.metrics[0].id, protocol: data.protocols[0]?.id, sort: null, up: false, set: "" };
-  const SVG = "http://www.w3.org/2000/svg";
-
-  // Elements. Everything that comes from data goes in as text or as an attribute of our choosing.
-  function el(tag, attributes = {}, ...children) {
-    const node = document.createElement(tag);
-    return fill(node, attributes, children);
-  }
-  function svg(tag, attributes = {}, ...children) {
-    const node = document.createElementNS(SVG, tag);
-    return fill(node, attributes, children);
-  }
-  function fill(node, attributes, children) {
-    for (const [name, value] of Object.entries(attributes)) {
-      if (value === null || value === undefined || value === false) continue;
-      if (name === "onclick") node.addEventListener("click", value);
-      else node.setAttribute(name, value === true ? "" : value);
-    }
-    for (const child of children.flat(Infinity)) {
-      if (child === null || child === undefined || child === "") continue;
-      node.append(child.nodeType ? child : document.createTextNode(String(child)));
-    }
-    return node;
-  }
   const replace = (id, ...children) => byId(id).replaceChildren(...children.flat(Infinity).filter(Boolean));
 
   // Words for numbers.
@@ -90,14 +66,17 @@
       state.up = state.sort === key ? !state.up : key === "name" || key === "rank";
       state.sort = key;
       drawTable();
+      byId("table").querySelector(`[data-key="${key}"]`).focus();  // the heading pressed is a new one now
     };
-    return el("th", { scope: "col", "aria-sort": sorted, title: tip }, el("button", { type: "button", onclick: press }, label));
+    return el("th", { scope: "col", "aria-sort": sorted, title: tip }, el("button", { type: "button", "data-key": key, onclick: press }, label));
   }
   function drawTable() {
     fillTable(byId("table"), state.metric, true);
     const printed = data.metrics.map((m) => [el("h3", {}, m.title), fillTable(el("table", { class: "figures" }), m.id, false)]);
     replace("printed", printed);
-    byId("protocol-text").textContent = `${state.protocol}: ${data.protocols.find((p) => p.id === state.protocol).text}`;
+    const columns = columnsOf().length, full = complete().length;
+    byId("protocol-text").textContent = `${state.protocol}: ${data.protocols.find((p) => p.id === state.protocol).text}`
+      + ` ${UI.count(columns, "column")} on ${UI.count(data.datasets.length, "data set")}; ${full === data.datasets.length ? "all have a figure everywhere" : `${full} of these have a figure in every column, and the mean is over them`}.`;
   }
   function fillTable(table, metric, live) {
     const count = complete(metric).length;
@@ -144,7 +123,7 @@
     facts.push(["One fit", `${seconds(f.seconds)}, peak memory of the process ${bytes(f.peak)}`],
       ["Cells", `${f.done} of ${f.expected} done, ${f.failed} failed`]);
     if (f.note) facts.push(["Remark", f.note]);
-    const body = [el("dl", {}, facts.map(([k, v]) => [el("dt", {}, k), el("dd", {}, v)]))];
+    const body = [UI.facts(facts)];
     if (chosen?.values && chosen.values[metric].length > 1) body.push(el("h4", {}, "Repeats"), strip(chosen.values[metric], f.value));
     if (settings.length > 1) body.push(el("h4", {}, "All settings, best first"), settingsTable(settings, metric));
     if (chosen?.key) body.push(el("h4", {}, "Do one of its cells again"), el("pre", {}, `unispectral bench redo ${chosen.key}`));
@@ -197,7 +176,7 @@
       + `Friedman’s test of all being equal: ${p}. Average ranks closer than the critical difference of `
       + `${ranks.critical.toFixed(2)} (Nemenyi, 5 %) are not told apart: the band begins at the best one, the bars join such columns.`
       + (ranks.left_out.length ? ` Not ranked, for lack of figures: ${ranks.left_out.join(", ")}.` : "");
-    const k = ranks.columns.length, row = 24, left = 116, right = 64, w = roomIn("ranks-picture", 860), top = 30;
+    const k = ranks.columns.length, row = 24, left = Math.max(60, 24 + 7.2 * Math.min(26, Math.max(...ranks.columns.map((name) => name.length)))), right = 64, w = roomIn("ranks-picture", 860), top = 30;
     const h = top + k * row + 14;
     const x = (r) => left + (w - left - right) * (r - 1) / Math.max(1, k - 1);
     const y = (i) => top + (i + 0.5) * row;
@@ -212,15 +191,15 @@
       return svg("line", { class: "group", x1: at, x2: at, y1: y(a) - 5, y2: y(b) + 5 });
     });
     const width = Math.max(w, w - right + 26 + lanes.length * 9);
-    replace("ranks-picture", svg("svg", { viewBox: `0 0 ${width} ${h}`, width, role: "img", "aria-label": "Average ranks with critical difference" },
+    replace("ranks-picture", UI.figure(`Average ranks ${state.protocol} ${state.metric}`, svg("svg", { viewBox: `0 0 ${width} ${h}`, width, role: "img", "aria-label": "Average ranks with critical difference" },
       svg("rect", { class: "band", x: band[0], y: top - 4, width: band[1] - band[0], height: k * row + 8, rx: 4 }),
       ticks.map((t) => [svg("line", { class: "axis", x1: x(t), x2: x(t), y1: top - 4, y2: h - 10 }),
         svg("text", { class: "soft", x: x(t), y: 18, "font-size": 12, "text-anchor": "middle" }, t)]),
       ranks.columns.map((name, i) => [
-        svg("text", { x: left - 14, y: y(i) + 4, "font-size": 13, "text-anchor": "end" }, name),
+        svg("text", { x: left - 14, y: y(i) + 4, "font-size": 13, "text-anchor": "end" }, name.length > 26 ? name.slice(0, 25) + "…" : name),
         svg("line", { class: "leader", x1: left - 6, x2: x(ranks.ranks[i]), y1: y(i), y2: y(i) }),
         svg("circle", { class: i === 0 ? "dot" : "dot other", cx: x(ranks.ranks[i]), cy: y(i), r: 5.5, "data-tip": `${name}: average rank ${ranks.ranks[i].toFixed(2)}` })]),
-      bars));
+      bars), () => [["column", "average rank"], ...ranks.columns.map((name, i) => [name, ranks.ranks[i]])]));
   }
 
   // Score against time.
@@ -245,7 +224,7 @@
     for (const p of [...points].sort((a, b) => a.t - b.t || b.v - a.v)) if (!front.length || p.v > front[front.length - 1].v) front.push(p);
     const yTicks = Array.from({ length: Math.floor((y1 - y0) / 5) + 1 }, (_, i) => y0 + 5 * i).filter((t) => y1 - y0 <= 40 || t % 10 === 0);
     const xTicks = Array.from({ length: 12 }, (_, i) => i - 5).filter((e) => e >= x0 && e <= x1);
-    replace("time-picture", svg("svg", { viewBox: `0 0 ${w} ${h}`, width: w, role: "img", "aria-label": "Score against seconds of one fit" },
+    replace("time-picture", UI.figure(`Score against time ${state.protocol} ${state.metric}`, svg("svg", { viewBox: `0 0 ${w} ${h}`, width: w, role: "img", "aria-label": "Score against seconds of one fit" },
       yTicks.map((t) => [svg("line", { class: "axis", x1: left, x2: w - 8, y1: y(t), y2: y(t) }), svg("text", { class: "soft", x: left - 8, y: y(t) + 4, "font-size": 12, "text-anchor": "end" }, t)]),
       xTicks.map((e) => [svg("line", { class: "axis", x1: x(10 ** e), x2: x(10 ** e), y1: top, y2: h - bottom }),
         svg("text", { class: "soft", x: x(10 ** e), y: h - bottom + 18, "font-size": 12, "text-anchor": "middle" }, seconds(10 ** e))]),
@@ -253,7 +232,7 @@
         state.set === "" ? `seconds of one fit, geometric mean over ${sets.length} data set${sets.length === 1 ? "" : "s"}` : "seconds of one fit"),
       svg("text", { class: "soft", x: 14, y: top + 4, "font-size": 12, transform: `rotate(-90 14 ${top + 4})`, "text-anchor": "end" }, metricTitle()),
       svg("polyline", { class: "front", points: front.map((p) => `${x(p.t)},${y(p.v)}`).join(" ") }),
-      labelled(points, x, y)));
+      labelled(points, x, y)), () => [["column", metricTitle(), "seconds"], ...points.map((p) => [p.name, p.v, p.t])]));
   }
   function labelled(points, x, y) {
     // Labels to the right of their points, pushed down as far as those above need.
@@ -271,14 +250,6 @@
     });
   }
 
-  // Colours of maps: one scale, dark to light, readable in both themes.
-  const STOPS = [[38, 42, 82], [42, 88, 128], [32, 134, 138], [94, 177, 115], [200, 210, 88], [250, 231, 120]];
-  function colour(t) {
-    const u = Math.min(0.9999, Math.max(0, t)) * (STOPS.length - 1), i = Math.floor(u), f = u - i;
-    return `rgb(${STOPS[i].map((a, k) => Math.round(a + f * (STOPS[i + 1][k] - a))).join(",")})`;
-  }
-  const inkOn = (t) => (t > 0.55 ? "#14181c" : "#ffffff");
-
   // Kernel weights.
   function drawWeights() {
     const shown = data.weights.filter((entry) => entry.protocol === state.protocol);
@@ -286,7 +257,7 @@
     replace("weights-pictures", shown.map((entry) => {
       const kernels = entry.kernels, rows = entry.rows, left = 76, size = 28, gap = 2, top = 8, foot = 92;
       const w = left + kernels.length * size + 8, h = top + rows.length * size + foot;
-      return el("div", { class: "card" }, el("h3", {}, entry.column), svg("svg", { viewBox: `0 0 ${w} ${h}`, width: w, role: "img", "aria-label": `Kernel weights of ${entry.column}` },
+      return el("div", { class: "card" }, el("h3", {}, entry.column), UI.figure(`Kernel weights ${entry.column}`, svg("svg", { viewBox: `0 0 ${w} ${h}`, width: w, role: "img", "aria-label": `Kernel weights of ${entry.column}` },
         rows.map((row, i) => [
           svg("text", { x: left - 8, y: top + i * size + 18, "font-size": 12, "text-anchor": "end" }, row.dataset),
           row.weights.map((v, j) => [
@@ -294,7 +265,7 @@
             svg("rect", { x: left + j * size, y: top + i * size, width: size - gap, height: size - gap, rx: 4, class: "dot", "fill-opacity": Math.sqrt(v).toFixed(3), "pointer-events": "none" }),
             v >= 0.095 ? svg("text", { x: left + j * size + (size - gap) / 2, y: top + i * size + 17, "font-size": 10.5, "text-anchor": "middle", "pointer-events": "none", class: v > 0.3 ? "on" : null }, v.toFixed(2).slice(1)) : null])]),
         kernels.map((name, j) => svg("text", { class: "soft", "font-size": 11, "text-anchor": "end",
-          transform: `translate(${left + j * size + 17} ${top + rows.length * size + 8}) rotate(-60)` }, name))));
+          transform: `translate(${left + j * size + 17} ${top + rows.length * size + 8}) rotate(-60)` }, name))), () => [["data set", ...kernels], ...rows.map((row) => [row.dataset, ...row.weights])]));
     }));
   }
 
@@ -308,7 +279,8 @@
       const range = [Math.min(...all), Math.max(...all)];
       const panels = values.map((grid, k) => {
         const name = s.panel ? `${s.panel.name} = ${short(s.panel.values[k])}` : metricTitle();
-        return [el("div", { class: "card" }, el("h3", {}, name), heat(s, grid, range)), el("div", { class: "card" }, el("h3", {}, name), surface(s, grid, range))];
+        return [heat, surface].map((draw) => el("div", { class: "card" }, el("h3", {}, name), UI.figure(`${s.title} on ${s.dataset} ${name}`, draw(s, grid, range),
+          () => [[`${s.y.name} by ${s.x.name}`, ...s.x.values], ...grid.map((line, j) => [s.y.values[j], ...line])])));
       });
       return el("div", {}, el("h3", {}, `${s.title} on ${s.dataset}: ${metricTitle().toLowerCase()} from ${number(range[0], 1)} to ${number(range[1], 1)}`),
         el("div", { class: "panels" }, panels.map((p) => p[0])), el("div", { class: "panels" }, panels.map((p) => p[1])));
@@ -324,8 +296,8 @@
         const tip = `${s.x.name} = ${s.x.values[i]}, ${s.y.name} = ${s.y.values[j]}\n${metricTitle()} ${number(v)}`;
         if (v === null) return svg("rect", { class: "band", x: px, y: py, width: size - 2, height: size - 2, rx: 4, "data-tip": tip });
         const t = scaled(v, range);
-        return [svg("rect", { x: px, y: py, width: size - 2, height: size - 2, rx: 4, fill: colour(t), "data-tip": tip }),
-          svg("text", { x: px + size / 2 - 1, y: py + size / 2 + 3, "font-size": 11, "text-anchor": "middle", "pointer-events": "none", "data-ink": inkOn(t) }, v.toFixed(0))];
+        return [svg("rect", { x: px, y: py, width: size - 2, height: size - 2, rx: 4, fill: UI.amount(t), "data-tip": tip }),
+          svg("text", { x: px + size / 2 - 1, y: py + size / 2 + 3, "font-size": 11, "text-anchor": "middle", "pointer-events": "none", "data-ink": UI.inkOn(UI.amount(t)) }, v.toFixed(0))];
       })),
       s.y.values.map((v, j) => svg("text", { class: "soft", x: left - 8, y: top + (ny - 1 - j) * size + size / 2 + 3, "font-size": 11, "text-anchor": "end" }, short(v))),
       s.x.values.map((v, i) => svg("text", { class: "soft", x: left + i * size + size / 2, y: top + ny * size + 14, "font-size": 11, "text-anchor": "middle" }, short(v))),
@@ -351,7 +323,7 @@
         const points = corners.map(([a, b], k) => project(a, b, scaled(values[k], range)));
         const t = scaled(mean(values), range);
         quads.push({ depth: mean(points.map((p) => p.depth)), node: svg("polygon", { points: points.map((p) => `${p.x.toFixed(1)},${p.y.toFixed(1)}`).join(" "),
-          fill: colour(t), stroke: "#00000055", "stroke-width": 0.7, "stroke-linejoin": "round" }) });
+          fill: UI.amount(t), stroke: "#00000055", "stroke-width": 0.7, "stroke-linejoin": "round" }) });
       }
       quads.sort((a, b) => a.depth - b.depth);
       const floor = [[0, 0], [nx, 0], [nx, ny], [0, ny]].map(([a, b]) => project(a, b, 0));
@@ -369,59 +341,57 @@
     return node;
   }
 
-  // Lists, once.
-  function drawOnce() {
-    byId("title").textContent = data.title;
-    byId("about").textContent = data.about;
-    replace("numbers", data.numbers.map(([value, label]) => el("li", {}, el("b", {}, value), label)));
-    byId("less").hidden = !data.reductions.length;
-    replace("reductions", data.reductions.map(([set, method, note]) => el("li", {}, el("b", {}, `${method} on ${set}. `), note)));
-    byId("failures").hidden = !data.failures.length;
-    replace("failure-table", el("thead", {}, el("tr", {}, ["Data", "Method", "Kernel and parameters", "Repeat", "What happened"].map((t) => el("th", {}, t)))),
-      el("tbody", {}, data.failures.map((f) => el("tr", {}, el("td", { class: "name" }, f.dataset), el("td", { class: "name" }, f.method),
-        el("td", {}, [f.kernel, parameters(f.parameters)].filter(Boolean).join("; ")), el("td", {}, f.seeds), el("td", { class: "wide" }, el("b", {}, f.status), `: ${f.reason}`)))));
-    byId("paper-notes").hidden = !data.notes.length;
-    replace("notes", data.notes.map((note) => el("li", {}, note)));
-    byId("command").textContent = data.made.command;
-    replace("versions", el("tbody", {}, data.made.facts.map(([k, v]) => el("tr", {}, el("th", { scope: "row" }, k), el("td", { class: "wide" }, v)))));
-    choice("metrics", data.metrics.map((m) => [m.id, m.title]), "metric");
-    choice("protocols", data.protocols.map((p) => [p.id, p.id]), "protocol");
-    replace("time-data", el("option", { value: "" }, "mean of all"), data.datasets.map((set, d) => el("option", { value: d }, set.title)));
-    if (!complete().length && data.datasets.length) { state.set = "0"; byId("time-data").value = "0"; }
-    byId("time-data").addEventListener("change", (e) => { state.set = e.target.value; drawTime(); });
+  // The page: sections that are filled when a choice is made, and lists that are there once.
+  function build() {
+    const pick = (key) => (value) => { state[key] = value; if (key === "protocol") state.sort = null; draw(); };
+    const group = (legend, ...inner) => el("fieldset", {}, el("legend", {}, legend), inner);
+    const main = UI.shell({ title: data.title, lead: data.about, controls: [
+      group("Score", UI.choice("metric", "metrics", data.metrics.map((m) => [m.id, m.title]), state.metric, pick("metric"))),
+      group("Protocol", UI.choice("protocol", "protocols", data.protocols.map((p) => [p.id, p.id]), state.protocol, pick("protocol")))] });
+    const say = (id, text) => el("p", { class: "say", id }, text);
+    const place = (id, cls) => el("div", { id, class: cls });
+    const sets = el("select", { id: "time-data", onchange: () => { state.set = sets.value; drawTime(); } },
+      el("option", { value: "" }, "mean of all"), data.datasets.map((set, d) => el("option", { value: d }, set.title)));
+    if (data.protocols.length && !complete().length && data.datasets.length) { state.set = "0"; sets.value = "0"; }
+    const shown = () => [["method", "rank", "mean", ...data.datasets.map((set) => set.title)],
+      ...rowsOf(state.metric).map((row) => [row.column.name, row.rank, row.mean, ...data.datasets.map((_, d) => figure(d, row.c).value)])];
+    const list = (tag, id, items) => el(tag, { id, class: "remarks" }, items.map((item) => el("li", {}, item)));
+    main.append(
+      UI.tiles(data.numbers.map(([value, label]) => ({ value, label }))),
+      UI.section("figures", "Figures", null, say("protocol-text"),
+        UI.figure("Figures", el("div", { class: "scroll" }, el("table", { id: "table", class: "figures" })), shown, null),
+        el("p", { class: "small" }, "Per cent. ", el("b", { class: "best" }, "Best of each data set"), " marked; below each figure the paper’s and the difference to it. ",
+          el("sup", {}, "†"), " not all cells are done yet. ", el("sup", {}, "‡"), " less was run, or a remark: open the figure. Headings sort; figures open."),
+        el("div", { id: "printed", class: "print-only" })),
+      UI.section("ranks", "Average ranks", null, say("ranks-text"), place("ranks-picture", "picture")),
+      UI.section("time", "Score against time", null, say(null, ["Seconds of one fit, without loading data and computing kernels, against the score. The line joins the columns that no other one beats in both. ",
+        el("label", { class: "pick" }, "Data ", sets)]), place("time-picture", "picture")),
+      UI.section("weights", "Kernel weights", null, say(null, "What the methods of several kernels made of the bank, each row scaled to sum 1; the mean over the repeats of the figure shown above."), place("weights-pictures", "grid")),
+      UI.section("surfaces", "Parameters", null, say(null, "The score over two parameters, one panel for each value of the third. Drag a surface to turn it."), place("surfaces-pictures")),
+      data.reductions.length ? UI.section("less", "Exceptions", null, say(null, "Where a method is run with fewer repeats, a smaller grid or other parameters. The study declares these before it is run."),
+        list("ul", "reductions", data.reductions.map(([set, method, note]) => [el("b", {}, `${method} on ${set}. `), note]))) : "",
+      data.failures.length ? UI.section("failures", "Failures", "Fits that differ only by their repeat share a line.", el("div", { class: "scroll" }, el("table", { id: "failure-table", class: "plain" },
+        el("thead", {}, el("tr", {}, ["Data", "Method", "Kernel and parameters", "Repeat", "What happened"].map((t) => el("th", {}, t)))),
+        el("tbody", {}, data.failures.map((f) => el("tr", {}, el("td", { class: "name" }, f.dataset), el("td", { class: "name" }, f.method),
+          el("td", {}, [f.kernel, parameters(f.parameters)].filter(Boolean).join("; ")), el("td", {}, f.seeds), el("td", { class: "wide" }, el("b", {}, f.status), `: ${f.reason}`))))))) : "",
+      data.notes.length ? UI.section("paper-notes", "What does not fit in the paper itself", null, say(null, "Figures that differ from the paper’s are to be read with these in mind."), list("ol", "notes", data.notes)) : "",
+      UI.section("made", "How this page was made", null, UI.code(data.made.command), UI.facts(data.made.facts)));
+    const dialog = el("dialog", { id: "cell", "aria-labelledby": "cell-title", onclick: (e) => { if (e.target === dialog) dialog.close(); } },
+      el("form", { method: "dialog" }, el("button", { class: "close", "aria-label": "Close" }, "×")), el("h3", { id: "cell-title" }), el("div", { id: "cell-body" }));
+    document.body.append(dialog);
   }
-  function choice(id, options, key) {
-    replace(id, options.map(([value, label]) => {
-      const input = el("input", { type: "radio", name: key, value, checked: state[key] === value });
-      input.addEventListener("change", () => { state[key] = value; if (key === "protocol") state.sort = null; draw(); });
-      return el("label", {}, input, el("span", {}, label));
-    }));
-  }
-
-  // Tips of pictures.
-  const tip = byId("tip");
-  document.addEventListener("pointerover", (e) => {
-    const text = e.target.closest?.("[data-tip]")?.getAttribute("data-tip");
-    tip.hidden = !text;
-    if (text) tip.textContent = text;
-  });
-  document.addEventListener("pointermove", (e) => {
-    if (tip.hidden) return;
-    tip.style.left = `${Math.min(e.clientX + 14, innerWidth - tip.offsetWidth - 8)}px`;
-    tip.style.top = `${Math.min(e.clientY + 16, innerHeight - tip.offsetHeight - 8)}px`;
-  });
-  byId("cell").addEventListener("click", (e) => { if (e.target === byId("cell")) byId("cell").close(); });
 
   function draw() {
     if (data.protocols.length) { drawTable(); drawRanks(); drawTime(); drawWeights(); }
     byId("figures").hidden = !data.protocols.length;
     byId("time").hidden = byId("time").hidden || !data.protocols.length;
     drawSurfaces();
+    for (const link of document.querySelectorAll(".bar nav a")) link.hidden = byId(link.getAttribute("href").slice(1)).hidden;
     for (const text of document.querySelectorAll("[data-ink]")) text.style.fill = text.getAttribute("data-ink");
   }
   let wide = innerWidth;
   addEventListener("resize", () => { if (innerWidth !== wide) { wide = innerWidth; draw(); } });
-  drawOnce();
+  build();
   draw();
-  document.documentElement.setAttribute("data-ready", "yes");
+  document.documentElement.dataset.ready = "yes";
 })();
