@@ -49,7 +49,11 @@ const UI = (() => {
   const AMOUNTS = [[38, 42, 82], [42, 88, 128], [32, 134, 138], [94, 177, 115], [200, 210, 88], [250, 231, 120]];
   const DIFFERENCES = [[160, 96, 8], [226, 178, 96], [238, 238, 234], [112, 184, 188], [6, 104, 112]];
   const amount = t => mix(AMOUNTS, t), difference = t => mix(DIFFERENCES, (t + 1) / 2);
-  const inkOn = colour => { const [r, g, b] = colour.match(/\d+/g).map(Number); return .3 * r + .59 * g + .11 * b > 125 ? "#14181c" : "#ffffff"; };
+  // Between two colours of the style sheet, written as #rrggbb.
+  const between = (from, to, t) => mix([from, to].map(name => css(name).match(/[0-9a-f]{2}/gi).map(part => parseInt(part, 16))), t);
+  // Black or white, whichever can be read on a colour: the contrast is never below 4.5.
+  const channel = v => v <= 10 ? v / 3294 : ((v / 255 + .055) / 1.055) ** 2.4;
+  const inkOn = colour => { const [r, g, b] = colour.match(/\d+/g).map(Number).map(channel); return .2126 * r + .7152 * g + .0722 * b > .179 ? "#000000" : "#ffffff"; };
 
   // ---- light and dark -------------------------------------------------------------------
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -263,7 +267,7 @@ const UI = (() => {
   }
   // series: [{values, name?, colour?}]; marks: [{from, to, text}] bands of x; x starts at `first`
   function line({series, xlabel, ylabel, first = 1, marks = [], points = true, zero = false, width = 520, height = 260, label = "chart"}) {
-    const box = {left: 62, right: 14, top: 14, bottom: 44};
+    const box = {left: 62, right: 14, top: 24, bottom: 44};
     const all = series.flatMap(s => s.values).filter(v => v !== null && Number.isFinite(v));
     const longest = Math.max(...series.map(s => s.values.length));
     let low = Math.min(...all), high = Math.max(...all);
@@ -282,7 +286,7 @@ const UI = (() => {
       svg("text", {x: px(t - first), y: height - box.bottom + 18, "text-anchor": "middle"}, number(t)));
     for (const mark of marks) art.append(
       svg("rect", {class: "mark", x: px(mark.from - first), width: Math.max(2, px(mark.to - first) - px(mark.from - first)), y: box.top, height: height - box.top - box.bottom}),
-      svg("text", {class: "marktext", x: Math.min(width - box.right - 4, px(mark.to - first) + 6), y: box.top + 12, "text-anchor": px(mark.to - first) > width * .7 ? "end" : "start"}, mark.text));
+      svg("text", {class: "marktext", x: Math.max(box.left + 30, Math.min(width - 50, (px(mark.from - first) + px(mark.to - first)) / 2)), y: box.top - 8, "text-anchor": "middle"}, mark.text));
     art.append(svg("line", {class: "axis", x1: box.left, x2: width - box.right, y1: height - box.bottom, y2: height - box.bottom}));
     for (const s of series) {
       const known = s.values.map((v, i) => [v, i]).filter(([v]) => v !== null && Number.isFinite(v));
@@ -306,7 +310,7 @@ const UI = (() => {
   return {
     get data() { return JSON.parse(document.getElementById("data").textContent); },
     get main() { return main; },
-    el, svg, number, percent, count, css, amount, difference, inkOn, shell, section, tiles, notes, code, choice, facts, tip, table, bars, line, ticks, figure,
+    el, svg, number, percent, count, css, amount, difference, between, inkOn, shell, section, tiles, notes, code, choice, facts, tip, table, bars, line, ticks, figure,
     onTheme: redraw => listeners.push(redraw),
     dot: colour => { const node = el("span", {class: "dot"}); node.style.background = colour; return node; },
   };

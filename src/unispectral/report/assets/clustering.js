@@ -429,7 +429,7 @@
       light && id === "kernels" ? el("p", {class: "small"}, `${count(light, "other kernel has", "other kernels have")} no weight.`) : null);
   };
   const kernels = d.weights.length ? weights("kernels", "Kernel weights", "How much each kernel contributes.", d.weights) : null;
-  const geometries = d.distances ? weights("distances", "Distances", d.distances.words, d.distances.rows) : null;
+  const geometries = d.distances ? weights("distances", "How distances are measured", d.distances.words, d.distances.rows) : null;
   const spectrum = d.spectrum && UI.section("spectrum", "Spectrum", d.spectrum.gap === null ? "The smallest eigenvalues of the graph." : "The smallest eigenvalues of the graph; a wide gap after the number of clusters speaks for it.",
     UI.line({series: [{values: d.spectrum.values, name: "Eigenvalue"}], xlabel: "number", ylabel: "eigenvalue", zero: true, label: "Eigenvalues",
       marks: d.spectrum.gap === null ? [] : [{from: d.spectrum.count, to: d.spectrum.count + 1, text: `gap ${number(d.spectrum.gap)}`}]}));

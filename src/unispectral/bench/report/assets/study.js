@@ -260,10 +260,11 @@
       return el("div", { class: "card" }, el("h3", {}, entry.column), UI.figure(`Kernel weights ${entry.column}`, svg("svg", { viewBox: `0 0 ${w} ${h}`, width: w, role: "img", "aria-label": `Kernel weights of ${entry.column}` },
         rows.map((row, i) => [
           svg("text", { x: left - 8, y: top + i * size + 18, "font-size": 12, "text-anchor": "end" }, row.dataset),
-          row.weights.map((v, j) => [
-            svg("rect", { x: left + j * size, y: top + i * size, width: size - gap, height: size - gap, rx: 4, class: "band", "data-tip": `${row.dataset}, ${kernels[j]}: ${v.toFixed(3)}` }),
-            svg("rect", { x: left + j * size, y: top + i * size, width: size - gap, height: size - gap, rx: 4, class: "dot", "fill-opacity": Math.sqrt(v).toFixed(3), "pointer-events": "none" }),
-            v >= 0.095 ? svg("text", { x: left + j * size + (size - gap) / 2, y: top + i * size + 17, "font-size": 10.5, "text-anchor": "middle", "pointer-events": "none", class: v > 0.3 ? "on" : null }, v.toFixed(2).slice(1)) : null])]),
+          row.weights.map((v, j) => {
+            const fill = UI.between("--accent-wash", "--accent", Math.sqrt(v)), [x, y] = [left + j * size, top + i * size];
+            return [svg("rect", { x, y, width: size - gap, height: size - gap, rx: 4, fill, "data-tip": `${row.dataset}, ${kernels[j]}: ${v.toFixed(3)}` }),
+              v >= 0.095 ? svg("text", { x: x + (size - gap) / 2, y: y + 17, "font-size": 10.5, "text-anchor": "middle", "pointer-events": "none", "data-ink": UI.inkOn(fill) }, v.toFixed(2).slice(1)) : null];
+          })]),
         kernels.map((name, j) => svg("text", { class: "soft", "font-size": 11, "text-anchor": "end",
           transform: `translate(${left + j * size + 17} ${top + rows.length * size + 8}) rotate(-60)` }, name))), () => [["data set", ...kernels], ...rows.map((row) => [row.dataset, ...row.weights])]));
     }));
@@ -393,5 +394,6 @@
   addEventListener("resize", () => { if (innerWidth !== wide) { wide = innerWidth; draw(); } });
   build();
   draw();
+  UI.onTheme(draw);
   document.documentElement.dataset.ready = "yes";
 })();
