@@ -30,7 +30,7 @@ def blobs() -> np.ndarray:
 
 @pytest.fixture(scope="session")
 def model(blobs) -> SCMK:
-    return SCMK.paper(4, kernels=["gaussian_0.1", "linear", "polynomial_2"]).fit(blobs)
+    return SCMK(4, kernels=["gaussian_0.1", "linear", "polynomial_2"]).fit(blobs)
 
 
 class Made(BaseEstimator):

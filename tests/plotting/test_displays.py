@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 
-from unispectral import SCSK
+from unispectral import SCSK, UnifiedSpectralClustering
 from unispectral.plotting import (
     ClusterCountDisplay,
     ClusterSizesDisplay,
@@ -372,7 +372,7 @@ def test_many_kernels_share_a_bar():
 
 
 def test_weights_of_geometries(blobs):
-    model = SCSK(4).fit(blobs)
+    model = UnifiedSpectralClustering(4).fit(blobs)
     if len(model.geometry_weights_) < 2:
         pytest.skip("this model has one geometry")
     display = KernelWeightsDisplay.from_estimator(model)
@@ -440,7 +440,7 @@ def test_spectrum_computes_what_it_lacks(model):
 
 
 def test_evidence_for_the_number_of_clusters(blobs):
-    model = SCSK("auto", max_clusters=8).fit(blobs)
+    model = UnifiedSpectralClustering("auto", max_clusters=8).fit(blobs)
     display = ClusterCountDisplay.from_estimator(model)
     assert display.n_clusters == model.n_clusters_ == 4
     assert display.counts.tolist() == list(range(2, 9))
@@ -452,7 +452,9 @@ def test_evidence_for_the_number_of_clusters(blobs):
 def test_evidence_by_modularity_beyond_chance():
     rng = np.random.default_rng(0)
     X = np.vstack([0.9 * rng.normal(size=20) + rng.normal(size=(30, 20)) for _ in range(8)])
-    found = SCSK("auto", max_clusters=16, whiten=None, n_init=1, max_iter=1).fit(X)
+    found = UnifiedSpectralClustering(
+        "auto", max_clusters=16, whiten=None, n_init=1, max_iter=1
+    ).fit(X)
     display = ClusterCountDisplay.from_estimator(found)
     assert display.ax_.get_ylabel() == "modularity beyond chance"
     heights = np.array([bar.get_height() for bar in display.ax_.patches])

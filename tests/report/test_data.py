@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_blobs
 
-from unispectral import SCMK
+from unispectral import UnifiedSpectralClustering
 from unispectral.report import report_data, write_report
 from unispectral.report._advice import advice
 from unispectral.report._clusters import certainty_of, cluster_tree, contrasts, rank_members
@@ -22,7 +22,7 @@ from unispectral.report._pictures import graph_picture
 @pytest.fixture(scope="module")
 def iris():
     X = load_iris().data
-    return X, SCMK(3).fit(X)
+    return X, UnifiedSpectralClustering(3).fit(X)
 
 
 class Fitted:
@@ -199,7 +199,7 @@ def test_page_of_scmk_has_every_part(iris):
     assert len(data["objective"]) >= 2
     assert 0 < data["scores"]["accuracy"] <= 1
     assert {name for name, *_ in data["clusters"][0]["features"]} == set(columns)
-    assert "model = SCMK(n_clusters=3)" in data["redo"]["python"]
+    assert "model = UnifiedSpectralClustering(n_clusters=3)" in data["redo"]["python"]
     found = {}
     exec(  # the lines on the page must do what was done
         data["redo"]["python"], {"X": X}, found

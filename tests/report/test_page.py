@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, make_blobs
 
-from unispectral import SCMK
+from unispectral import UnifiedSpectralClustering
 from unispectral.report import write_report
 
 _spec = importlib.util.spec_from_file_location(
@@ -55,7 +55,7 @@ def fitted():
     X, y = make_blobs(
         120, n_features=len(HOSTILE), centers=4, cluster_std=1.5, center_box=(0, 6), random_state=1
     )
-    return X, y, SCMK(4).fit(X)
+    return X, y, UnifiedSpectralClustering(4).fit(X)
 
 
 @pytest.fixture(scope="module")
@@ -359,7 +359,7 @@ def test_policy_blocks_what_is_not_ours(browser, page):
 
 def test_pictures_are_shown(browser, tmp_path):
     digits = load_digits(n_class=3)
-    model = SCMK(3).fit(digits.data[:200])
+    model = UnifiedSpectralClustering(3).fit(digits.data[:200])
     write_report(tmp_path / "page.html", model, digits.data[:200], image_shape=(8, 8))
     show(browser, tmp_path / "page.html", width=390)
     assert ask(browser, "document.querySelectorAll('.cluster .faces canvas').length") == 6

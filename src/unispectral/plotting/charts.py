@@ -246,7 +246,7 @@ class ClusterCountDisplay(Display):
         """The gaps in the spectrum of any symmetric graph, dense or sparse."""
         from unispectral.labelfree._counting import count_clusters
 
-        evidence = count_clusters([sp.csr_array(graph)], max_clusters, np.random.default_rng(0))
+        evidence = count_clusters([sp.csr_array(graph)], max_clusters)
         return cls(evidence.ratios, evidence.n_clusters)
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> str:

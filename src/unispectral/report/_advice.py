@@ -16,11 +16,7 @@ _UNSURE = 0.1
 
 
 def advice(
-    estimator: Any,
-    labels: np.ndarray,
-    certainty: np.ndarray,
-    *,
-    warnings: list[str] | None = None,
+    estimator: Any, labels: np.ndarray, certainty: np.ndarray, *, warnings: list[str] | None = None
 ) -> list[str]:
     """Sentences about what is odd; none if nothing is.
 
@@ -30,65 +26,55 @@ def advice(
     >>> advice(None, labels, np.ones(5))
     ['Cluster 1 has 1 member.']
     """
-    told = []
-    if getattr(estimator, "converged_", True) is False or (
-        isinstance(getattr(estimator, "converged_", None), np.bool_) and not estimator.converged_
-    ):
+    said = []
+    if not getattr(estimator, "converged_", True):
         reason = str(getattr(estimator, "stop_reason_", "")).rstrip(".")
         why = f" because {reason}" if reason else ""
-        told.append(
+        said.append(
             f"The fit did not converge: it stopped{why}. The clusters may change with more "
             "iterations (max_iter) or time (max_time)."
         )
-    told += _graph(estimator, labels)
-    told += _sizes(labels)
+    said += _graph(getattr(estimator, "affinity_matrix_", None), labels) + _sizes(labels)
     unsure = int((certainty < _UNSURE).sum())
     if unsure:
-        points = "1 point lies" if unsure == 1 else f"{unsure:,} points lie"
-        told.append(f"{points} between two clusters: either would do nearly as well.")
+        points = _points(unsure, "lies", "lie")
+        said.append(f"{points} between two clusters: either would do nearly as well.")
     # The fit's own warnings say the same about convergence, with more figures.
-    told += [text for text in warnings or [] if not text.startswith("The fit stopped")]
-    return told
+    return said + [text for text in warnings or [] if not text.startswith("The fit stopped")]
 
 
-def _graph(estimator: Any, labels: np.ndarray) -> list[str]:
-    affinity = getattr(estimator, "affinity_matrix_", None)
+def _points(count: int, one: str, many: str) -> str:
+    return f"1 point {one}" if count == 1 else f"{count:,} points {many}"
+
+
+def _graph(affinity: Any, labels: np.ndarray) -> list[str]:
     if affinity is None or affinity.shape[0] != len(labels):
         return []
-    graph = sp.csr_array(affinity)
-    told = []
-    lonely = np.asarray(abs(graph).sum(axis=1)).ravel() <= 0
-    if lonely.any():
-        count = int(lonely.sum())
-        points = "1 point has" if count == 1 else f"{count:,} points have"
-        told.append(
-            f"{points} no neighbour in the learned graph; the cluster of such a point is a guess."
+    graph, clusters, said = sp.csr_array(affinity), int(labels.max()) + 1, []
+    lonely = int((np.asarray(abs(graph).sum(axis=1)).ravel() <= 0).sum())
+    if lonely:
+        said.append(
+            f"{_points(lonely, 'has', 'have')} no neighbour in the learned graph; the cluster of "
+            "such a point is a guess."
         )
-    parts, _ = connected_components(graph, directed=False)
-    parts -= int(lonely.sum())
-    clusters = int(labels.max()) + 1
+    parts = connected_components(graph, directed=False)[0] - lonely
     if parts > clusters:
-        told.append(
+        said.append(
             f"The learned graph falls into {parts:,} separate parts, more than the {clusters} "
             "clusters asked for: a larger number of clusters may suit the data."
         )
-    return told
+    return said
 
 
 def _sizes(labels: np.ndarray) -> list[str]:
     sizes = np.bincount(labels)
-    told = []
     small = np.flatnonzero(sizes <= _SMALL)
+    said = [f"Cluster {k} has {sizes[k]} member{'s' * int(sizes[k] != 1)}." for k in small]
     if len(small) > 5:
-        told.append(f"{len(small)} clusters have {_SMALL} members or fewer.")
-    else:
-        told += [
-            f"Cluster {k} has {sizes[k]} {'member' if sizes[k] == 1 else 'members'}."
-            for k in small
-        ]
+        said = [f"{len(small)} clusters have {_SMALL} members or fewer."]
     if sizes.max() > _LARGE * sizes.sum() and len(labels) > 10:
-        told.append(
+        said.append(
             f"Cluster {int(sizes.argmax())} holds {100 * sizes.max() / sizes.sum():.0f} % of all "
             "points; the others may be outliers rather than groups."
         )
-    return told
+    return said

@@ -19,13 +19,7 @@ from unispectral._version import __version__
 __all__ = ["asset", "build_page", "to_json"]
 
 # JSON may hold these as escapes, and then no value can end the element that carries it.
-_ESCAPES = {
-    "<": "\\u003c",
-    ">": "\\u003e",
-    "&": "\\u0026",
-    "\u2028": "\\u2028",
-    "\u2029": "\\u2029",
-}
+_ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -107,20 +101,12 @@ def to_json(data: Any) -> str:
     '{"name":"\\u003c/script\\u003e","mean":null}'
     """
     text = json.dumps(_plain(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for sign, escape in _ESCAPES.items():
-        text = text.replace(sign, escape)
-    return text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates have no encoding
+    # Lone surrogates have no encoding.
+    return text.translate(_ESCAPES).encode("utf-8", "replace").decode("utf-8")
 
 
 def asset(name: str, package: str = "unispectral.report") -> str:
-    """Read a text file that comes with the package.
-
-    Parameters
-    ----------
-    name : str
-        Name of the file in the folder ``assets``.
-    package : str
-        The package whose folder it is.
+    """Read a text file of the folder ``assets`` that comes with a package.
 
     Examples
     --------

@@ -15,54 +15,40 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 def redo(
-    estimator: Any,
-    command: str | None,
-    reading: Sequence[dict[str, Any]] | None,
+    estimator: Any, command: str | None, reading: Sequence[dict[str, Any]] | None
 ) -> dict[str, Any]:
     """Return what the last section of the page shows."""
+    known = hasattr(estimator, "get_params")
+    given = estimator.get_params(False) if known else {}
     return {
         "command": command,
-        "python": _python(estimator, reading),
+        "python": _python(type(estimator), given, reading or ()) if known else None,
         "versions": [
             ["unispectral", __version__],
             ["Python", platform.python_version()],
             *([name, version(name)] for name in _PACKAGES),
         ],
-        "parameters": _parameters(estimator),
+        "parameters": [[name, repr(value)] for name, value in sorted(given.items())],
     }
 
 
-def _parameters(estimator: Any) -> list[list[str]]:
-    if not hasattr(estimator, "get_params"):
-        return []
-    return [[name, repr(value)] for name, value in sorted(estimator.get_params(False).items())]
-
-
-def _python(estimator: Any, reading: Sequence[dict[str, Any]] | None) -> str | None:
+def _python(cls: type, given: dict[str, Any], reading: Sequence[dict[str, Any]]) -> str:
     """Lines that read the tables and build the estimator anew."""
-    if not hasattr(estimator, "get_params"):
-        return None
-    cls = type(estimator)
-    home = cls.__module__
-    if home.startswith("unispectral.baselines"):
-        home = "unispectral.baselines"
-    elif home.startswith("unispectral."):
-        home = "unispectral"
-    elif home.startswith("sklearn."):
-        home = ".".join(home.split(".")[:2])
-    defaults = cls().get_params(False)
-    given = {
-        name: value
-        for name, value in estimator.get_params(False).items()
-        if name not in defaults or repr(value) != repr(defaults[name])
-    }
-    listed = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    parts = cls.__module__.split(".")
+    deep = parts[0] == "sklearn" or parts[:2] == ["unispectral", "baselines"]
+    home = (
+        ".".join(parts[: 2 if deep else 1])
+        if deep or parts[0] == "unispectral"
+        else cls.__module__
+    )
+    usual = {name: repr(value) for name, value in cls().get_params(False).items()}  # type: ignore[attr-defined]
+    changed = {name: repr(v) for name, v in given.items() if usual.get(name) != repr(v)}
+    listed = ", ".join(f"{name}={value}" for name, value in changed.items())
     lines = [f"from {home} import {cls.__name__}"]
     if reading:
         lines += ["from unispectral.tables import read_table", "", *_reading(reading)]
-    return "\n".join(
-        [*lines, f"model = {cls.__name__}({listed})", "labels = model.fit_predict(X)"]
-    )
+    lines += [f"model = {cls.__name__}({listed})", "labels = model.fit_predict(X)"]
+    return "\n".join(lines)
 
 
 def _reading(reading: Sequence[dict[str, Any]]) -> list[str]:

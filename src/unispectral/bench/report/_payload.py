@@ -123,19 +123,24 @@ def _figures(results: Results, table: Table) -> list[list[dict[str, Any]]]:
     ]
 
 
+def _shown(
+    results: Results, dataset: Dataset, method: Method, figure: Figure
+) -> tuple[int, Setting] | None:
+    """The setting that a figure shows, and its place among those of the method."""
+    for index, setting in enumerate(results.settings(dataset.name, method.name)):
+        if (setting.kernel, setting.parameters) == (figure.kernel, figure.parameters):
+            return index, setting
+    return None
+
+
 def _figure(results: Results, dataset: Dataset, method: Method, figure: Figure) -> dict[str, Any]:
-    place = None
-    if figure.parameters is not None or figure.kernel is not None:
-        for index, setting in enumerate(results.settings(dataset.name, method.name)):
-            same = (setting.kernel, setting.parameters) == (figure.kernel, figure.parameters)
-            if same:
-                place = index
-                break
+    chosen = figure.parameters is not None or figure.kernel is not None
+    shown = _shown(results, dataset, method, figure) if chosen else None
     return {
         "value": _round(figure.value),
         "spread": _round(figure.spread),
         "paper": figure.paper,
-        "setting": place,
+        "setting": None if shown is None else shown[0],
         "seconds": _seconds(figure.seconds),
         "peak": figure.peak_bytes,
         "done": figure.done,
@@ -193,23 +198,21 @@ def _weights(results: Results, protocol: str) -> list[dict[str, Any]]:
     for method, column in results.columns(protocol):
         rows, names = [], None
         for dataset in results.study.datasets:
-            figure = results.figure(dataset, method, column, metric)
-            for setting in results.settings(dataset.name, method.name):
-                if (setting.kernel, setting.parameters) != (figure.kernel, figure.parameters):
-                    continue
-                weights = [r.facts["weights"] for r in setting.done if "weights" in r.facts]
-                if not weights:
-                    continue
-                mean = np.abs(np.mean(weights, axis=0))
-                kernels = next(
-                    (r.facts["kernels"] for r in setting.done if "kernels" in r.facts),
-                    results.bank(dataset),
-                )
-                if len(kernels) != len(mean) or not mean.sum() or kernels != (names or kernels):
-                    continue
-                names = kernels
-                shares = (mean / mean.sum()).round(4).tolist()
-                rows.append({"dataset": dataset.title, "weights": shares})
+            shown = _shown(
+                results, dataset, method, results.figure(dataset, method, column, metric)
+            )
+            facts = (
+                [] if shown is None else [r.facts for r in shown[1].done if "weights" in r.facts]
+            )
+            if not facts:
+                continue
+            mean = np.abs(np.mean([fact["weights"] for fact in facts], axis=0))
+            kernels = next((f["kernels"] for f in facts if "kernels" in f), results.bank(dataset))
+            if len(kernels) != len(mean) or not mean.sum() or kernels != (names or kernels):
+                continue
+            names = kernels
+            shares = (mean / mean.sum()).round(4).tolist()
+            rows.append({"dataset": dataset.title, "weights": shares})
         if rows:
             found.append(
                 {"protocol": protocol, "column": column.name, "kernels": names, "rows": rows}
