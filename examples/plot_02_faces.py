@@ -32,5 +32,5 @@ RepresentativesDisplay.from_estimator(model, photographs, image_shape=(32, 32), 
 # %%
 # How much each geometry counted:
 
-KernelWeightsDisplay.from_estimator(model, of="geometries")
+KernelWeightsDisplay.from_estimator(model)
 plt.show()

@@ -11,6 +11,7 @@ from scipy.spatial import cKDTree
 
 from unispectral.plotting.graph import bin_graph
 from unispectral.plotting.samples import EmbeddingDisplay
+from unispectral.report._clusters import contrasts
 
 __all__ = ["as_text", "graph_picture", "plane", "thumbnails"]
 
@@ -101,44 +102,30 @@ def thumbnails(
         X = X.reshape(-1, width, height).swapaxes(1, 2).reshape(len(X), -1)
     step = max(1, -(-max(height, width) // _SIDE))
     small = -(-height // step), -(-width // step)
-    # Each cluster's mean, and where it is brighter or darker than the rest, in deviations.
-    faces = _mean_pictures(X, labels, (height, width), step)
     everyone = len(shown) * small[0] * small[1] <= _PIXELS
     chosen = shown if everyone else np.asarray(picked, dtype=np.int64)
-    pixels = np.nan_to_num(X[chosen]).reshape(-1, height, width)[:, ::step, ::step]
-    flat = pixels.reshape(len(chosen), -1)
-    low, high = flat.min(axis=1, keepdims=True), flat.max(axis=1, keepdims=True)
-    grey = np.rint(255 * (flat - low) / np.maximum(high - low, 1e-300))
     place = {int(i): k for k, i in enumerate(shown)}
+    filled = np.nan_to_num(X)
+    found = contrasts(filled, labels)
+
+    def packed(pictures: np.ndarray) -> str:
+        return as_text(np.rint(pictures.reshape(-1, height, width)[:, ::step, ::step]))
+
     return {
         "height": int(small[0]),
         "width": int(small[1]),
         "of": [place[int(i)] for i in chosen],
-        "pixels": as_text(grey),
-        **faces,
+        "pixels": packed(_stretched(filled[chosen])),
+        # Each cluster's mean, and where it is brighter or darker than the rest, in deviations.
+        "means": packed(_stretched(found.inside)),
+        "gaps": packed(128 + 127 * np.clip(found.effect / 2.0, -1, 1)),
     }
 
 
-def _mean_pictures(
-    X: np.ndarray, labels: np.ndarray, shape: tuple[int, int], step: int
-) -> dict[str, str]:
-    """The mean picture of each cluster, and its standardised difference from the rest."""
-    filled = np.nan_to_num(X)
-    spread = np.maximum(filled.std(axis=0), 1e-12 * max(float(np.abs(filled).max()), 1e-300))
-    total, n = filled.sum(axis=0), len(filled)
-    means, gaps = [], []
-    for cluster in range(int(labels.max()) + 1):
-        inside = filled[labels == cluster]
-        mean = inside.mean(axis=0) if len(inside) else np.zeros(X.shape[1])
-        rest = (total - mean * len(inside)) / max(n - len(inside), 1)
-        gap = np.where(spread > 1e-9 * spread.max(), (mean - rest) / spread, 0.0)
-        means.append(255 * (mean - mean.min()) / max(float(np.ptp(mean)), 1e-300))
-        gaps.append(128 + 127 * np.clip(gap / 2.0, -1, 1))
-
-    def small(pictures: list[np.ndarray]) -> str:
-        return as_text(np.rint(np.array(pictures).reshape(-1, *shape)[:, ::step, ::step]))
-
-    return {"means": small(means), "gaps": small(gaps)}
+def _stretched(pictures: np.ndarray) -> np.ndarray:
+    """From black to white, each picture by itself."""
+    low, high = pictures.min(axis=1, keepdims=True), pictures.max(axis=1, keepdims=True)
+    return 255 * (pictures - low) / np.maximum(high - low, 1e-300)
 
 
 def as_text(values: np.ndarray) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -52,8 +53,18 @@ def payload(results: Results, command: str) -> dict[str, Any]:
         "figures": {
             p: {m: _figures(results, t) for m, t in ts.items()} for p, ts in tables.items()
         },
-        "settings": _all_settings(results),
-        "ranks": {p: {m: _ranks(t) for m, t in ts.items()} for p, ts in tables.items()},
+        "settings": {
+            f"{number}|{method.name}": [
+                _setting(setting, study.metrics)
+                for setting in results.settings(dataset.name, method.name)
+            ]
+            for number, dataset in enumerate(study.datasets)
+            for method in study.methods
+        },
+        "ranks": {
+            p: {m: ranks and asdict(ranks) for m, t in ts.items() for ranks in [rank_columns(t)]}
+            for p, ts in tables.items()
+        },
         "weights": [entry for protocol in protocols for entry in _weights(results, protocol)],
         "surfaces": _surfaces(results),
         "reductions": results.reductions(),
@@ -150,17 +161,6 @@ def _figure(results: Results, dataset: Dataset, method: Method, figure: Figure) 
     }
 
 
-def _all_settings(results: Results) -> dict[str, list[dict[str, Any]]]:
-    found = {}
-    for number, dataset in enumerate(results.study.datasets):
-        for method in results.study.methods:
-            settings = results.settings(dataset.name, method.name)
-            found[f"{number}|{method.name}"] = [
-                _setting(setting, results.study.metrics) for setting in settings
-            ]
-    return found
-
-
 def _setting(setting: Setting, metrics: tuple[str, ...]) -> dict[str, Any]:
     done = setting.done
     seconds = [record.seconds for record in done if record.seconds is not None]
@@ -177,33 +177,16 @@ def _setting(setting: Setting, metrics: tuple[str, ...]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _ranks(table: Table) -> dict[str, Any] | None:
-    ranks = rank_columns(table)
-    if ranks is None:
-        return None
-    return {
-        "columns": ranks.columns,
-        "ranks": [round(rank, 4) for rank in ranks.ranks],
-        "datasets": ranks.datasets,
-        "critical": round(ranks.critical, 4),
-        "p_value": ranks.p_value,
-        "groups": ranks.groups,
-        "left_out": ranks.left_out,
-    }
-
-
 def _weights(results: Results, protocol: str) -> list[dict[str, Any]]:
     metric = results.study.metrics[0]
     found = []
     for method, column in results.columns(protocol):
         rows, names = [], None
         for dataset in results.study.datasets:
-            shown = _shown(
-                results, dataset, method, results.figure(dataset, method, column, metric)
-            )
-            facts = (
-                [] if shown is None else [r.facts for r in shown[1].done if "weights" in r.facts]
-            )
+            figure = results.figure(dataset, method, column, metric)
+            shown = _shown(results, dataset, method, figure)
+            done = () if shown is None else shown[1].done
+            facts = [record.facts for record in done if "weights" in record.facts]
             if not facts:
                 continue
             mean = np.abs(np.mean([fact["weights"] for fact in facts], axis=0))
@@ -222,61 +205,48 @@ def _weights(results: Results, protocol: str) -> list[dict[str, Any]]:
 
 def _surfaces(results: Results) -> list[dict[str, Any]]:
     methods = {method.name: method for method in results.study.methods}
-    return [
-        drawn
+    drawn = (
+        _surface(results, surface, methods[surface.method], dataset)
         for surface in results.study.surfaces
         for dataset in results.study.datasets
-        if (drawn := _surface(results, surface, methods[surface.method], dataset)) is not None
-    ]
+    )
+    return [surface for surface in drawn if surface is not None]
 
 
 def _surface(
     results: Results, surface: Surface, method: Method, dataset: Dataset
 ) -> dict[str, Any] | None:
-    grid = method.on(dataset.name)[0].grid
-    if surface.x not in grid or surface.y not in grid:
+    grid = {name: list(values) for name, values in method.on(dataset.name)[0].grid.items()}
+    done = [s for s in results.settings(dataset.name, method.name) if s.done]
+    if surface.x not in grid or surface.y not in grid or not done:
         return None
-    xs, ys = list(grid[surface.x]), list(grid[surface.y])
-    third = surface.panel if surface.panel in grid else None
-    panels = [None] if third is None else list(grid[third])
-    values: dict[str, Any] = {
-        m: [[[None] * len(xs) for _ in ys] for _ in panels] for m in results.study.metrics
-    }
-    seen = False
-    for setting in results.settings(dataset.name, method.name):
-        if not setting.done:
-            continue
-        panel = 0 if third is None else panels.index(setting.parameters[third])
-        j, i = ys.index(setting.parameters[surface.y]), xs.index(setting.parameters[surface.x])
+    names = [surface.panel if surface.panel in grid else None, surface.y, surface.x]
+    axes = [grid[name] if name else [None] for name in names]
+    values = {m: np.full([len(axis) for axis in axes], np.nan) for m in results.study.metrics}
+    for setting in done:
+        at = tuple(
+            axis.index(setting.parameters[name]) if name else 0
+            for name, axis in zip(names, axes, strict=True)
+        )
         for metric, cube in values.items():
-            value = round(100 * setting.value(metric, "mean"), 2)
             # Several kernels meet in one place of the picture: the best one is shown.
-            cube[panel][j][i] = max(value, cube[panel][j][i] or 0.0)
-            seen = True
-    if not seen:
-        return None
-    return {
-        "title": surface.title or method.title,
-        "dataset": dataset.title,
-        "x": {"name": surface.x, "values": xs},
-        "y": {"name": surface.y, "values": ys},
-        "panel": None if third is None else {"name": third, "values": panels},
-        "values": values,
-    }
+            cube[at] = np.fmax(cube[at], round(100 * setting.value(metric, "mean"), 2))
+    panel, y, x = ({"name": n, "values": v} for n, v in zip(names, axes, strict=True))
+    title = {"title": surface.title or method.title, "dataset": dataset.title}
+    return {**title, "x": x, "y": y, "panel": panel if names[0] else None, "values": values}
 
 
 def _failures(results: Results) -> list[dict[str, Any]]:
     """Failures that differ only by their seed are one line."""
     merged: dict[str, dict[str, Any]] = {}
     for cell, record in results.failures():
-        reason = (record.reason or record.status)[:600]
         line = {
             "dataset": cell.dataset.title,
             "method": cell.method.name,
             "kernel": cell.kernel,
             "parameters": cell.parameters,
             "status": record.status,
-            "reason": reason,
+            "reason": (record.reason or record.status)[:600],
         }
         entry = merged.setdefault(json.dumps(line, sort_keys=True), {**line, "seeds": []})
         entry["seeds"].append(cell.repeat)
