@@ -7,12 +7,12 @@ combination of training images; the mean of their places, weighted by the combin
 """
 
 import matplotlib.pyplot as plt
-import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from unispectral import SCSK
 from unispectral.metrics import clustering_accuracy
+from unispectral.plotting import EmbeddingDisplay
 
 X, y = load_digits(return_X_y=True)
 train, test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
@@ -31,13 +31,8 @@ print(f"all fitted at once     {clustering_accuracy(y, everything.labels_):.3f}"
 print(f"same labels on the training half: {(model.predict(train) == model.labels_).mean():.3f}")
 
 # %%
-# ``transform`` gives the coordinates. New images fall where training images of their cluster are.
+# ``transform`` gives the coordinates. New images, outlined, fall where training images of their
+# cluster are.
 
-placed = model.transform(test)
-_, _, axes = np.linalg.svd(model.embedding_ - model.embedding_.mean(axis=0), full_matrices=False)
-figure, ax = plt.subplots(figsize=(6, 5), layout="constrained")
-ax.scatter(*(model.embedding_ @ axes[:2].T).T, s=12, color="#bbbbbb", label="fitted")
-ax.scatter(*(placed @ axes[:2].T).T, s=12, c=labels, cmap="tab10", label="new")
-ax.set(xlabel="first direction", ylabel="second direction")
-ax.legend()
+EmbeddingDisplay.from_estimator(model, new=test)
 plt.show()

@@ -124,7 +124,7 @@ class GraphMatrixDisplay(Display):
             size = BinnedGraph(np.abs(change), 0.0).shades
             shown, settings = np.sign(change) * size, {"cmap": "PuOr_r", "vmin": -1.0}
             title = (
-                f"{self.moved:.1%} of the weight moved; "
+                f"{self.moved:.1%} of the weight moved;\n"
                 f"within clusters {self.old.within:.1%} → {self.within:.1%}"
                 if self.moved > 5e-4
                 else "No difference: the graph stayed the same"
