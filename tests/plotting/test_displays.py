@@ -463,11 +463,11 @@ def test_evidence_by_modularity_beyond_chance():
     assert display.runner_up not in (13, 15, display.n_clusters)  # 13 and 15 were not looked at
 
 
-def test_evidence_of_a_graph_and_of_none(model):
+def test_evidence_of_a_graph_and_of_none(blobs):
     W = sp.csr_array(np.kron(np.eye(4), np.ones((6, 6))))
     assert ClusterCountDisplay.from_graph(W, max_clusters=8).n_clusters == 4
     with pytest.raises(ValueError, match="n_clusters='auto'"):
-        ClusterCountDisplay.from_estimator(model)
+        ClusterCountDisplay.from_estimator(UnifiedSpectralClustering(4).fit(blobs))
 
 
 # Representatives

@@ -5,10 +5,19 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import dijkstra
+from scipy.spatial import cKDTree
 
 from unispectral.plotting._base import Clusters, thin
 
-__all__ = ["cluster_map", "coarsen", "free_places", "principal", "spring_layout", "sunflower"]
+__all__ = [
+    "cluster_map",
+    "coarsen",
+    "free_places",
+    "principal",
+    "spacing",
+    "spring_layout",
+    "sunflower",
+]
 
 
 def sunflower(n: int) -> np.ndarray:
@@ -143,6 +152,12 @@ def cluster_map(rows: np.ndarray, clusters: Clusters, membership: np.ndarray | N
         surest_first = group[np.argsort(-membership[group].max(axis=1), kind="stable")]
         points[surest_first] += sunflower(len(group)) * radius[code]
     return points
+
+
+def spacing(points: np.ndarray) -> float:
+    """How far the nearest other point usually is."""
+    gaps = cKDTree(points).query(points, k=min(2, len(points)))[0]
+    return float(np.median(gaps.reshape(len(points), -1)[:, -1]))
 
 
 def free_places(points: np.ndarray, codes: np.ndarray, box: tuple[float, float]) -> np.ndarray:

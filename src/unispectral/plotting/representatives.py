@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.metrics.pairwise import euclidean_distances
 
 from unispectral.plotting._base import Clusters, Display, fitted, names_along, plain
 from unispectral.plotting._colors import INK, NAMED
@@ -105,11 +106,8 @@ class RepresentativesDisplay(Display):
     @classmethod
     def _of(cls, estimator: Any, *data: Any, **given: Any) -> Self:
         graph = getattr(estimator, "affinity_matrix_", None)
-        degrees = None if graph is None else np.asarray(graph.sum(axis=1)).ravel()
-        known: dict[str, Any] = {
-            "membership": getattr(estimator, "membership_", None),
-            "degrees": degrees,
-        }
+        known: dict[str, Any] = {"membership": getattr(estimator, "membership_", None)}
+        known["degrees"] = None if graph is None else np.asarray(graph.sum(axis=1)).ravel()
         return cls(*fitted(estimator, "labels_"), *data, **(known | given))
 
     def __post_init__(self) -> None:
@@ -134,19 +132,19 @@ class RepresentativesDisplay(Display):
             self._find_profile(table, names)
 
     def _find_profile(self, table: Any, names: Any) -> None:
-        mean, deviation = _moments(table)
+        from sklearn.preprocessing import StandardScaler
+
+        scaler = StandardScaler(with_mean=not sp.issparse(table)).fit(table)
         means = np.stack([rows.mean(axis=0) for rows in self.values])
-        scaled = np.divide(means - mean, deviation, out=np.zeros_like(means), where=deviation > 0)
+        scaled = (means - scaler.mean_) / scaler.scale_
         telling = np.sort(np.argsort(-scaled.var(axis=0), kind="stable")[: self.max_features])
         self.profile = scaled[:, telling]
         self.feature_names = [f"x{f}" if names is None else str(names[f]) for f in telling]
 
     def _size(self) -> tuple[float, float]:
         if self.profile is not None:
-            count, features = self.profile.shape
-            return float(np.clip(2.5 + 0.3 * features, 4, 11)), float(
-                np.clip(1.8 + 0.3 * count, 3, 8)
-            )
+            high, wide = (1.8, 2.5) + 0.3 * np.array(self.profile.shape)
+            return float(np.clip(wide, 4, 11)), float(np.clip(high, 3, 8))
         height, width = self.mosaic()[0].shape[:2]
         widest = 10.0 if len(self.values) <= NAMED else 14.0
         wide = float(np.clip(7.5 * np.sqrt(width / height), 5.0, widest))
@@ -230,15 +228,5 @@ def _dense(rows: Any) -> np.ndarray:
 
 
 def _to_mean(rows: Any) -> np.ndarray:
-    """Squared distances to the mean, up to a constant."""
-    mean = np.asarray(rows.mean(axis=0)).ravel()
-    squares = rows.multiply(rows) if sp.issparse(rows) else rows**2
-    return np.asarray(squares.sum(axis=1) - 2.0 * (rows @ mean)).ravel()
-
-
-def _moments(table: Any) -> tuple[np.ndarray, np.ndarray]:
-    if not sp.issparse(table):
-        return np.nanmean(table, axis=0), np.nanstd(table, axis=0)
-    mean = np.asarray(table.mean(axis=0)).ravel()
-    squares = np.asarray(table.multiply(table).mean(axis=0)).ravel()
-    return mean, np.sqrt(np.maximum(squares - mean**2, 0.0))
+    mean = np.asarray(rows.mean(axis=0)).reshape(1, -1)
+    return euclidean_distances(rows, mean).ravel()

@@ -10,7 +10,7 @@ import numpy as np
 from unispectral._compat import optional
 from unispectral.plotting._base import Clusters, Display, fitted, names_along, share, spread, thin
 from unispectral.plotting._colors import GREY, INK, NAMED, key
-from unispectral.plotting._layout import cluster_map, free_places, principal
+from unispectral.plotting._layout import cluster_map, free_places, principal, spacing
 
 __all__ = ["EmbeddingDisplay", "MembershipDisplay"]
 
@@ -166,13 +166,9 @@ class EmbeddingDisplay(Display):
 
     def _diameter(self, scale: float) -> float:
         """Of a point: on a map small enough that neighbours do not overlap."""
-        n = len(self.points)
-        if self.method != "map" or n < 2:
-            return float(np.clip(12_000 / max(n, 1), 4, 36)) ** 0.5
-        from scipy.spatial import cKDTree
-
-        gaps = cKDTree(self.points).query(self.points, k=2)[0][:, 1]
-        return float(np.clip(0.9 * np.median(gaps) * scale, 1.0, 6.0))
+        if self.method == "map":
+            return float(np.clip(0.9 * spacing(self.points) * scale, 1.0, 6.0))
+        return float(np.clip(12_000 / max(len(self.points), 1), 4, 36)) ** 0.5
 
     def _name_clusters(self, ax: Any, scale: float) -> None:
         from matplotlib.patheffects import withStroke

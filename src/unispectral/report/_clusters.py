@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.metrics.pairwise import euclidean_distances
 
 __all__ = ["Certainty", "Contrasts", "certainty_of", "cluster_tree", "contrasts", "rank_members"]
 
@@ -56,11 +57,7 @@ def certainty_of(estimator: Any, X: Any, labels: np.ndarray) -> Certainty:
 def _centre_distances(X: Any, labels: np.ndarray) -> np.ndarray:
     filled: Any = X if sp.issparse(X) else np.nan_to_num(np.asarray(X, dtype=np.float64))
     sizes = np.maximum(np.bincount(labels), 1)
-    centres = _dense(_indicator(labels).T @ filled) / sizes[:, None]
-    squares = filled.multiply(filled) if sp.issparse(filled) else filled**2
-    norms = np.asarray(squares.sum(axis=1)).ravel()
-    squared = norms[:, None] - 2 * np.asarray(filled @ centres.T) + (centres**2).sum(axis=1)
-    return np.sqrt(np.maximum(squared, 0.0))
+    return euclidean_distances(filled, _dense(_indicator(labels).T @ filled) / sizes[:, None])
 
 
 def rank_members(

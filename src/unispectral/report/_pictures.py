@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.spatial import cKDTree
 
+from unispectral.plotting._layout import spacing
 from unispectral.plotting.graph import bin_graph
 from unispectral.plotting.samples import EmbeddingDisplay
 from unispectral.report._clusters import contrasts
@@ -39,15 +39,9 @@ def plane(estimator: Any, X: Any, labels: np.ndarray, shown: np.ndarray) -> dict
         points, how = np.zeros((len(shown), 2)), "none"
     points = np.nan_to_num(points - (points.max(axis=0) + points.min(axis=0)) / 2)
     points = points / max(float(np.abs(points).max()), 1e-300)
-    gaps = cKDTree(points).query(points, k=min(2, len(points)))[0]
     # Within −1 … 1 three decimals resolve a page.
     x, y = np.round(points, 3).T
-    return {
-        "x": x,
-        "y": y,
-        "how": how,
-        "gap": float(np.median(gaps.reshape(len(points), -1)[:, -1])),
-    }
+    return {"x": x, "y": y, "how": how, "gap": spacing(points)}
 
 
 def _principal_of_table(X: Any, shown: np.ndarray) -> np.ndarray:
