@@ -147,11 +147,7 @@ def test_figures_can_be_taken_away(browser: Any, page: Path, kind: str) -> None:
     browser.get(page.as_uri())
     choose(browser, "protocol", "record")
     for place in ("#time-picture", "#ranks-picture", "#surfaces-pictures"):
-        browser.execute_script("delete document.documentElement.dataset.saved")
-        helper.press_export(browser, place, kind)
-        name, size = helper.saved(browser).split()
-        assert name.endswith(f".{kind.lower()}")
-        assert int(size) > 60
+        helper.check_taken(helper.taken(browser, place, kind), kind)
     assert helper.console(browser) == []
 
 

@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 from matplotlib.text import Text
 from scipy.spatial import cKDTree
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 
@@ -371,12 +372,14 @@ def test_many_kernels_share_a_bar():
     assert bars[-1] == ("91 others together", pytest.approx(weights[:91].sum()))
 
 
-def test_weights_of_geometries(blobs):
-    model = UnifiedSpectralClustering(4).fit(blobs)
-    if len(model.geometry_weights_) < 2:
-        pytest.skip("this model has one geometry")
+def test_weights_of_geometries(made):
+    model = clone(made.small).fit()
+    model.kernel_names_, model.kernel_weights_ = ("linear",), np.ones(1)
+    assert KernelWeightsDisplay.from_estimator(model).names == ["linear"]
+    model.geometry_weights_ = {"linear": 0.25, "whitened": 0.75, "direction": 0.0}
     display = KernelWeightsDisplay.from_estimator(model)
     assert dict(zip(display.names, display.weights, strict=True)) == model.geometry_weights_
+    assert "2 ways together, whitened most" in display.ax_.get_title().replace("\n", " ")
 
 
 def test_distances_in_words():

@@ -141,7 +141,6 @@ const UI = (() => {
     link.download = name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60) + "." + {"text/csv": "csv", "image/svg+xml": "svg", "image/png": "png"}[blob.type];
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-    root.dataset.saved = link.download + " " + blob.size;
   }
   // A cell that a spreadsheet would run as a formula becomes text.
   const cell = value => {
@@ -157,7 +156,8 @@ const UI = (() => {
     const old = [art, ...art.querySelectorAll("*")];
     [copy, ...copy.querySelectorAll("*")].forEach((node, i) => {
       const style = getComputedStyle(old[i]);
-      for (const name of KEPT) node.setAttribute(name, style.getPropertyValue(name));
+      // What is not part of the page has no style but its own attributes.
+      for (const name of KEPT) if (style.getPropertyValue(name)) node.setAttribute(name, style.getPropertyValue(name));
       for (const name of ["class", "style", "data-tip", "tabindex"]) node.removeAttribute(name);
     });
     copy.setAttribute("xmlns", SVG);
