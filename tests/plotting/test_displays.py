@@ -448,27 +448,19 @@ def test_evidence_for_the_number_of_clusters(blobs):
     assert display.n_clusters == model.n_clusters_ == 4
     assert display.counts.tolist() == list(range(2, 9))
     heights = [bar.get_height() for bar in display.ax_.patches]
-    assert heights == model.cluster_evidence_.ratios.tolist()
+    assert heights == model.cluster_count_.ratios.tolist()
     assert display.counts[int(np.argmax(heights))] == 4
 
 
-def test_evidence_by_modularity_beyond_chance():
-    rng = np.random.default_rng(0)
-    X = np.vstack([0.9 * rng.normal(size=20) + rng.normal(size=(30, 20)) for _ in range(8)])
-    found = UnifiedSpectralClustering(
-        "auto", max_clusters=16, whiten=None, n_init=1, max_iter=1
-    ).fit(X)
-    display = ClusterCountDisplay.from_estimator(found)
-    assert display.ax_.get_ylabel() == "modularity beyond chance"
-    heights = np.array([bar.get_height() for bar in display.ax_.patches])
-    np.testing.assert_array_equal(heights, found.cluster_evidence_.excess)
-    assert np.nanargmax(heights) + 2 == display.n_clusters == found.n_clusters_
-    assert display.runner_up not in (13, 15, display.n_clusters)  # 13 and 15 were not looked at
+def test_evidence_for_one_cluster_says_so():
+    display = ClusterCountDisplay([0.2, np.nan, 0.4], 1, "a cloud would show as many").plot()
+    assert display.ax_.get_title() == "No evidence for more than one cluster"
+    assert "a cloud would show as many" in display.ax_.get_xlabel()
+    assert display.runner_up == 4  # 3 was not looked at
+    assert not any(text.get_text() for text in display.ax_.texts)
 
 
-def test_evidence_of_a_graph_and_of_none(blobs):
-    W = sp.csr_array(np.kron(np.eye(4), np.ones((6, 6))))
-    assert ClusterCountDisplay.from_graph(W, max_clusters=8).n_clusters == 4
+def test_a_number_that_was_given_has_no_evidence(blobs):
     with pytest.raises(ValueError, match="n_clusters='auto'"):
         ClusterCountDisplay.from_estimator(UnifiedSpectralClustering(4).fit(blobs))
 

@@ -188,19 +188,18 @@ class KernelWeightsDisplay(Display):
 class ClusterCountDisplay(Display):
     """The evidence for each number of clusters, and the number chosen.
 
-    Where the gap between eigenvalues decided, a bar says by how much the next eigenvalue of the
-    graph exceeds the last one that this many clusters need, as the logarithm of their ratio: high
-    where splitting further would cut through a connected part. Where modularity decided, it says
-    by how much that of so many clusters exceeds what samples without clusters would show.
+    A bar says how much more, in proportion, cutting off one cluster more would cost than the last
+    one did: the log ratio of two eigenvalues of the graph, each as a share of what samples
+    without clusters show. It is high where splitting further would cut through a connected part.
 
     Parameters
     ----------
     ratios : array of shape (m,)
         ``ratios[i]`` belongs to i + 2 clusters; NaN where a number was not looked at.
     n_clusters : int
-        The number chosen.
-    label : str
-        What the bars are.
+        The number chosen; 1 if the samples show no clusters.
+    reason : str
+        Why, for the axis below.
 
     Attributes
     ----------
@@ -219,7 +218,8 @@ class ClusterCountDisplay(Display):
 
     ratios: Any
     n_clusters: int
-    label: str = "log ratio of eigenvalues"
+    reason: str = ""
+    needs = ("cluster_count_",)
     grid = "y"
 
     def __post_init__(self) -> None:
@@ -230,24 +230,13 @@ class ClusterCountDisplay(Display):
 
     @classmethod
     def _of(cls, estimator: Any, **given: Any) -> Self:
-        (evidence,) = fitted(estimator, "cluster_evidence_")
-        if evidence is None:
+        (found,) = fitted(estimator, *cls.needs)
+        if found is None:
             raise ValueError(
                 "estimator was told the number of clusters and has no evidence for it; fit it "
-                "with n_clusters='auto', or use from_graph(estimator.affinity_matrix_)."
+                "with n_clusters='auto', or look at SpectrumDisplay.from_estimator(estimator)."
             )
-        if evidence.decided_by == "excess":
-            given = {"label": "modularity beyond chance"} | given
-            return cls(evidence.excess, evidence.n_clusters, **given)
-        return cls(evidence.ratios, evidence.n_clusters, **given)
-
-    @classmethod
-    def from_graph(cls, graph: Any, *, max_clusters: int = 20) -> Self:
-        """The gaps in the spectrum of any symmetric graph, dense or sparse."""
-        from unispectral.labelfree._counting import count_clusters
-
-        evidence = count_clusters([sp.csr_array(graph)], max_clusters)
-        return cls(evidence.ratios, evidence.n_clusters)
+        return cls(found.ratios, found.n_clusters, **({"reason": found.reason} | given))
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> str:
         blue, orange = palette(2)
@@ -258,7 +247,10 @@ class ClusterCountDisplay(Display):
         ax.bar_label(bars, names, padding=2, fontweight="bold")
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.margins(y=0.12)
-        ax.set(xlabel="number of clusters", ylabel=self.label)
+        reason = textwrap.fill(self.reason, 60)
+        ax.set(xlabel=f"number of clusters\n{reason}".rstrip(), ylabel="log ratio of eigenvalues")
+        if self.n_clusters == 1:
+            return "No evidence for more than one cluster"
         second = f" (next best: {self.runner_up})" if self.runner_up else ""
         return f"Evidence for {self.n_clusters} clusters{second}"
 
