@@ -85,7 +85,7 @@
       data.datasets.map((set, d) => heading(set.title, String(d), `${set.samples ?? "?"} samples`)));
     const tops = data.datasets.map((_, d) => best(d, metric));
     const body = rowsOf(metric).map((row) => el("tr", {},
-      el("th", { scope: "row", title: row.column.title, class: row.column.ours ? "ours" : null }, row.column.name),
+      el("th", { scope: "row", title: row.column.title, class: row.column.ours ? "ours" : null }, row.column.name.split(/(?<=[a-z])(?=[A-Z])/).map((word, i) => [i ? el("wbr") : null, word])),
       el("td", { class: "sum" }, number(row.rank, 1)),
       el("td", { class: "sum last" }, number(row.mean, 1)),
       data.datasets.map((_, d) => cellOf(d, row.c, metric, tops[d], live))));
