@@ -18,7 +18,7 @@ from unispectral._repr import FittedSummaryMixin
 from unispectral._result import Solution
 from unispectral._run import Run
 from unispectral.kernels import Kernel, as_kernels
-from unispectral.labels import fill_empty, memberships, order_of_appearance
+from unispectral.labels import fill_empty, label_shares, memberships, order_of_appearance
 from unispectral.predict import Prediction, Predictor, row_blocks
 from unispectral.spectrum import affinity
 
@@ -44,6 +44,7 @@ class Fitted:
     ridge: float
     n_candidates: int
     typical_degree: float | None = None
+    by_labels: bool = False
 
 
 class LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -99,7 +100,11 @@ class LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin,
         self.affinity_matrix_ = affinity(solution.Z)
         self.embedding_ = solution.P
         self.rotation_ = rotation
-        self.membership_ = memberships(solution.P @ rotation)
+        self.membership_ = (
+            label_shares(self.affinity_matrix_, self.labels_, self.n_clusters_)
+            if fitted.by_labels
+            else memberships(solution.P @ rotation)
+        )
         self.outlier_score_ = fitted.outlier_score
         self.kernel_weights_ = fitted.kernel_weights
         self.kernel_names_ = fitted.kernel_names
@@ -124,6 +129,7 @@ class LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin,
             rotation=rotation,
             outlier_score=self.outlier_score_,
             typical_degree=fitted.typical_degree,
+            by_labels=fitted.by_labels,
         )
         if not solution.converged:
             warnings.warn(

@@ -230,6 +230,7 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
             alpha=code_price(recipe),
             ridge=recipe.ridge,
             n_candidates=found.n_candidates,
+            by_labels=found.refined,
         )
 
     def __sklearn_tags__(self):

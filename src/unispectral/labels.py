@@ -11,6 +11,7 @@ __all__ = [
     "Rotation",
     "assign",
     "fill_empty",
+    "label_shares",
     "memberships",
     "order_of_appearance",
     "procrustes",
@@ -176,3 +177,19 @@ def memberships(scores: np.ndarray) -> np.ndarray:
     positive = np.maximum(scores, 0.0)
     total = positive.sum(axis=1, keepdims=True)
     return np.where(total > 0, positive / np.where(total > 0, total, 1), 1.0 / scores.shape[1])
+
+
+def label_shares(W: sp.csr_array, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Membership strengths from a graph: the share of each cluster in a sample's edges.
+
+    Examples
+    --------
+    >>> W = sp.csr_array([[0.0, 3.0, 1.0], [3.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    >>> label_shares(W, np.array([0, 0, 1]), 2).tolist()
+    [[0.75, 0.25], [1.0, 0.0], [1.0, 0.0]]
+    """
+    n = len(labels)
+    F = sp.csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, n_clusters))
+    shares = (W @ F).toarray()
+    total = shares.sum(axis=1, keepdims=True)
+    return np.where(total > 0, shares / np.where(total > 0, total, 1), F.toarray())

@@ -201,6 +201,10 @@ class Predictor:
         Of the training points.
     typical_degree : float or None
         In the paper's models the outlier score is by degree, relative to this one.
+    by_labels : bool
+        Whether new points belong to clusters by the labels of the training points in their codes,
+        rather than by their embedding: where clusters were merged and split after the read-out,
+        the embedding does not know of it.
     """
 
     layout: Layout
@@ -213,6 +217,7 @@ class Predictor:
     rotation: np.ndarray
     outlier_score: np.ndarray
     typical_degree: float | None = None
+    by_labels: bool = False
 
     def predict(self, new: list[Any], run: Run) -> Prediction:
         """Describe new points, given as one checked table per view or one cross kernel each.
@@ -241,14 +246,25 @@ class Predictor:
         )
         embedding = np.asarray(embedding)
         embedding[match >= 0] = self.embedding[match[match >= 0]]
+        if self.by_labels:
+            membership = self._votes(coded, placing)
+            found = membership.argmax(axis=1)
+        else:
+            membership = memberships(embedding @ self.rotation)
+            found = assign(embedding, self.rotation)
         # A training point keeps its label, also where an empty cluster had to be filled.
-        labels = np.where(match >= 0, self.labels[match], assign(embedding, self.rotation))
-        return Prediction(
-            labels.astype(np.int32),
-            embedding,
-            memberships(embedding @ self.rotation),
-            self._outlier_score(coded),
-        )
+        labels = np.where(match >= 0, self.labels[match], found).astype(np.int32)
+        return Prediction(labels, embedding, membership, self._outlier_score(coded))
+
+    def _votes(self, coded: Sequence[_Coded], placing: np.ndarray) -> np.ndarray:
+        """The share of each cluster in the codes of new points."""
+        m, c = len(coded[0].known), self.rotation.shape[1]
+        votes = np.zeros(m * c)
+        for portion, one in zip(placing, coded, strict=True):
+            at = np.arange(m)[:, None] * c + self.labels[one.neighbours]
+            weights = portion[:, None] * one.shares
+            votes += np.bincount(at.ravel(), weights.ravel(), minlength=m * c)
+        return votes.reshape(m, c)
 
     def _outlier_score(self, coded: Sequence[_Coded]) -> np.ndarray:
         judging = _portions([part.outlier_weight for part in self.parts], coded)

@@ -66,6 +66,8 @@ class LabelFreeFit(NamedTuple):
         clusters, about 1 for none; None where it was not looked at.
     cluster_count : ClusterCount or None
         Why this number of clusters, where it was sought.
+    refined : bool
+        Whether clusters were merged and split after the read-out.
     """
 
     solution: Solution
@@ -78,6 +80,7 @@ class LabelFreeFit(NamedTuple):
     parts: list[GeometryPart]
     structure: float | None
     cluster_count: ClusterCount | None
+    refined: bool
 
 
 @dataclass
@@ -157,6 +160,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
     )
     run.progress("labels")
     labels = read_out(coupled.first, coupled.embedding, recipe, run.rng)
+    read = labels
     if recipe.refine:
         labels = refined(coupled.first, labels, recipe.n_clusters, run)
     solution = Solution(
@@ -196,6 +200,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
         parts=parts,
         structure=_structure(together, strength, count, recipe, run),
         cluster_count=count,
+        refined=not np.array_equal(labels, read),
     )
 
 

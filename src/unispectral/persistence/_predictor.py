@@ -81,6 +81,7 @@ def predictor_state(predictor: Predictor) -> dict[str, Any]:
         "ridge": predictor.ridge,
         "n_candidates": predictor.n_candidates,
         "typical_degree": predictor.typical_degree,
+        "by_labels": predictor.by_labels,
         "parts": parts,
         "banks": [_bank_state(bank) for bank in banks],
     }
@@ -108,6 +109,7 @@ def restore_predictor(state: Any, estimator: Any) -> Predictor:
         rotation=estimator.rotation_,
         outlier_score=estimator.outlier_score_,
         typical_degree=None if typical is None else _real(typical, above=0.0),
+        by_labels=_boolean(state["by_labels"]),
     )
 
 
@@ -310,6 +312,11 @@ def _require(fits: bool, what: str) -> None:
 
 def _list(value: Any) -> list[Any]:
     _require(isinstance(value, list) and len(value) <= _MOST_PARTS, "a list in it")
+    return value
+
+
+def _boolean(value: Any) -> bool:
+    _require(isinstance(value, bool), f"the value {value!r:.40}")
     return value
 
 
