@@ -1,4 +1,4 @@
-"""The P-step: embeddings on the Stiefel manifold, by preconditioned descent."""
+"""The P-step: embeddings on the Stiefel manifold, by locally optimal block descent."""
 
 from __future__ import annotations
 
@@ -10,10 +10,21 @@ import scipy.sparse as sp
 
 from unispectral._run import Run
 
-__all__ = ["Embedding", "stiefel_descent"]
+__all__ = ["Embedding", "diagonal_descent", "stiefel_descent"]
 
 #: Samples from which a product with the Laplacian is worth several threads.
 _MANY = 4_000
+#: The reduced problem of a step is solved to this share of the gradient, in this many steps.
+_REDUCED = 0.1
+_REDUCED_STEPS = 20
+#: Curvatures are not taken for less than this share of the spread of the eigenvalues.
+_FLAT = 1e-2
+#: Squared length that a direction must keep beside the others to count as one of its own.
+_DEPENDENT = 1e-8
+#: Share of its length that a direction must keep outside of P to be more than rounding.
+_OUTSIDE = 1e-10
+#: Changes of the value below this share of it are rounding, and not held against a step.
+_ROUNDING = 1e-14
 
 
 class Embedding(NamedTuple):
@@ -23,6 +34,226 @@ class Embedding(NamedTuple):
     value: float
     gradient_norm: float
     n_steps: int
+
+
+def stiefel_descent(
+    L: sp.csr_array | np.ndarray,
+    target: np.ndarray,
+    P: np.ndarray,
+    *,
+    max_steps: int = 100,
+    tol: float = 1e-5,
+    run: Run | None = None,
+) -> Embedding:
+    """The P-step: minimise Tr(PᵀLP) − 2 Tr(Pᵀ target) over PᵀP = I, from the P given.
+
+    Each step takes the best orthonormal matrix within the span of P, its gradient and its last
+    change, as LOBPCG does for eigenvectors; that small problem is handed to
+    :func:`diagonal_descent`. The value falls at every step, and a step costs one product of L
+    with 2c columns.
+
+    Parameters
+    ----------
+    L : CSR array or ndarray of shape (n, n)
+        A positive semi-definite Laplacian.
+    target : ndarray of shape (n, c)
+        (γ/β) F Qᵀ in the paper's letters.
+    P : ndarray of shape (n, c)
+        Where to start; orthonormal columns.
+    max_steps : int
+    tol : float
+        Stops when the Riemannian gradient is below ``tol`` times its scale.
+    run : Run or None
+
+    References
+    ----------
+    A. Knyazev, Toward the optimal preconditioned eigensolver: locally optimal block
+    preconditioned conjugate gradient method, SIAM Journal on Scientific Computing 23, 2001.
+
+    Examples
+    --------
+    >>> from unispectral.spectrum import laplacian
+    >>> L = laplacian(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> found = stiefel_descent(L, np.zeros((2, 1)), np.array([[1.0], [0.0]]))
+    >>> round(found.value, 6)
+    0.0
+    """
+    LP = _times(L, P, run)
+    value = _value(P, LP, target)
+    scale = _gradient_scale(L, target)
+    gradient, change = _riemannian(P, LP, target), None
+    norm = float(np.linalg.norm(gradient))
+    taken = 0
+    while taken < max_steps and norm > tol * scale:
+        B = _beside(P, gradient if change is None else np.hstack([gradient, change]))
+        LB = _times(L, B, run)
+        y = _best_within(P, LP, B, LB, target, _REDUCED * norm)
+        c = P.shape[1]
+        change = B @ y[c:]
+        trial, L_trial = P @ y[:c] + change, LP @ y[:c] + LB @ y[c:]
+        trial_value = _value(trial, L_trial, target)
+        if not trial_value < value:  # rounding: nothing left to gain
+            break
+        taken += 1
+        P, LP, value = trial, L_trial, trial_value
+        gradient = _riemannian(P, LP, target)
+        norm = float(np.linalg.norm(gradient))
+    return Embedding(P, value, norm, taken)
+
+
+def _best_within(
+    P: np.ndarray, LP: np.ndarray, B: np.ndarray, LB: np.ndarray, target: np.ndarray, tol: float
+) -> np.ndarray:
+    """Coordinates in [P, B] of a better point of its span, from P."""
+    c, m = P.shape[1], P.shape[1] + B.shape[1]
+    reduced = np.empty((m, m))
+    reduced[:c, :c], reduced[:c, c:], reduced[c:, c:] = P.T @ LP, P.T @ LB, B.T @ LB
+    values, U = scipy.linalg.eigh(reduced, lower=False, check_finite=False)
+    along = U.T @ np.vstack([P.T @ target, B.T @ target])
+    found = diagonal_descent(values, along, U[:c].T, tol=tol, max_steps=_REDUCED_STEPS)
+    return U @ found.P
+
+
+def _beside(P: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """An orthonormal basis of what the directions add to the span of P; it may be empty."""
+    B = directions - P @ (P.T @ directions)
+    lengths = np.linalg.norm(B, axis=0)
+    outside = lengths > _OUTSIDE * np.linalg.norm(directions, axis=0)
+    B = B[:, outside] / lengths[outside]
+    values, vectors = np.linalg.eigh(B.T @ B)
+    own = values > _DEPENDENT * max(values[-1], 1.0) if len(values) else values > 0
+    B = B @ (vectors[:, own] / np.sqrt(values[own]))
+    B -= P @ (P.T @ B)  # once more: the first pass leaves the rounding of long directions
+    return _orthonormal(B)
+
+
+def diagonal_descent(
+    values: np.ndarray, target: np.ndarray, P: np.ndarray, *, max_steps: int, tol: float
+) -> Embedding:
+    """The P-step with a diagonal matrix: Newton's method in a trust region.
+
+    The columns are turned such that the Hessian without its constraint is diagonal too. It
+    preconditions the conjugate gradients, which need a handful of steps therefore.
+
+    Parameters
+    ----------
+    values : ndarray of shape (m,)
+        The diagonal, ascending.
+    target, P : ndarray of shape (m, c)
+        As for :func:`stiefel_descent`.
+    max_steps : int
+        Conjugate gradient steps in all.
+    tol : float
+        Stops when the Riemannian gradient is below this.
+
+    Examples
+    --------
+    >>> start = np.full((4, 1), 0.5)
+    >>> found = diagonal_descent(np.arange(4.0), np.zeros((4, 1)), start, max_steps=50, tol=1e-9)
+    >>> found.P.round(6).ravel().tolist()
+    [1.0, 0.0, 0.0, 0.0]
+    """
+    diagonal = values[:, None]
+    c = P.shape[1]
+    spread = max(float(values[-1] - values[0]), 1e-300)
+    value = _value(P, diagonal * P, target)
+    turned, radius, taken = np.eye(c), 0.25 * np.sqrt(c), 0
+    while True:
+        euclidean = 2.0 * (diagonal * P - target)
+        inner = P.T @ euclidean
+        multipliers, V = np.linalg.eigh(0.5 * (inner + inner.T))
+        P, target, turned = P @ V, target @ V, turned @ V
+        gradient = euclidean @ V - P * multipliers
+        norm = float(np.linalg.norm(gradient))
+        if norm <= tol or taken >= max_steps:
+            break
+        found = _newton_step(
+            P,
+            gradient,
+            2.0 * diagonal - multipliers,
+            flat=2.0 * _FLAT * spread,
+            radius=radius,
+            tol=max(norm * min(0.1, np.sqrt(norm / spread)), 0.5 * tol),
+            max_steps=max_steps - taken,
+        )
+        taken += found.n_steps
+        trial = _orthonormal(P + found.step)
+        trial_value = _value(trial, diagonal * trial, target)
+        rounding = _ROUNDING * max(abs(value), spread)
+        kept = (value - trial_value + rounding) / (rounding - found.promised)
+        if kept < 0.25:
+            radius *= 0.25
+        elif kept > 0.75 and found.at_edge:
+            radius = min(2.0 * radius, np.sqrt(c))
+        if kept > 0.0:
+            P, value = trial, trial_value
+    return Embedding(P @ turned.T, value, norm, taken)
+
+
+class _Newton(NamedTuple):
+    """A step in the tangent space, the change it promises, and how it was found."""
+
+    step: np.ndarray
+    promised: float
+    at_edge: bool
+    n_steps: int
+
+
+def _newton_step(
+    P: np.ndarray,
+    gradient: np.ndarray,
+    curvature: np.ndarray,
+    *,
+    flat: float,
+    radius: float,
+    tol: float,
+    max_steps: int,
+) -> _Newton:
+    """Steihaug's conjugate gradients on the quadratic model, within a ball."""
+    scaling = 1.0 / np.maximum(np.abs(curvature), flat)
+    step, bent = np.zeros_like(P), np.zeros_like(P)
+    rest = gradient
+    scaled = _tangent(P, scaling * rest)
+    size, length = float(np.vdot(scaled, rest)), 0.0
+    direction, at_edge, taken = -scaled, False, 0
+    while taken < max_steps and not at_edge:
+        taken += 1
+        turned = _tangent(P, curvature * direction)
+        along, square = float(np.vdot(step, direction)), float(np.vdot(direction, direction))
+        bend = float(np.vdot(direction, turned))
+        by = size / bend if bend > 0 else np.inf
+        longer = length + by * (2.0 * along + by * square) if bend > 0 else np.inf
+        at_edge = not longer < radius**2
+        if at_edge:  # also where the model falls without end
+            by = (np.sqrt(along**2 + square * (radius**2 - length)) - along) / max(square, 1e-300)
+        step, bent = step + by * direction, bent + by * turned
+        rest, length = rest + by * turned, longer
+        if float(np.linalg.norm(rest)) <= tol:
+            break
+        scaled = _tangent(P, scaling * rest)
+        size, before = float(np.vdot(scaled, rest)), size
+        direction = (size / before) * direction - scaled
+    promised = float(np.vdot(gradient, step)) + 0.5 * float(np.vdot(step, bent))
+    return _Newton(step, promised, at_edge, taken)
+
+
+def _tangent(P: np.ndarray, X: np.ndarray) -> np.ndarray:
+    inner = P.T @ X
+    return X - P @ (0.5 * (inner + inner.T))
+
+
+def _riemannian(P: np.ndarray, LP: np.ndarray, target: np.ndarray) -> np.ndarray:
+    return _tangent(P, 2.0 * (LP - target))
+
+
+def _value(P: np.ndarray, LP: np.ndarray, target: np.ndarray) -> float:
+    return float(np.vdot(P, LP)) - 2.0 * float(np.vdot(P, target))
+
+
+def _gradient_scale(L: sp.csr_array | np.ndarray, target: np.ndarray) -> float:
+    """Twice the largest degree bounds the eigenvalues of a Laplacian."""
+    largest = float(L.diagonal().max()) if L.shape[0] else 0.0
+    return max(2.0 * largest + float(np.linalg.norm(target)), 1e-300)
 
 
 def _orthonormal(Y: np.ndarray) -> np.ndarray:
@@ -43,99 +274,12 @@ def _polar(Y: np.ndarray) -> np.ndarray:
     return U @ Vt
 
 
-def stiefel_descent(
-    L: sp.csr_array,
-    target: np.ndarray,
-    P: np.ndarray,
-    *,
-    max_steps: int = 50,
-    tol: float = 1e-5,
-    run: Run | None = None,
-) -> Embedding:
-    """The P-step: minimise Tr(PᵀLP) − 2 Tr(Pᵀ target) over PᵀP = I, from the P given.
-
-    Riemannian gradient steps of Barzilai–Borwein length with a Cholesky retraction. A step that
-    would raise the objective is replaced by one of the generalised power iteration, the polar
-    factor of (ηI − L)P + target, which never raises it; so the value falls at every step.
-
-    Parameters
-    ----------
-    L : CSR array of shape (n, n)
-        A positive semi-definite Laplacian.
-    target : ndarray of shape (n, c)
-        (γ/β) F Qᵀ in the paper's letters.
-    P : ndarray of shape (n, c)
-        Where to start; orthonormal columns.
-    max_steps : int
-    tol : float
-        Stops when the Riemannian gradient is below ``tol`` times its scale.
-    run : Run or None
-
-    Examples
-    --------
-    >>> from unispectral.spectrum import laplacian
-    >>> L = laplacian(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]))
-    >>> found = stiefel_descent(L, np.zeros((2, 1)), np.array([[1.0], [0.0]]))
-    >>> round(found.value, 6)
-    0.0
-    """
-    LP = _times(L, P, run)
-    value = _value(P, LP, target)
-    shift = _largest_eigenvalue_bound(L)
-    scale = max(shift + float(np.linalg.norm(target)), 1e-300)
-    step = 0.5 / scale
-    gradient = _riemannian(P, LP, target)
-    norm = float(np.linalg.norm(gradient))
-    taken = 0
-    while taken < max_steps and norm > tol * scale:
-        trial = _orthonormal(P - step * gradient)
-        L_trial = _times(L, trial, run)
-        trial_value = _value(trial, L_trial, target)
-        if not trial_value <= value:
-            trial = _polar(shift * P - LP + target)
-            L_trial = _times(L, trial, run)
-            trial_value = _value(trial, L_trial, target)
-            if trial_value > value:  # rounding: nothing left to gain
-                break
-        taken += 1
-        moved = trial - P
-        trial_gradient = _riemannian(trial, L_trial, target)
-        change = trial_gradient - gradient
-        along = abs(float(np.vdot(moved, change)))
-        if along > 0:
-            # Long and short Barzilai–Borwein steps in turn.
-            step = (
-                float(np.vdot(moved, moved)) / along
-                if taken % 2
-                else along / max(float(np.vdot(change, change)), 1e-300)
-            )
-            step = min(max(step, 1e-8 / scale), 1e8 / scale)
-        P, LP, value, gradient = trial, L_trial, trial_value, trial_gradient
-        norm = float(np.linalg.norm(gradient))
-    return Embedding(P, value, norm, taken)
-
-
-def _times(L: sp.csr_array, X: np.ndarray, run: Run | None) -> np.ndarray:
+def _times(L: sp.csr_array | np.ndarray, X: np.ndarray, run: Run | None) -> np.ndarray:
     """``L X``, on all threads of a run where that pays."""
-    if len(X) < _MANY:
+    if len(X) < _MANY or not sp.issparse(L):
         return L @ X
     from unispectral.spectrum._products import laplacian_step
 
     X = np.ascontiguousarray(X)
     empty = np.empty_like(X)
     return laplacian_step(L, np.zeros(len(X), X.dtype), X, X, empty, scale=-1.0, run=run)
-
-
-def _value(P: np.ndarray, LP: np.ndarray, target: np.ndarray) -> float:
-    return float(np.vdot(P, LP)) - 2.0 * float(np.vdot(P, target))
-
-
-def _riemannian(P: np.ndarray, LP: np.ndarray, target: np.ndarray) -> np.ndarray:
-    euclidean = 2.0 * (LP - target)
-    inner = P.T @ euclidean
-    return euclidean - P @ (0.5 * (inner + inner.T))
-
-
-def _largest_eigenvalue_bound(L: sp.csr_array) -> float:
-    """Gershgorin's bound, which for a Laplacian is at most twice its largest degree."""
-    return float(abs(L).sum(axis=1).max()) if L.shape[0] else 0.0
