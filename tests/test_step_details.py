@@ -202,11 +202,11 @@ def test_a_sample_without_neighbours_has_a_zero_row():
 
 def test_polar_factors_of_matrices_that_lack_a_rank():
     Y = np.outer(np.arange(1.0, 6.0), [1.0, 1.0])
-    for found in (spectrum._polar(Y), spectrum._orthonormal(Y)):
+    for found in (spectrum.polar(Y), spectrum._orthonormal(Y)):
         np.testing.assert_allclose(found.T @ found, np.eye(2), atol=1e-12)
     Y = np.random.default_rng(0).normal(size=(6, 2)) @ np.diag([1.0, 1e-4])
     U, _, Vt = np.linalg.svd(Y, full_matrices=False)
-    np.testing.assert_allclose(spectrum._polar(Y), U @ Vt, atol=1e-8)
+    np.testing.assert_allclose(spectrum.polar(Y), U @ Vt, atol=1e-8)
 
 
 def problem(seed, n=14, c=3):

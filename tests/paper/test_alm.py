@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import unispectral.paper as solvers
-from unispectral.paper import alm
-from unispectral.paper._alm import _rotation, _weights
+from unispectral._run import Run
+from unispectral.kernels import KernelBank
+from unispectral.paper import Objective, _alm, alm, solve_alm
+from unispectral.paper._alm import _Problem, _rotation, _weights
+from unispectral.spectrum import _stiefel
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +26,17 @@ def _recorded_run(trace, model):
     kernels = trace["kernels"][-1] if model == "scsk" else trace["kernels"]
     start = trace["P0"], trace["Q0"]
     return list(
-        alm(kernels, 6, alpha=alpha, beta=beta, gamma=gamma, mu=mu, init=start, max_iter=5)
+        alm(
+            kernels,
+            6,
+            alpha=alpha,
+            beta=beta,
+            gamma=gamma,
+            mu=mu,
+            init=start,
+            max_iter=5,
+            step="wen-yin",
+        )
     )
 
 
@@ -177,6 +192,8 @@ def test_the_public_name_is_the_function():
         ({"mu": 0.0}, ValueError, "mu is 0"),
         ({"beta": 0.0}, ValueError, "beta is 0 while gamma is 0.001"),
         ({"max_iter": 0}, ValueError, "max_iter is 0"),
+        ({"step": "cayley"}, ValueError, "step is 'cayley'; give one of exact, wen-yin"),
+        ({"distance": 2}, ValueError, "distance is 2; give one of squared, unsquared"),
         ({"init": 3}, ValueError, "init is not a pair"),
         ({"init": (np.eye(3), np.eye(3))}, ValueError, "P0 has shape"),
         ({"init": (np.ones((36, 3)), np.eye(3))}, ValueError, "P0 are not orthonormal"),
@@ -194,3 +211,160 @@ def test_bad_input_is_named_at_once(change, error, message):
 def test_an_indefinite_kernel_is_refused():
     with pytest.raises(ValueError, match="positive semidefinite"):
         next(alm(-np.eye(6), 2, **PRICES, random_state=0))
+
+
+def _kernel(n=30, seed=0):
+    X = np.random.default_rng(seed).normal(size=(n, 5))
+    return X @ X.T / 5
+
+
+def _halfway(squared=True, step="exact", n=30, c=4):
+    """A problem, and a state of it from which each step can be tried."""
+    rng = np.random.default_rng(1)
+    problem = _Problem(None, c, 0.1, 0.2, 0.02, step, squared)
+    Y, P = rng.normal(size=(n, n)), np.linalg.qr(rng.normal(size=(n, c)))[0]
+    S = np.maximum(rng.normal(size=(n, n)), 0)
+    return problem, np.asfortranarray(S), np.asfortranarray(Y), P
+
+
+@pytest.mark.parametrize("block", [7, 2**16])
+def test_the_thresholded_copy_solves_its_problem(block, monkeypatch):
+    """min α ΣS + μ/2 ‖S − Z + Y/μ‖² over S ≥ 0, entry by entry."""
+    monkeypatch.setattr(_alm, "_BLOCK", block)
+    _, Z, Y, _ = _halfway()
+    alpha, mu = 0.3, 0.7
+    S = _alm._thresholded(Z, Y, alpha, mu)
+    slope = alpha + mu * (S - Z + Y / mu)
+    off = ~np.eye(len(Z), dtype=bool)
+    assert np.abs(slope[off & (S > 0)]).max() < 1e-12
+    assert slope[off & (S == 0)].min() >= -1e-12
+    assert not np.diag(S).any()
+
+
+@pytest.mark.parametrize("squared", [True, False])
+@pytest.mark.parametrize("block", [7, 2**16])
+def test_the_codes_solve_their_system(squared, block, monkeypatch):
+    monkeypatch.setattr(_alm, "_BLOCK", block)
+    problem, S, Y, P = _halfway(squared, step="wen-yin")
+    K, mu = _kernel(), 0.5
+    Z = _alm._codes(K, S, Y, P, problem, mu)
+    apart = np.linalg.norm(P[:, None] - P[None], axis=2) ** (2 if squared else 1)
+    right = 2 * K + mu * S + Y - problem.beta / 2 * apart
+    expected = np.linalg.solve(2 * K + mu * np.eye(30), right)
+    np.fill_diagonal(expected, 0)
+    np.testing.assert_allclose(Z, np.maximum(expected, 0), atol=1e-10)
+    raised = _alm._multipliers(Y, S, Z, mu)
+    np.testing.assert_allclose(raised, Y + mu * (S - Z), atol=1e-12)
+    np.testing.assert_allclose(_alm._symmetric(Z), (Z + Z.T) / 2, atol=1e-15)
+
+
+def test_single_precision_only_where_it_changes_nothing():
+    problem, S, Y, P = _halfway()
+    K = _kernel()
+    bound = 2 * np.abs(K).sum(axis=0).max()
+    for mu, dtype in ((1e-3 * bound, np.float64), (0.1 * bound, np.float32)):
+        Z = _alm._codes(K, S, Y, P, problem, mu)
+        assert Z.dtype == dtype
+        exact = _alm._codes(K, S, Y, P, replace(problem, step="wen-yin"), mu)
+        assert exact.dtype == np.float64
+        np.testing.assert_allclose(Z, exact, atol=1e-5 * exact.max())
+
+
+@pytest.mark.parametrize("few", [1000, 10])
+@pytest.mark.parametrize("pull", [0.0, 1e-3, 0.1])
+def test_the_embedding_is_where_the_gradient_vanishes(few, pull, monkeypatch):
+    monkeypatch.setattr(_alm, "_FEW", few)
+    monkeypatch.setattr(_alm, "_P_STEPS", 500)
+    rng = np.random.default_rng(2)
+    Z = rng.random((40, 40)) * (rng.random((40, 40)) < 0.2)
+    Z = np.triu(Z, 1) + np.triu(Z, 1).T
+    P, Q = np.linalg.qr(rng.normal(size=(40, 3)))[0], np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    F = np.eye(3)[rng.integers(0, 3, 40)]
+    found = _alm._embedding(np.asfortranarray(Z), P, Q, F, pull)
+    L = np.diag(Z.sum(axis=0)) - Z
+    gradient = 2 * (L @ found - pull * F @ Q.T)
+    inner = found.T @ gradient
+    gradient -= found @ (inner + inner.T) / 2
+    assert np.linalg.norm(gradient) < 3e-4 * 2 * Z.sum(axis=0).max()
+    np.testing.assert_allclose(found.T @ found, np.eye(3), atol=1e-10)
+    if pull == 0:
+        smallest = np.linalg.eigvalsh(L)[:3].sum()
+        assert np.vdot(found, L @ found) == pytest.approx(smallest, abs=1e-6)
+    if pull <= 1e-3:  # a strong pull has many local optima
+        searched = _alm._searched_embedding(Z, P, Q, F, pull)
+        values = [np.vdot(X, L @ X) - 2 * pull * np.vdot(X, F @ Q.T) for X in (found, searched)]
+        assert values[0] <= values[1] + 1e-4
+
+
+def test_both_steps_agree_where_the_clusters_are_clear():
+    for seed in range(3):
+        exact, searched = (
+            list(alm(_blobs(), 3, **PRICES, random_state=seed, step=step))[-1]
+            for step in ("exact", "wen-yin")
+        )
+        assert exact.iteration == searched.iteration
+        np.testing.assert_allclose(exact.Z, searched.Z, atol=1e-3)
+        np.testing.assert_array_equal(
+            exact.labels[:, None] == exact.labels[None],
+            searched.labels[:, None] == searched.labels[None],
+        )
+
+
+def test_almost_as_many_clusters_as_samples(monkeypatch):
+    """The search needs a thousand steps per iteration here; the exact step never enters it."""
+    monkeypatch.setattr(_alm, "minimise_on_stiefel", None)
+    calls = []
+    tangent = _stiefel._tangent
+    monkeypatch.setattr(_stiefel, "_tangent", lambda *a: calls.append(1) or tangent(*a))
+    *_, last = alm(_kernel(24), 23, alpha=0.1, beta=0.1, gamma=0.1, random_state=0)
+    assert last.stop_reason.startswith("the codes")
+    assert len(calls) <= 2 * (_alm._P_STEPS + 1) * last.iteration
+
+
+def test_the_stopping_rule_is_asked_from_the_second_iteration_on():
+    states = list(alm(_blobs(), 3, **PRICES, tol=1e9, random_state=0))
+    assert [state.iteration for state in states] == [1, 2]
+
+
+def test_a_larger_mu_freezes_earlier():
+    K = _blobs()[0]
+    runs = [list(alm(K, 3, **PRICES, mu=mu, random_state=0))[-1] for mu in (0.1, 10.0)]
+    assert runs[1].iteration < runs[0].iteration
+    assert np.sum(runs[1].Z ** 2) < np.sum(runs[0].Z ** 2)  # as a ridge does
+
+
+@pytest.mark.parametrize("step", ["exact", "wen-yin"])
+def test_the_solution_is_the_last_state(step):
+    bank = KernelBank.precomputed(list(_blobs()))
+    settings = {"distance": "unsquared", "step": step}
+    prices = Objective(3, **PRICES, mu=2.0)
+    found = solve_alm(bank, prices, run=Run.of(5), **settings)
+    *_, state = alm(bank, 3, **PRICES, mu=2.0, random_state=Run.of(5).rng, **settings)
+    np.testing.assert_array_equal(found.labels, state.labels)
+    np.testing.assert_array_equal(found.Z.toarray(), state.Z)
+    assert found.objective[-1] == state.objective
+    assert found.n_iter == state.iteration
+    assert found.converged
+    other = solve_alm(bank, prices, run=Run.of(5), step=step)
+    assert abs(other.Z - found.Z).max() > 1e-6  # the squared distances weigh otherwise
+
+
+def test_mu_does_what_a_ridge_does(data_home):
+    """TR11, linear kernel: the printed objective fails, a ridge or the penalty mends it."""
+    from unispectral.datasets import fetch
+    from unispectral.metrics import scores
+    from unispectral.paper import DenseGraph, descend
+
+    data = fetch("tr11")
+    bank = KernelBank.precomputed([KernelBank(data.data, ["linear"]).matrix(0)])
+
+    def accuracy(labels):
+        return scores(data.target, labels)["accuracy"]
+
+    for ridge, reached in ((0.0, (0.0, 0.4)), (10.0, (0.75, 1.0))):
+        prices = Objective(9, 1e-4, 1e-4, 1e-7, ridge)
+        found = accuracy(descend(DenseGraph(bank, 1e-6), prices).labels)
+        assert reached[0] < found < reached[1]
+    prices = Objective(9, 1e-2, 1e-4, 1e-7, mu=100.0)
+    runs = (solve_alm(bank, prices, run=Run.of(seed)) for seed in range(3))
+    assert max(accuracy(run.labels) for run in runs) > 0.75

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from unispectral.spectrum import laplacian, stiefel_descent
-from unispectral.spectrum._stiefel import _beside, _polar, diagonal_descent
+from unispectral.spectrum._stiefel import _beside, diagonal_descent, polar
 
 
 def _random_problem(seed):
@@ -46,7 +46,7 @@ def test_a_hundred_cold_starts_end_where_the_gradient_vanishes():
 def test_a_warm_start_takes_few_steps(seed):
     L, target, P = _random_problem(seed)
     cold = stiefel_descent(L, target, P, max_steps=500)
-    near = _polar(cold.P + 1e-4 * np.random.default_rng(seed).normal(size=P.shape))
+    near = polar(cold.P + 1e-4 * np.random.default_rng(seed).normal(size=P.shape))
     warm = stiefel_descent(L, target, near)
     assert warm.n_steps <= max(10, cold.n_steps // 2)
     assert warm.value == pytest.approx(cold.value, rel=1e-4, abs=1e-4)

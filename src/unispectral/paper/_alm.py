@@ -10,13 +10,27 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from unispectral.paper._alm_inputs import Bank, as_bank, check_parameters, first_embedding
+from unispectral.paper._alm_inputs import (
+    Bank,
+    as_bank,
+    check_choices,
+    check_parameters,
+    first_embedding,
+)
 from unispectral.paper._wen_yin import minimise_on_stiefel
+from unispectral.spectrum import diagonal_descent, polar, stiefel_descent
 
 __all__ = ["AlmState", "alm"]
 
 _GROWTH = 1.1  # of the penalty, per iteration
-_SETTLING = 2  # iterations before the stopping rule is consulted
+_SETTLING = 1  # iterations before the stopping rule is consulted
+_FEW = 1_000  # samples up to which all eigenvectors of the graph are computed
+_P_TOL = 1e-4  # gradient at which the P-step ends, relative to the graph
+_P_STEPS = 60  # after which it goes on in the next iteration instead
+_BLOCK = (
+    2**16
+)  # numbers that an elementwise step handles at a time, so that they stay in the cache
+_SINGLE = 300.0  # condition up to which a factorisation in single precision gives the same codes
 
 
 @dataclass(frozen=True)
@@ -58,7 +72,7 @@ class AlmState:
     w: np.ndarray
     stop_reason: str
     _misfits: Callable[[], np.ndarray] = field(repr=False, compare=False)
-    _penalties: float = field(repr=False, compare=False)
+    _problem: _Problem = field(repr=False, compare=False)
 
     @cached_property
     def h(self) -> np.ndarray:
@@ -71,7 +85,12 @@ class AlmState:
     @cached_property
     def objective(self) -> float:
         """The model's objective J(Z, P, Q, F, w) at this state, which need not fall."""
-        return float(self.w @ self.h) + self._penalties
+        Z, P, c = self.Z, self.P, self.P.shape[1]
+        cut = float(np.vdot(P, Z.sum(axis=0)[:, None] * P - Z @ P))
+        apart = float(np.sum((np.eye(c)[self.labels] - P @ self.Q) ** 2))
+        prices = self._problem
+        penalties = prices.alpha * float(Z.sum()) + prices.beta * cut + prices.gamma * apart
+        return float(self.w @ self.h) + penalties
 
 
 @dataclass(frozen=True)
@@ -83,6 +102,8 @@ class _Problem:
     alpha: float
     beta: float
     gamma: float
+    step: str
+    squared: bool
 
     @property
     def pull(self) -> float:
@@ -102,11 +123,13 @@ def alm(
     max_iter: int = 200,
     tol: float = 1e-3,
     random_state: int | np.random.RandomState | np.random.Generator | None = None,
+    step: str = "exact",
+    distance: str = "squared",
 ) -> Iterator[AlmState]:
     """Run the paper's Algorithms 1 and 2 as their authors run them, state by state.
 
-    One kernel gives SCSK (Algorithm 1), several give SCMK (Algorithm 2). It is here as a
-    reference: the objective may rise, and the result depends on the start.
+    One kernel gives SCSK (Algorithm 1), several give SCMK (Algorithm 2). The objective may rise,
+    and the result depends on the start.
 
     Parameters
     ----------
@@ -118,16 +141,25 @@ def alm(
         Prices of the codes, of the cut, and of the distance to the labels. `gamma` > 0 needs
         `beta` > 0, because the embedding step divides by it.
     mu : float
-        First penalty on Z − S.
+        First penalty on Z − S. It grows by a tenth per iteration, so that the codes freeze before
+        they reach the optimum of the objective: a larger `mu` stops earlier and acts as a ridge
+        on the codes. The paper does not state it, and its results depend on it.
     init : (P0, Q0), optional
         Orthonormal start of shapes (n, c) and (c, c); at random if absent. `Q0` is part of the
         authors' interface and has no effect: the labels are absent until Q has been computed.
     max_iter : int
         Limit on the number of iterations.
     tol : float
-        Stop when ‖Z − S‖ < tol ‖Z‖, after the second iteration.
+        Stop when ‖Z − S‖ < tol ‖Z‖, from the second iteration on.
     random_state : int, RandomState, Generator or None
         Draws the start if `init` is absent.
+    step : {"exact", "wen-yin"}
+        How the embedding is found. "exact" solves the P-step to its optimum, from the smallest
+        eigenvectors of the graph and the last embedding. "wen-yin" is the authors' curvilinear
+        search, which is slower and gives up early; their recorded iterations need it.
+    distance : {"squared", "unsquared"}
+        The distances between rows of P in the Z-step: squared as in the objective, or unsquared
+        as in the authors' public code until January 2018, when the paper appeared.
 
     Returns
     -------
@@ -168,7 +200,10 @@ def alm(
     n_samples = getattr(bank, "n_samples", None) or bank.matrix(0).shape[0]
     check_parameters(n_clusters, n_samples, alpha, beta, gamma, mu, max_iter, tol)
     P = first_embedding(init, n_samples, n_clusters, random_state)
-    problem = _Problem(bank, int(n_clusters), float(alpha), float(beta), float(gamma))
+    check_choices(step=step, distance=distance)
+    problem = _Problem(
+        bank, int(n_clusters), float(alpha), float(beta), float(gamma), step, distance == "squared"
+    )
     return _iterate(problem, P, float(mu), int(max_iter), float(tol))
 
 
@@ -176,25 +211,26 @@ def _iterate(
     problem: _Problem, P: np.ndarray, mu: float, max_iter: int, tol: float
 ) -> Iterator[AlmState]:
     bank, n = problem.bank, len(P)
-    Z, Y = np.eye(n), np.zeros((n, n))
+    Z, Y = np.eye(n, order="F"), np.zeros((n, n), order="F")
     F = np.zeros((n, problem.n_clusters))
     Q = np.eye(problem.n_clusters)
     w = np.full(len(bank), 1.0 / len(bank))
-    K = np.asarray(bank.combine(w), dtype=np.float64)
+    K = _combined(bank, w)
+    embedding = _embedding if problem.step == "exact" else _searched_embedding
 
     for iteration in range(1, max_iter + 1):
         S = _thresholded(Z, Y, problem.alpha, mu)
-        Z = _codes(K, S, Y, P, problem.beta, mu)
-        Y = Y + mu * (S - Z)
+        Z = _codes(K, S, Y, P, problem, mu)
+        Y = _multipliers(Y, S, Z, mu)
         mu *= _GROWTH
-        Z = 0.5 * (Z + Z.T)
-        P = _embedding(Z, P, Q, F, problem.pull)
+        Z = _symmetric(Z)
+        P = embedding(Z, P, Q, F, problem.pull)
         Q = _rotation(P, F)
         F = _indicators(P, Q)
         misfits = _Misfits(bank, Z)
         if len(bank) > 1:
             w = _weights(misfits())
-            K = np.asarray(bank.combine(w), dtype=np.float64)
+            K = _combined(bank, w)
         reason = _stop_reason(Z, S, iteration, max_iter, tol)
         yield AlmState(
             iteration=iteration,
@@ -208,26 +244,52 @@ def _iterate(
             w=w,
             stop_reason=reason,
             _misfits=misfits,
-            _penalties=_penalties(problem, Z, P, Q, F),
+            _problem=problem,
         )
         if reason:
             return
 
 
+def _combined(bank: Bank, w: np.ndarray) -> np.ndarray:
+    """K in column order, as all the square matrices here: its transpose is the same matrix."""
+    return np.asarray(bank.combine(w), dtype=np.float64).T
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    """Columns that an elementwise step handles at a time."""
+    size = max(_BLOCK // n, 1)
+    return (slice(first, min(first + size, n)) for first in range(0, n, size))
+
+
 def _thresholded(Z: np.ndarray, Y: np.ndarray, alpha: float, mu: float) -> np.ndarray:
     """S-step: the non-negative soft threshold of Z − Y/μ at α/μ, with zero diagonal."""
-    S = np.maximum(Z - (Y + alpha) / mu, 0.0)
+    S = np.empty_like(Z)
+    for block in _blocks(len(S)):
+        part = np.add(Y[:, block], alpha, out=S[:, block])
+        part /= -mu
+        part += Z[:, block]
+        np.maximum(part, 0.0, out=part)
     np.fill_diagonal(S, 0.0)
     return S
 
 
 def _codes(
-    K: np.ndarray, S: np.ndarray, Y: np.ndarray, P: np.ndarray, beta: float, mu: float
+    K: np.ndarray, S: np.ndarray, Y: np.ndarray, P: np.ndarray, problem: _Problem, mu: float
 ) -> np.ndarray:
     """Z-step: (2K + μI) Z = 2K + μS + Y − (β/2) dist(P), one factorisation for all columns."""
-    system = 2.0 * K
-    right = system + mu * S + Y - (0.5 * beta) * _squared_distances(P)
-    system.flat[:: len(system) + 1] += mu
+    n = len(K)
+    single = problem.step == "exact" and _conditioned(K, mu)
+    dtype = np.float32 if single else np.float64
+    system = np.multiply(K, 2.0, order="F", dtype=dtype, casting="same_kind")
+    right = np.empty((n, n), dtype, order="F")
+    for block in _blocks(n):
+        part = _distances(P, block, squared=problem.squared)
+        part *= -0.5 * problem.beta
+        part += mu * S[:, block]
+        part += Y[:, block]
+        part += system[:, block]
+        right[:, block] = part
+    system.ravel(order="K")[:: n + 1] += mu
     try:
         factor = linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError as error:
@@ -240,15 +302,70 @@ def _codes(
     return np.maximum(Z, 0.0, out=Z)
 
 
-def _squared_distances(P: np.ndarray) -> np.ndarray:
+def _conditioned(K: np.ndarray, mu: float) -> bool:
+    """Whether 2K + μI is so well conditioned that single precision will do."""
+    largest = max(float(np.abs(K[:, block]).sum(axis=0).max()) for block in _blocks(len(K)))
+    return 2.0 * largest < _SINGLE * mu
+
+
+def _distances(P: np.ndarray, block: slice, *, squared: bool) -> np.ndarray:
+    """Some columns of dist(P), the distances between the rows of P."""
     squares = np.einsum("ij,ij->i", P, P)
-    return np.maximum(squares[:, None] + squares[None, :] - 2.0 * (P @ P.T), 0.0)
+    part = np.empty((len(P), len(squares[block])), order="F")
+    np.matmul(P, P[block].T, out=part)
+    part *= -2.0
+    part += squares[:, None]
+    part += squares[block]
+    np.maximum(part, 0.0, out=part)
+    return part if squared else np.sqrt(part, out=part)
+
+
+def _multipliers(Y: np.ndarray, S: np.ndarray, Z: np.ndarray, mu: float) -> np.ndarray:
+    """Y-step: Y + μ(S − Z)."""
+    raised = np.empty_like(Y)
+    for block in _blocks(len(Y)):
+        part = np.subtract(S[:, block], Z[:, block], out=raised[:, block])
+        part *= mu
+        part += Y[:, block]
+    return raised
+
+
+def _symmetric(Z: np.ndarray) -> np.ndarray:
+    """(Z + Zᵀ)/2, in double precision."""
+    both = np.add(Z, Z.T, order="F", dtype=np.float64)
+    both *= 0.5
+    return both
 
 
 def _embedding(
     Z: np.ndarray, P: np.ndarray, Q: np.ndarray, F: np.ndarray, pull: float
 ) -> np.ndarray:
-    """P-step: curvilinear search on Tr(PᵀLP), pulled towards the labels, from the last P."""
+    """P-step: minimise Tr(PᵀLP) − 2(γ/β) Tr(PᵀFQᵀ), near the last P where there is a choice.
+
+    In the basis of eigenvectors the problem is diagonal. Where n is large only the smallest of
+    them are computed, twice as many as clusters; what the pull of the labels adds outside of
+    their span then takes a few more steps, and none where γ/β is negligible.
+    """
+    n, c = P.shape
+    L = np.negative(Z, order="F")
+    degrees = Z.sum(axis=0)
+    L.ravel(order="K")[:: n + 1] += degrees
+    target = pull * (F @ Q.T)
+    tol, some = _P_TOL * 2.0 * float(degrees.max()), n > max(_FEW, 2 * c)
+    values, V = (
+        linalg.eigh(L, subset_by_index=(0, 2 * c - 1), driver="evr", check_finite=False)
+        if some
+        else np.linalg.eigh(L)
+    )
+    found = diagonal_descent(values, V.T @ target, polar(V.T @ P), max_steps=_P_STEPS, tol=tol)
+    P = V @ found.P
+    return stiefel_descent(L, target, P, tol=_P_TOL).P if some else P
+
+
+def _searched_embedding(
+    Z: np.ndarray, P: np.ndarray, Q: np.ndarray, F: np.ndarray, pull: float
+) -> np.ndarray:
+    """P-step of the authors: curvilinear search, pulled towards the labels, from the last P."""
     degrees = Z.sum(axis=0)[:, None]  # Z is symmetric here
     target = F @ Q.T
 
@@ -311,18 +428,15 @@ class _Misfits:
         return self._h
 
 
-def _penalties(
-    problem: _Problem, Z: np.ndarray, P: np.ndarray, Q: np.ndarray, F: np.ndarray
-) -> float:
-    """All of the objective but the reconstruction error."""
-    cut = float(np.vdot(P, Z.sum(axis=0)[:, None] * P - Z @ P))
-    labels = float(np.sum((F - P @ Q) ** 2))
-    return problem.alpha * float(Z.sum()) + problem.beta * cut + problem.gamma * labels
-
-
 def _stop_reason(Z: np.ndarray, S: np.ndarray, iteration: int, max_iter: int, tol: float) -> str:
-    if iteration > _SETTLING and np.linalg.norm(Z - S) < tol * np.linalg.norm(Z):
+    if iteration > _SETTLING and relative_gap(Z, S) < tol:
         return f"the codes and their thresholded copy agree to {tol:g}"
     if iteration == max_iter:
         return f"the limit of {max_iter} iterations was reached"
     return ""
+
+
+def relative_gap(Z: np.ndarray, S: np.ndarray) -> float:
+    """‖Z − S‖ / ‖Z‖; zero codes are met by nothing else."""
+    apart = sum(float(np.sum((Z[:, b] - S[:, b]) ** 2)) for b in _blocks(len(Z)))
+    return float(np.sqrt(apart)) / max(float(np.linalg.norm(Z)), 1e-300)

@@ -10,7 +10,9 @@ import numpy as np
 
 from unispectral._compat import as_generator
 
-__all__ = ["Bank", "as_bank", "check_parameters", "first_embedding"]
+__all__ = ["Bank", "as_bank", "check_choices", "check_parameters", "first_embedding"]
+
+_CHOICES = {"step": ("exact", "wen-yin"), "distance": ("squared", "unsquared")}
 
 
 class Bank(Protocol):
@@ -100,6 +102,13 @@ def check_parameters(
             f"beta is 0 while gamma is {gamma}; the embedding step divides by beta, so make it "
             "positive, or set gamma to 0 too."
         )
+
+
+def check_choices(**chosen: Any) -> None:
+    """Refuse the name of a step or a distance that there is not."""
+    for name, value in chosen.items():
+        if value not in _CHOICES[name]:
+            raise ValueError(f"{name} is {value!r}; give one of {', '.join(_CHOICES[name])}.")
 
 
 def first_embedding(init: Any, n: int, c: int, random_state: Any) -> np.ndarray:

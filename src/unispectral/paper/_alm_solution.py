@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from unispectral._result import Solution
 from unispectral._run import Run
 from unispectral.kernels import KernelBank
-from unispectral.paper._alm import AlmState, alm
+from unispectral.paper._alm import AlmState, alm, relative_gap
 from unispectral.paper._descent import Objective
 
 __all__ = ["solve_alm"]
@@ -20,6 +20,8 @@ def solve_alm(
     bank: KernelBank,
     objective: Objective,
     *,
+    distance: str = "squared",
+    step: str = "exact",
     max_iter: int = 200,
     tol: float = 1e-3,
     max_time: float | None = None,
@@ -31,6 +33,9 @@ def solve_alm(
     ----------
     bank : KernelBank
     objective : Objective
+        Its ridge does not enter: its `mu` has that part here.
+    distance, step : str
+        As for :func:`alm`.
     max_iter : int
     tol : float
         The authors' rule: stop when ‖Z − S‖ < tol ‖Z‖.
@@ -55,6 +60,8 @@ def solve_alm(
         beta=objective.beta,
         gamma=objective.gamma,
         mu=objective.mu,
+        distance=distance,
+        step=step,
         max_iter=max_iter,
         tol=tol,
         random_state=run.rng,
@@ -66,7 +73,7 @@ def solve_alm(
             reason = f"the time limit of {max_time:g} s was reached"
             break
     assert state is not None
-    gap = float(np.linalg.norm(state.Z - state.S)) / max(float(np.linalg.norm(state.Z)), 1e-300)
+    gap = relative_gap(state.Z, state.S)
     return Solution(
         Z=sp.csr_array(state.Z),
         P=state.P,

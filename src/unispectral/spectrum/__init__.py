@@ -2,13 +2,15 @@
 
 from unispectral.spectrum._eigen import Eigenpairs, smallest_eigenvectors
 from unispectral.spectrum._laplacian import affinity, laplacian
-from unispectral.spectrum._stiefel import Embedding, stiefel_descent
+from unispectral.spectrum._stiefel import Embedding, diagonal_descent, polar, stiefel_descent
 
 __all__ = [
     "Eigenpairs",
     "Embedding",
     "affinity",
+    "diagonal_descent",
     "laplacian",
+    "polar",
     "smallest_eigenvectors",
     "stiefel_descent",
 ]

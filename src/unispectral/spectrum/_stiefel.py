@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from unispectral._run import Run
 
-__all__ = ["Embedding", "diagonal_descent", "stiefel_descent"]
+__all__ = ["Embedding", "diagonal_descent", "polar", "stiefel_descent"]
 
 #: Samples from which a product with the Laplacian is worth several threads.
 _MANY = 4_000
@@ -81,14 +81,13 @@ def stiefel_descent(
     LP = _times(L, P, run)
     value = _value(P, LP, target)
     scale = _gradient_scale(L, target)
-    gradient, change = _riemannian(P, LP, target), None
+    gradient, change, c = _riemannian(P, LP, target), None, P.shape[1]
     norm = float(np.linalg.norm(gradient))
     taken = 0
     while taken < max_steps and norm > tol * scale:
         B = _beside(P, gradient if change is None else np.hstack([gradient, change]))
         LB = _times(L, B, run)
         y = _best_within(P, LP, B, LB, target, _REDUCED * norm)
-        c = P.shape[1]
         change = B @ y[c:]
         trial, L_trial = P @ y[:c] + change, LP @ y[:c] + LB @ y[c:]
         trial_value = _value(trial, L_trial, target)
@@ -261,11 +260,11 @@ def _orthonormal(Y: np.ndarray) -> np.ndarray:
     try:
         root = scipy.linalg.cholesky(Y.T @ Y, lower=True, check_finite=False)
     except scipy.linalg.LinAlgError:
-        return _polar(Y)
+        return polar(Y)
     return scipy.linalg.solve_triangular(root, Y.T, lower=True, check_finite=False).T
 
 
-def _polar(Y: np.ndarray) -> np.ndarray:
+def polar(Y: np.ndarray) -> np.ndarray:
     """The nearest matrix with orthonormal columns, from the c × c Gram matrix if that is safe."""
     values, vectors = np.linalg.eigh(Y.T @ Y)
     if values[0] > 1e-10 * values[-1]:
