@@ -20,6 +20,7 @@ from benchmarks._measure import machine, measured_on, ratio, spread, timed
 from benchmarks._model import Prices, codes_residual, objective
 from benchmarks._report import markdown_table, number, write_text
 from benchmarks._store import Store
+from unispectral._run import Run
 from unispectral.kernels import KernelBank, Polynomial, paper_kernels
 from unispectral.metrics import scores
 from unispectral.paper import alm
@@ -46,9 +47,9 @@ def compare(
     kernels = [bank.matrix(r) for r in range(len(bank))]
     same = KernelBank.precomputed(kernels)
 
-    def exact(on_iteration=None):
-        graph, prices = DenseGraph(same, 1e-6), Objective(n_clusters, **PRICES)
-        return descend(graph, prices, on_iteration=on_iteration)
+    def exact(listener: Any = 0) -> Any:
+        run = Run.of(verbose=listener)
+        return descend(DenseGraph(same, 1e-6, run), Objective(n_clusters, **PRICES), run=run)
 
     _, solution = timed(exact)  # pays for compilation, and gives the objective to reach
     K = np.tensordot(solution.weights, np.stack(kernels), axes=1)
@@ -83,10 +84,12 @@ def compare(
 
 def _followed(solve: Callable[..., Any]) -> tuple[float, list[list[float]], Any]:
     """Run a solver; its seconds, its path of (seconds, objective), and its solution."""
-    path: list[list[float]] = []
+    moments: list[float] = []
     begun = time.perf_counter()
-    solution = solve(lambda _, value: path.append([time.perf_counter() - begun, value]))
-    return time.perf_counter() - begun, path, solution
+    solution = solve(lambda *_: moments.append(time.perf_counter() - begun))
+    elapsed = time.perf_counter() - begun
+    pairs = zip(moments, solution.objective, strict=True)
+    return elapsed, [list(pair) for pair in pairs], solution
 
 
 def _alm_run(

@@ -338,14 +338,14 @@ def test_the_solution_is_the_last_state(step):
     bank = KernelBank.precomputed(list(_blobs()))
     settings = {"distance": "unsquared", "step": step}
     prices = Objective(3, **PRICES, mu=2.0)
-    found = solve_alm(bank, prices, run=Run.of(5), **settings)
-    *_, state = alm(bank, 3, **PRICES, mu=2.0, random_state=Run.of(5).rng, **settings)
+    found = solve_alm(bank, prices, run=Run.of(random_state=5), **settings)
+    *_, state = alm(bank, 3, **PRICES, mu=2.0, random_state=Run.of(random_state=5).rng, **settings)
     np.testing.assert_array_equal(found.labels, state.labels)
     np.testing.assert_array_equal(found.Z.toarray(), state.Z)
     assert found.objective[-1] == state.objective
     assert found.n_iter == state.iteration
     assert found.converged
-    other = solve_alm(bank, prices, run=Run.of(5), step=step)
+    other = solve_alm(bank, prices, run=Run.of(random_state=5), step=step)
     assert abs(other.Z - found.Z).max() > 1e-6  # the squared distances weigh otherwise
 
 
@@ -366,5 +366,5 @@ def test_mu_does_what_a_ridge_does(data_home):
         found = accuracy(descend(DenseGraph(bank, 1e-6), prices).labels)
         assert reached[0] < found < reached[1]
     prices = Objective(9, 1e-2, 1e-4, 1e-7, mu=100.0)
-    runs = (solve_alm(bank, prices, run=Run.of(seed)) for seed in range(3))
+    runs = (solve_alm(bank, prices, run=Run.of(random_state=seed)) for seed in range(3))
     assert max(accuracy(run.labels) for run in runs) > 0.75
