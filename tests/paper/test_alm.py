@@ -321,6 +321,15 @@ def test_almost_as_many_clusters_as_samples(monkeypatch):
     assert len(calls) <= 2 * (_alm._P_STEPS + 1) * last.iteration
 
 
+@pytest.mark.parametrize("K", [np.eye(12), np.ones((12, 12)), np.zeros((12, 12))])
+@pytest.mark.parametrize("n_clusters", [2, 12])
+@pytest.mark.parametrize("alpha", [0.0, 0.1, 1e6])
+def test_degenerate_kernels_end_orthonormal(K, n_clusters, alpha):
+    *_, state = alm(K, n_clusters, alpha=alpha, beta=0.1, gamma=1e-4, mu=100.0, random_state=0)
+    np.testing.assert_allclose(state.P.T @ state.P, np.eye(n_clusters), atol=1e-10)
+    assert np.isfinite(state.objective)
+
+
 def test_the_stopping_rule_is_asked_from_the_second_iteration_on():
     states = list(alm(_blobs(), 3, **PRICES, tol=1e9, random_state=0))
     assert [state.iteration for state in states] == [1, 2]

@@ -27,9 +27,7 @@ _SETTLING = 1  # iterations before the stopping rule is consulted
 _FEW = 1_000  # samples up to which all eigenvectors of the graph are computed
 _P_TOL = 1e-4  # gradient at which the P-step ends, relative to the graph
 _P_STEPS = 60  # after which it goes on in the next iteration instead
-_BLOCK = (
-    2**16
-)  # numbers that an elementwise step handles at a time, so that they stay in the cache
+_BLOCK = 2**16  # numbers that an elementwise step handles at a time, to stay in the cache
 _SINGLE = 300.0  # condition up to which a factorisation in single precision gives the same codes
 
 

@@ -175,7 +175,7 @@ def diagonal_descent(
             tol=max(norm * min(0.1, np.sqrt(norm / spread)), 0.5 * tol),
             max_steps=max_steps - taken,
         )
-        taken += found.n_steps
+        taken += max(found.n_steps, 1)
         trial = _orthonormal(P + found.step)
         trial_value = _value(trial, diagonal * trial, target)
         rounding = _ROUNDING * max(abs(value), spread)
@@ -215,7 +215,7 @@ def _newton_step(
     scaled = _tangent(P, scaling * rest)
     size, length = float(np.vdot(scaled, rest)), 0.0
     direction, at_edge, taken = -scaled, False, 0
-    while taken < max_steps and not at_edge:
+    while taken < max_steps and size > 0 and not at_edge:
         taken += 1
         turned = _tangent(P, curvature * direction)
         along, square = float(np.vdot(step, direction)), float(np.vdot(direction, direction))
