@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -13,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from unispectral._compat import Interval, StrOptions, fit_context
+from unispectral._errors import warn
 from unispectral._inputs import Samples, read_new
 from unispectral._repr import FittedSummaryMixin
 from unispectral._result import Solution
@@ -132,11 +132,10 @@ class LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin,
             by_labels=fitted.by_labels,
         )
         if not solution.converged:
-            warnings.warn(
+            warn(
                 f"The fit stopped because {solution.reason}; the residual of the optimality "
                 f"conditions is {solution.kkt:.2g}. Raise max_iter, max_time or tol.",
                 ConvergenceWarning,
-                stacklevel=6,
             )
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:

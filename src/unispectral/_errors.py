@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+from types import FrameType
 from typing import Any
 
-__all__ = ["DoubtfulResultWarning", "InputError", "InputTypeError"]
+__all__ = ["DoubtfulResultWarning", "InputError", "InputTypeError", "warn"]
 
 _UNSET: Any = object()
+#: Packages whose lines tell nobody which call a warning is about.
+_INNER = ("unispectral", "sklearn")
 
 
 class InputError(ValueError):
@@ -55,6 +60,15 @@ class InputError(ValueError):
     def __reduce__(self) -> Any:
         return _rebuild, (type(self), self.argument, self.problem, self.remedy, self.has_value,
                           self.value)  # fmt: skip
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line outside this library and scikit-learn that led here."""
+    frame: FrameType | None = sys._getframe(1)
+    depth = 2
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in _INNER:
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, category, stacklevel=depth)
 
 
 class InputTypeError(InputError, TypeError):

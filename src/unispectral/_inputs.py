@@ -43,6 +43,8 @@ class Layout:
         Of each view, for the kind "columns".
     shifts : tuple of (offset, factor) or None
         How each table was moved and scaled; None where it was not.
+    sparse : tuple of bool
+        Whether each table was sparse.
     """
 
     kind: str
@@ -50,12 +52,17 @@ class Layout:
     n_features: tuple[int, ...]
     columns: tuple[np.ndarray, ...] = ()
     shifts: tuple[Shift | None, ...] = ()
+    sparse: tuple[bool, ...] = ()
 
     def move(self, tables: list[Any]) -> list[Any]:
         """Do to new samples what was done to the training samples."""
+        alike = [
+            table if sp.issparse(table) == sparse else _turned(table)
+            for table, sparse in zip(tables, self.sparse, strict=True)
+        ]
         return [
             table if shift is None else recentred(table, shift)[0]
-            for table, shift in zip(tables, self.shifts or [None] * len(tables), strict=True)
+            for table, shift in zip(alike, self.shifts or [None] * len(tables), strict=True)
         ]
 
 
@@ -158,8 +165,14 @@ def read(
         shifts.append(shift)
         reasons.append(reason)
     sizes = tuple(table.shape[1] for table in tables)
-    layout = Layout(kind, tuple(names), sizes, columns, tuple(shifts))
+    sparse = tuple(sp.issparse(table) for table in tables)
+    layout = Layout(kind, tuple(names), sizes, columns, tuple(shifts), sparse)
     return Samples(layout, tuple(tables), tuple(kernels), None, normalize, tuple(reasons))
+
+
+def _turned(table: Any) -> Any:
+    """A sparse table as a dense one, and the other way round."""
+    return table.toarray() if sp.issparse(table) else sp.csr_array(table)
 
 
 def _is_movable(kernel: Kernel, by_distance: bool) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
-from unispectral._errors import DoubtfulResultWarning, InputError, InputTypeError
+from unispectral._errors import DoubtfulResultWarning, InputError, InputTypeError, warn
 from unispectral.kernels._features import Table
 
 __all__ = [
@@ -218,18 +217,16 @@ def check_cluster_count(n_clusters: int, n_samples: int, tables: Sequence[Table]
             value=n_clusters,
         )
     if n_clusters == 1:
-        warnings.warn(
+        warn(
             "n_clusters=1 puts all samples into one cluster; there is nothing to find.",
             DoubtfulResultWarning,
-            stacklevel=7,
         )
     distinct = _distinct(tables, 2 * n_clusters)
     if distinct < n_clusters:
-        warnings.warn(
+        warn(
             f"X has {distinct} distinct samples, fewer than n_clusters={n_clusters}: equal "
             "samples are put into different clusters.",
             DoubtfulResultWarning,
-            stacklevel=7,
         )
 
 

@@ -141,14 +141,15 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
     def _landmark_rows(self, n: int) -> np.ndarray | None:
         if self.landmarks is None:
             return None
-        if not isinstance(self.landmarks, Integral) or int(self.landmarks) < 2:
+        count = int(self.landmarks) if isinstance(self.landmarks, Integral) else 0
+        if count < 2:
             raise InputError(
                 "landmarks", "must be a whole number of at least 2, or None", value=self.landmarks
             )
-        if self.landmarks >= n:
+        if count >= n:
             return None
         rng = as_generator(self.local.random_state)
-        return np.sort(rng.choice(n, int(self.landmarks), replace=False))
+        return np.sort(rng.choice(n, count, replace=False))
 
 
 def _several(X: Any) -> bool:

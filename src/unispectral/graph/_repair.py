@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-__all__ = ["Repair", "attach_small", "scaled_rows"]
+__all__ = ["Repair", "attach_small"]
 
 #: Each round joins every small component to others, so that their number at least halves.
 _ROUNDS = 12
@@ -30,20 +30,6 @@ class Repair(NamedTuple):
     codes: sp.csr_array
     n_components: int
     attached: int
-
-
-def scaled_rows(codes: sp.csr_array) -> sp.csr_array:
-    """Every code divided by its sum; an empty code stays empty.
-
-    Examples
-    --------
-    >>> scaled_rows(sp.csr_array([[0.0, 2.0], [0.0, 0.0]])).toarray().tolist()
-    [[0.0, 1.0], [0.0, 0.0]]
-    """
-    sums = np.asarray(codes.sum(axis=1)).ravel()
-    sums[sums <= 0] = 1
-    data = codes.data / np.repeat(sums, np.diff(codes.indptr))
-    return sp.csr_array((data, codes.indices, codes.indptr), shape=codes.shape)
 
 
 def attach_small(

@@ -233,7 +233,7 @@ class KernelBank:
     def combine_diagonal(self, weights: Any) -> np.ndarray:
         """The diagonal of the weighted sum."""
         weights, total = self._weights(weights), None
-        for r in np.flatnonzero(weights):
+        for r in np.flatnonzero(weights).tolist():
             total = _added(total, self.diagonal(r), weights[r])
         assert total is not None
         return total

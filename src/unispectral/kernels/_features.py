@@ -29,20 +29,28 @@ _LARGE = 1_000
 #: From this many samples on, their dot products are shared among the threads, so many rows a task.
 _MANY = 1_000
 _BLOCK_ROWS = 128
+#: A table so many times farther from the origin than it is wide is moved there for distances.
+_FAR = 1e3
 
 
 @dataclass
 class Products:
-    """Dot products of two groups of samples, and their squared distances once somebody asks."""
+    """Dot products of two groups of samples, and their squared distances once somebody asks.
+
+    ``nearby`` gives the same of the samples moved to the origin, where they lie far from it.
+    """
 
     dots: np.ndarray
     left: np.ndarray
     right: np.ndarray
     same: Callable[[], np.ndarray] | None = None
+    nearby: Callable[[], Products] | None = None
 
     @cached_property
     def distances(self) -> np.ndarray:
         """Squared Euclidean distances, exactly zero where the two samples are one and the same."""
+        if self.nearby is not None:
+            return self.nearby().distances
         squared = self.dots * self.dots.dtype.type(-2)
         squared += self.left + self.right
         np.maximum(squared, 0, out=squared)
@@ -67,6 +75,12 @@ class Features:
         self.squared_norms = _squared_norms(X)
         self._gram: np.ndarray | None = None
         self._scales: dict[str, float] = {}
+        self._offset = _far_mean(X)
+        #: The same samples at the origin, where distances keep their digits; None if they do here.
+        self.nearby = None if self._offset is None else Features(self._moved(X))
+
+    def _moved(self, X: np.ndarray) -> np.ndarray:
+        return (X - self._offset).astype(X.dtype, copy=False)
 
     @property
     def gram(self) -> np.ndarray:
@@ -103,8 +117,17 @@ class Features:
             return everything[rows][:, None] == everything[cols][None, :]
 
         return Products(
-            dots, self.squared_norms[rows][:, None], self.squared_norms[cols][None, :], same
+            dots,
+            self.squared_norms[rows][:, None],
+            self.squared_norms[cols][None, :],
+            same,
+            self._nearby(lambda nearby: nearby.block(rows, cols)),
         )
+
+    def _nearby(self, of: Callable[[Features], Products]) -> Callable[[], Products] | None:
+        """The products of the same samples at the origin, where that is somewhere else."""
+        nearby = self.nearby
+        return None if nearby is None else lambda: of(nearby)
 
     def neighbourhoods(
         self, rows: np.ndarray, neighbours: np.ndarray
@@ -138,13 +161,18 @@ class Features:
         norms = self.squared_norms
         among = norms[neighbours]
         to_neighbours = Products(
-            dots, norms[rows][:, None], among, lambda: rows[:, None] == neighbours
+            dots,
+            norms[rows][:, None],
+            among,
+            lambda: rows[:, None] == neighbours,
+            self._nearby(lambda nearby: nearby.neighbourhoods(rows, neighbours)[0]),
         )
         among_neighbours = Products(
             inner,
             among[:, :, None],
             among[:, None, :],
             lambda: neighbours[:, :, None] == neighbours[:, None, :],
+            self._nearby(lambda nearby: nearby.neighbourhoods(rows, neighbours)[1]),
         )
         return to_neighbours, among_neighbours
 
@@ -160,7 +188,13 @@ class Features:
         else:
             dots = np.einsum("ij,ij->i", self.X[left], self.X[right])
         norms = self.squared_norms
-        return Products(dots, norms[left], norms[right], lambda: left == right)
+        return Products(
+            dots,
+            norms[left],
+            norms[right],
+            lambda: left == right,
+            self._nearby(lambda nearby: nearby.pairs(left, right)),
+        )
 
     def cross(self, X_new: Table, run: Run | None = None) -> Products:
         """Products between new samples and all of these."""
@@ -169,7 +203,12 @@ class Features:
                 "X", f"has {X_new.shape[1]} features where {self.n_features} are expected"
             )
         norms = _squared_norms(X_new)
-        return Products(_dots(X_new, self.X, run), norms[:, None], self.squared_norms[None, :])
+        return Products(
+            _dots(X_new, self.X, run),
+            norms[:, None],
+            self.squared_norms[None, :],
+            nearby=self._nearby(lambda nearby: nearby.cross(self._moved(X_new), run)),
+        )
 
     def own(self) -> Products:
         """The product of each sample with itself."""
@@ -208,6 +247,15 @@ class Features:
                 pairs[at : at + len(chosen) - i] = row[i:]
                 at += len(chosen) - i
         return pairs
+
+
+def _far_mean(X: Table) -> np.ndarray | None:
+    """The mean of a table that lies far from the origin; None for others, and for sparse ones."""
+    if sp.issparse(X) or not X.size:
+        return None
+    width = float(np.ptp(X, axis=0).max())
+    mean = X.mean(axis=0, dtype=np.float64)
+    return mean if 0 < _FAR * width < float(np.abs(mean).max()) else None
 
 
 def require_all_pairs(n_samples: int, dtype: np.dtype) -> None:

@@ -103,6 +103,8 @@ def sum_rule(kernels: Sequence[BoundKernel], weights: np.ndarray) -> SumRule | N
             return None
     assert isinstance(kernels[0], ProductKernel)
     features = kernels[0].features
+    if gaussians and features.nearby is not None:
+        return None  # their distances are those of another table
     dots = _dot_products(bases, features)
     return None if dots is None else SumRule(*_gaussians(gaussians, features), *dots)
 

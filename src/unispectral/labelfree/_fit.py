@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from unispectral._errors import DoubtfulResultWarning
+from unispectral._errors import DoubtfulResultWarning, warn
 from unispectral._inputs import Samples
 from unispectral._result import Solution
 from unispectral._run import Run
@@ -245,12 +244,11 @@ def _structure(
         return None
     found = min(structure_ratio(distance, c, recipe, run), 1.0)
     if found > STRUCTURELESS:
-        warnings.warn(
+        warn(
             f"The {c} clusters are no clearer than those of a cloud without clusters would be "
             f"({found:.2f} on a scale from 0 to 1); try n_clusters='auto', other columns or "
             "another kernel before you trust them.",
             DoubtfulResultWarning,
-            stacklevel=8,
         )
     return found
 

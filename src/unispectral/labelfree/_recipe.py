@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from unispectral._errors import InputError
+
 __all__ = ["Recipe"]
 
 #: Fewer candidates than this make no graph that holds together.
@@ -15,6 +17,15 @@ WHITEN = (3.0, 0.3)
 #: Above this many samples the passes end at a change of the graph that moves no label.
 _LARGE_SAMPLES = 10_000
 _TOL, _LARGE_TOL = 1e-4, 5e-3
+_SWITCH = (True, False)
+_CHOICES: dict[str, tuple] = {
+    "scale_codes": _SWITCH,
+    "laplacian": ("normalized", "unnormalized"),
+    "unit_rows": _SWITCH,
+    "repair": _SWITCH,
+    "refine": _SWITCH,
+    "assign_labels": ("best", "kmeans", "rotation"),
+}
 
 
 @dataclass(frozen=True)
@@ -91,6 +102,13 @@ class Recipe:
     fused_share: float = 0.75
     refine: bool = True
     assign_labels: str = "best"
+
+    def __post_init__(self) -> None:
+        for name, allowed in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in allowed:
+                known = ", ".join(map(repr, allowed))
+                raise InputError(name, "is unknown", f"use one of {known}", value=value)
 
     def with_clusters(self, n_clusters: int) -> Recipe:
         """The same for another number of clusters."""

@@ -56,7 +56,7 @@ def scaling_of(X: Any, scaling: str) -> tuple[Shift | None, str]:
         left, reason = _decision(X, spread, varies)
         if left:
             return None, reason
-    return (mean, 1.0 / np.where(varies, spread, 1.0)), reason
+    return (np.asarray(mean), 1.0 / np.where(varies, spread, 1.0)), reason
 
 
 def _decision(X: np.ndarray, spread: np.ndarray, varies: np.ndarray) -> tuple[bool, str]:

@@ -88,9 +88,9 @@ def check_parameters(
             raise TypeError(f"{name} is {value!r}; give a number.")
         if not 0 <= float(value) < np.inf:
             raise ValueError(f"{name} is {value!r}; give a number that is not negative.")
-    if not 2 <= n_clusters <= n_samples:
+    if not 1 <= n_clusters <= n_samples:
         raise ValueError(
-            f"n_clusters is {n_clusters}; give a number from 2 to the number of samples, "
+            f"n_clusters is {n_clusters}; give a number from 1 to the number of samples, "
             f"{n_samples}."
         )
     if max_iter < 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -107,8 +107,8 @@ def descend(
 
     The first graph is made without the spectral term, the first embedding is its eigenvectors and
     the first rotation the best of ``n_init`` starts; from there every block update lowers the
-    objective or leaves it. Where rounding makes it rise all the same, the descent ends, and the
-    result says so.
+    objective or leaves it. Where rounding makes it rise all the same, the descent ends at the
+    state before, and the result says so.
 
     Parameters
     ----------
@@ -136,6 +136,7 @@ def descend(
     path = state.path
     converged, reason = False, f"the limit of {max_iter} iterations was reached"
     for iteration in range(1, max_iter + 1):
+        before = replace(state)
         state.P = _update_embedding(state.P, laplacian(state.W), state.rotation, objective, run)
         state.rotation = rotate(state.P, start=state.rotation.Q)
         if len(bank) > 1:
@@ -144,15 +145,17 @@ def descend(
         # The first weights move the kernel far: a cold start is faster then, and only then.
         start = state.matrix if len(bank) == 1 or path else None
         state.solved(graph, graph.solve(objective, state.P, start))
-        path.append(_value(objective, graph, state))
-        run.progress("descent", iteration, max_iter, f"objective {path[-1]:.6g}")
-        fell = path[-2] - path[-1] if len(path) > 1 else np.inf
-        if fell < -_ROUNDING * abs(path[-1]):
+        value = _value(objective, graph, state)
+        if path and value > path[-1] + _ROUNDING * abs(value):
+            state = before
             reason = (
-                f"the objective rose from {path[-2]:.6g} to {path[-1]:.6g}, which only rounding "
-                "can cause: the kernels have too few digits left"
+                f"the objective rose from {path[-1]:.6g} to {value:.6g}, which only rounding can "
+                "cause: the kernels have too few digits left"
             )
             break
+        path.append(value)
+        run.progress("descent", iteration, max_iter, f"objective {path[-1]:.6g}")
+        fell = path[-2] - path[-1] if len(path) > 1 else np.inf
         if fell <= tol * abs(path[-1]):
             converged = True
             reason = f"the objective fell by less than {tol:g} of its value"

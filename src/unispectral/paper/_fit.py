@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from unispectral._base import Fitted
+from unispectral._errors import warn
 from unispectral._inputs import Samples
 from unispectral._memory import require_memory
 from unispectral._run import Run, limit_blas
@@ -61,11 +61,9 @@ def fit(
     limits: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "max_time": max_time, "run": run}
     if solver == "alm":
         if bank.n_samples > _SLOW_ALM:
-            warnings.warn(
+            warn(
                 f"solver='alm' factorises a matrix of all pairs of {bank.n_samples} samples in "
-                "every iteration, which takes minutes; solver='exact' or 'local' is faster.",
-                UserWarning,
-                stacklevel=7,
+                "every iteration, which takes minutes; solver='exact' or 'local' is faster."
             )
         with limit_blas(run.n_threads):  # its time goes into factorising n × n matrices
             solution = solve_alm(bank, objective, **limits)
@@ -127,12 +125,10 @@ def _warn_of_lost_digits(samples: Samples) -> None:
         spread = float(np.nanmax(np.abs(table - mean)))
         if float(np.abs(mean).max()) > _FAR * max(spread, 1e-300):
             shown = ", ".join(repr(one) for one in lost[:3]) + (" …" if len(lost) > 3 else "")
-            warnings.warn(
+            warn(
                 f"{name} lies {np.abs(mean).max() / max(spread, 1e-300):.1g} times its spread "
                 f"from the origin, where the kernels {shown} have no digits left to tell samples "
-                "apart; subtract the mean of each column.",
-                UserWarning,
-                stacklevel=8,
+                "apart; subtract the mean of each column."
             )
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from unispectral._errors import warn
 from unispectral._result import Solution
 from unispectral._run import Run
 from unispectral.graph.candidates import candidates
@@ -74,12 +74,11 @@ def descend_locally(
             break
         k = min(2 * k, n - 1)
     if found.gap > gap:
-        warnings.warn(
+        warn(
             f"Without the limit of {k} candidates per sample the objective would be about "
             f"{100 * found.gap:.0f} % lower (measured on {found.n_columns} samples); raise "
-            "n_neighbors or alpha.",
+            "alpha, or use solver='exact'.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     solution = descend(graph, objective, run=run, **settings)
     work: dict[str, Any] = {**solution.work, "gap": found.gap, "n_neighbors": k}

@@ -176,7 +176,8 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
         raise ModelFileError(f"a parameter is wrong ({error}).") from error
     for key, value in manifest["fitted"].items():
         # A fitted attribute is a number or an array; no file may replace a method.
-        if not _FITTED.fullmatch(key) or key.startswith("__") or hasattr(cls, key):
+        known = hasattr(cls, key) or key == "_predictor_"
+        if not _FITTED.fullmatch(key) or key.startswith("__") or known:
             raise ModelFileError(f"it names the attribute {key!r:.80}, which {name} cannot have.")
         setattr(estimator, key, reader.decode(value))
     _check_shapes(estimator)
@@ -198,6 +199,9 @@ def _check_kinds(estimator: Any) -> None:
         value = getattr(estimator, key)
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
             raise ModelFileError(f"{key} is {value!r:.40}.")
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None and np.shape(names) != (estimator.n_features_in_,):
+        raise ModelFileError("feature_names_in_ and n_features_in_ do not fit.")
     for key in ("embedding_", "rotation_", "membership_", "outlier_score_", "kernel_weights_"):
         value = getattr(estimator, key)
         if not isinstance(value, np.ndarray) or value.dtype.kind != "f":

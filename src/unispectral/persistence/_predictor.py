@@ -76,6 +76,7 @@ def predictor_state(predictor: Predictor) -> dict[str, Any]:
             "n_features": list(layout.n_features),
             "columns": list(layout.columns),
             "shifts": [None if shift is None else list(shift) for shift in layout.shifts],
+            "sparse": list(layout.sparse),
         },
         "alpha": predictor.alpha,
         "ridge": predictor.ridge,
@@ -135,7 +136,10 @@ def _layout(state: Any, n: int, n_features_in: int) -> Layout:
     }
     _require(wanted[kind] and len(sizes) > 0, "the number of its features")
     _require(len(names) == (1 if kind == "kernels" else len(sizes)), "the names of its views")
-    return Layout(kind, names, sizes, columns, shifts)
+    sparse = tuple(_list(state["sparse"]))
+    _require(all(isinstance(one, bool) for one in sparse), "the kind of its input")
+    _require(len(sparse) == (0 if kind == "kernels" else len(sizes)), "the kind of its input")
+    return Layout(kind, names, sizes, columns, shifts, sparse)
 
 
 def _shift(state: Any, size: int) -> Shift:
@@ -150,7 +154,7 @@ def _shift(state: Any, size: int) -> Shift:
 
 
 def _part(state: Any, banks: list[KernelBank], layout: Layout, n: int) -> Any:
-    shared = {
+    shared: dict[str, Any] = {
         "weight": _real(state["weight"]),
         "outlier_weight": _real(state["outlier_weight"]),
         "close": _real(state["close"]),
@@ -203,6 +207,8 @@ def _check_tables(bank: KernelBank, views: Any, layout: Layout) -> None:
             _require(layout.kind != "kernels", "the kind of its input")
             fits = features.n_features == layout.n_features[view]
             _require(fits, "the number of features of its samples")
+            alike = sp.issparse(features.X) == layout.sparse[view]
+            _require(alike, "the kind of its input")
 
 
 def _whitened(state: Any, base: KernelDistance, name: str) -> WhitenedDistance:

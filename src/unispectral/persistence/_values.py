@@ -22,6 +22,7 @@ _DEPTH = 20
 _TAGS = (
     "$float",
     "$tuple",
+    "$slice",
     "$map",
     "$array",
     "$strings",
@@ -56,6 +57,11 @@ class Writer:
         if isinstance(value, (list, tuple)):
             items = [self.encode(item, f"{name}.{k}") for k, item in enumerate(value)]
             return items if isinstance(value, list) else {"$tuple": items}
+        if isinstance(value, slice):
+            parts = (value.start, value.stop, value.step)
+            return {"$slice": [self.encode(part, name) for part in parts]}
+        if isinstance(value, range):
+            return self.encode(list(value), name)
         if isinstance(value, dict):
             return {"$map": self._pairs(value, name)}
         if isinstance(value, np.ndarray):
@@ -164,6 +170,10 @@ class Reader:
 
     def _read_tuple(self, value: dict[str, Any], depth: int) -> tuple[Any, ...]:
         return tuple(self.decode(list(value["$tuple"]), depth))
+
+    def _read_slice(self, value: dict[str, Any], depth: int) -> slice:
+        start, stop, step = (self.decode(part, depth) for part in value["$slice"])
+        return slice(start, stop, step)
 
     def _read_map(self, value: dict[str, Any], depth: int) -> dict[Any, Any]:
         return {self.decode(key, depth): self.decode(item, depth) for key, item in value["$map"]}
