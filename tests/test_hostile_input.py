@@ -11,9 +11,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_blobs
 
-from unispectral import SCMK, SCSK
-from unispectral._threads import threads
-from unispectral._validation import well_placed
+from unispectral import SCMK, SCSK, UnifiedSpectralClustering
+from unispectral._run import Run
+from unispectral._validation import recentred
 from unispectral.baselines import AASC, KKM, SC, ClustRF
 from unispectral.metrics import adjusted_rand
 from unispectral.persistence import load_model, save_model
@@ -42,7 +42,9 @@ X, Y = make_blobs(60, centers=3, cluster_std=0.6, random_state=0)
     ],
     ids=repr,
 )
-@pytest.mark.parametrize("estimator", [SCSK(2), SCMK(2), KKM(2), ClustRF(2)], ids=repr)
+@pytest.mark.parametrize(
+    "estimator", [UnifiedSpectralClustering(2), SCSK(2), SCMK(2), KKM(2), ClustRF(2)], ids=repr
+)
 def test_the_sentence_names_the_argument(estimator, bad):
     with pytest.raises((ValueError, TypeError), match=r"\bX\b") as told:
         estimator.fit(bad)
@@ -67,7 +69,7 @@ def broken(**parts):
         broken(indices=(3, 10**9)).tocsr(copy=True),
     ],
 )
-@pytest.mark.parametrize("estimator", [SCSK(2), KKM(2)], ids=repr)
+@pytest.mark.parametrize("estimator", [UnifiedSpectralClustering(2), SCSK(2), KKM(2)], ids=repr)
 def test_sparse_matrix_that_points_outside_itself(estimator, S):
     with pytest.raises(ValueError, match="X is a sparse matrix whose indices point outside"):
         estimator.fit(S)
@@ -75,7 +77,15 @@ def test_sparse_matrix_that_points_outside_itself(estimator, S):
 
 @pytest.mark.parametrize("offset", [1e6, 1e9, 1e12])
 @pytest.mark.parametrize(
-    "estimator", [SCSK(3), SCSK(3, kernel="gaussian"), KKM(3, random_state=0)], ids=repr
+    "estimator",
+    [
+        UnifiedSpectralClustering(3),
+        UnifiedSpectralClustering(3, kernels="gaussian"),
+        SCSK(3, kernel="gaussian"),
+        SCSK(3, kernel="gaussian", solver="exact"),
+        KKM(3, random_state=0),
+    ],
+    ids=repr,
 )
 def test_far_from_the_origin(estimator, offset):
     grid = np.round(X * 1024) / 1024  # so that the offset itself loses nothing
@@ -86,7 +96,15 @@ def test_far_from_the_origin(estimator, offset):
 
 
 @pytest.mark.parametrize("power", [-120, -30, 30, 120])
-@pytest.mark.parametrize("estimator", [SCSK(3), SCSK(3, kernel="gaussian")], ids=repr)
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        UnifiedSpectralClustering(3),
+        UnifiedSpectralClustering(3, kernels="gaussian"),
+        SCSK(3, kernel="gaussian"),
+    ],
+    ids=repr,
+)
 def test_any_scale(estimator, power):
     alone = estimator.fit(X).labels_
     assert (estimator.fit(X * 10.0**power).labels_ == alone).all()
@@ -94,28 +112,31 @@ def test_any_scale(estimator, power):
 
 
 def test_a_shifted_model_is_saved_with_its_shift(tmp_path):
-    model = SCSK(3).fit(X + 1e9)
+    model = UnifiedSpectralClustering(3).fit(X + 1e9)
     save_model(model, tmp_path / "m.npz")
     assert (load_model(tmp_path / "m.npz").predict(X + 1e9) == model.labels_).all()
 
 
-def test_well_placed_tables_are_left_alone():
-    assert well_placed(X)[0] is X
-    assert well_placed(X)[1] is None
+def test_tables_near_the_origin_are_left_alone():
+    assert recentred(X)[0] is X
+    assert recentred(X)[1] is None
     S = sp.csr_array(X)
-    assert well_placed(S)[0] is S
-    assert np.isfinite(well_placed(S * 1e100)[0].data).all()
+    assert recentred(S)[0] is S
+    assert np.isfinite(recentred(S * 1e100)[0].data).all()
 
 
 def test_a_kernel_that_overflows_is_refused():
     with pytest.raises(ValueError, match=r"X has values so large that the kernel 'polyplus_4'"):
         SCSK(2, kernel="polyplus_4").fit(X * 1e90)
+    with pytest.raises(ValueError, match=r"X has values so large that the kernel 'polyplus_4'"):
+        UnifiedSpectralClustering(2, kernels="polyplus_4").fit(X * 1e90)
 
 
 def test_sparse_cross_kernels():
     K = X @ X.T
-    model = SCMK(3, kernels="precomputed").fit([sp.csr_array(K), K])
-    assert (model.predict([sp.csr_array(K), K]) == model.predict([K, K])).all()
+    for model in (UnifiedSpectralClustering, SCMK):
+        fitted = model(3, kernels="precomputed").fit([sp.csr_array(K), K])
+        assert (fitted.predict([sp.csr_array(K), K]) == fitted.predict([K, K])).all()
 
 
 def test_affinities_of_nothing():
@@ -129,8 +150,7 @@ def test_affinities_of_nothing():
 def _count(pipe):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with threads(None) as count:
-            pipe.send((count, len(caught)))
+        pipe.send((Run.of(None).n_threads, len(caught)))
 
 
 def test_one_thread_and_no_warning_in_a_worker_of_a_pool():
@@ -144,7 +164,7 @@ def test_one_thread_and_no_warning_in_a_worker_of_a_pool():
 
 def test_no_threads_at_all():
     with pytest.raises(ValueError, match="n_jobs=0 has no meaning"):
-        SCSK(2, n_jobs=0).fit(X)
+        UnifiedSpectralClustering(2, n_jobs=0).fit(X)
 
 
 def test_codes_that_do_not_converge_stay_inside_the_matrix():
@@ -161,20 +181,31 @@ def test_codes_that_do_not_converge_stay_inside_the_matrix():
 
 def test_a_centred_kernel_without_digits_is_refused():
     with pytest.raises(ValueError, match="X lies so far from the origin"):
-        SCSK(2, kernel="linear", model="paper", normalize="center").fit(X[:20] + 1e15)
+        SCSK(2, kernel="linear", normalize="center").fit(X[:20] + 1e15)
 
 
 def test_long_indices():
     S = sp.csr_array(X)
     S.indices, S.indptr = S.indices.astype(np.int64), S.indptr.astype(np.int64)
-    assert len(SCSK(2, kernel="laplacian").fit(S).labels_) == len(X)
+    for model in (
+        UnifiedSpectralClustering(2, kernels="laplacian"),
+        SCSK(2, kernel="laplacian", solver="exact"),
+    ):
+        assert len(model.fit(S).labels_) == len(X)
 
 
 def test_samples_that_differ_in_their_last_digits():
     rng = np.random.default_rng(0)
     for _ in range(30):
         twins = 1.0 + np.finfo(float).eps * rng.integers(0, 3, (24, 4))
-        assert len(np.unique(SCSK(2, n_init=1).fit(sp.csr_array(2 * twins)).labels_)) == 2
+        assert (
+            len(
+                np.unique(
+                    UnifiedSpectralClustering(2, n_init=1).fit_predict(sp.csr_array(2 * twins))
+                )
+            )
+            == 2
+        )
 
 
 def test_a_row_of_results_that_is_no_longer_text(tmp_path):
@@ -217,6 +248,6 @@ def test_memory_limits_of_groups_inside_groups(tmp_path, monkeypatch):
     (inner / "memory.stat").write_text("anon 1\ninactive_file 300\n")
     assert _memory.available_memory() == 400
     with pytest.raises(MemoryError, match=r"needs about .* are available; use solver='local'"):
-        SCSK.paper(2, kernel="gaussian").fit(X)
+        SCSK(2, kernel="gaussian").fit(X)
     (tmp_path / "own").write_text("nonsense\n4:memory:/\n")
     assert _memory.available_memory() == _memory._machine()

@@ -268,11 +268,3 @@ def test_the_scale_of_a_graph_does_not_matter(scale):
     )
     assert modularity(scaled, found) == pytest.approx(modularity(W, found))
     assert normalized_cut(scaled, found) == pytest.approx(normalized_cut(W, found))
-
-
-def test_a_view_that_lacks_samples_is_judged_by_those_it_has(monkeypatch):
-    bank = KernelBank(np.random.default_rng(0).normal(size=(8, 3)), ["linear", "gaussian"])
-    none = sp.csr_array((8, 8))
-    whole = weights.residuals(bank, none)
-    monkeypatch.setattr(KernelBank, "coverage", lambda self, r: (1.0, 0.5)[r])
-    np.testing.assert_allclose(weights.residuals(bank, none), whole * [1.0, 2.0])

@@ -14,12 +14,15 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 import unispectral
-from unispectral.labelfree._geometry import localize
+from unispectral._run import Run
+from unispectral.labelfree._geometry import KernelDistance, KernelPart
+from unispectral.labelfree._neighbourhoods import localize
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
-from unispectral.dask import SCMK, SCSK  # noqa: E402
+from unispectral.dask import UnifiedSpectralClustering  # noqa: E402
+from unispectral.dask._neighbourhoods import DaskExecutor  # noqa: E402
 
 # A cluster leaves sockets and loops to be collected whenever Python likes.
 pytestmark = [
@@ -48,8 +51,10 @@ def X() -> np.ndarray:
 
 
 def test_labels_are_those_of_the_local_fit(client, X) -> None:
-    local = unispectral.SCSK(10, random_state=3).fit(X)
-    model = SCSK(10, random_state=3, client=client).fit(da.from_array(X, chunks=(250, 20)))
+    local = unispectral.UnifiedSpectralClustering(10, random_state=3).fit(X)
+    model = UnifiedSpectralClustering(10, random_state=3, client=client).fit(
+        da.from_array(X, chunks=(250, 20))
+    )
     assert model.labels_.chunks == ((250, 250, 250, 150),)
     np.testing.assert_array_equal(model.labels_.compute(), local.labels_)
     np.testing.assert_allclose(model.embedding_, local.embedding_, atol=1e-8)
@@ -57,52 +62,53 @@ def test_labels_are_those_of_the_local_fit(client, X) -> None:
 
 
 def test_a_table_that_is_here_will_do(client, X) -> None:
-    local = unispectral.SCSK(10, whiten=None).fit(X)
-    labels = SCSK(10, whiten=None, client=client.scheduler.address).fit_predict(X)
+    local = unispectral.UnifiedSpectralClustering(10, whiten=None).fit(X)
+    labels = UnifiedSpectralClustering(
+        10, whiten=None, client=client.scheduler.address
+    ).fit_predict(X)
     np.testing.assert_array_equal(labels.compute(), local.labels_)
 
 
 def test_an_approximate_index_gives_the_same_candidates(client, X, monkeypatch) -> None:
-    from unispectral.dask._stages import Kept, distribute
     from unispectral.graph import candidates
     from unispectral.kernels import KernelBank
-    from unispectral.labelfree._geometry import KernelGeometry
 
     monkeypatch.setattr(candidates, "EXACT_SAMPLES", 100)
-    geometry = KernelGeometry(KernelBank(X, "linear", normalize="none", gram=False), 0)
-    here = localize(geometry, 8, np.random.default_rng(0))
-    kept = Kept(client, "other")
-    there = distribute(kept)(geometry, 8, here.rate, np.random.default_rng(0))
-    kept.forget()
+    bank = KernelBank(X, "linear", normalize="none", gram=False)
+    geometry = KernelDistance([KernelPart(bank, 0, 0)])
+    here = localize(geometry, 8, Run.of())
+    executor = DaskExecutor(client, "other")
+    there = localize(geometry, 8, Run.of(executor=executor))
+    executor.forget()
+    assert there.rate == here.rate
     np.testing.assert_array_equal(here.neighbours, there.neighbours)
-    blocks = there.map_rows(_near)
+    blocks = there.map_rows(_near, run=None)
     np.testing.assert_allclose(np.concatenate(blocks), here.near)
 
 
 def test_what_was_kept_of_a_search_is_found_again(client) -> None:
     """A fit that is begun again takes its candidates and its random numbers up where they were."""
-    from unispectral.dask._stages import Kept
 
     def search(rng):
         return rng.integers(9, size=(6, 2))
 
     first = np.random.default_rng(0)
-    found, _ = Kept(client, "a-fit").search(first, lambda: search(first))
+    found, _ = DaskExecutor(client, "a-fit")._kept(first, lambda: search(first))
     again = np.random.default_rng(1)
-    kept = Kept(client, "a-fit")
-    taken, future = kept.search(again, lambda: pytest.fail("searched twice"))
+    executor = DaskExecutor(client, "a-fit")
+    taken, future = executor._kept(again, lambda: pytest.fail("searched twice"))
     np.testing.assert_array_equal(taken, found)
     np.testing.assert_array_equal(future.result(), found)
     assert again.bit_generator.state == first.bit_generator.state
-    kept.forget()
+    executor.forget()
     assert not client.list_datasets()
-    other, _ = Kept(client, "a-fit").search(again, lambda: search(again))
+    other, _ = DaskExecutor(client, "a-fit")._kept(again, lambda: search(again))
     assert (other != found).any()
-    kept.forget()
+    executor.forget()
 
 
 def test_a_fit_leaves_nothing_on_the_scheduler(client, X) -> None:
-    SCSK(3, whiten=None, client=client).fit(X[:200])
+    UnifiedSpectralClustering(3, whiten=None, client=client).fit(X[:200])
     assert not client.list_datasets()
 
 
@@ -115,62 +121,110 @@ def test_frames_and_views(client, X) -> None:
     dd = pytest.importorskip("dask.dataframe")
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=[f"pixel{i}" for i in range(64)])
-    labels = SCSK(10, whiten=None, client=client).fit_predict(dd.from_pandas(frame, npartitions=3))
+    labels = UnifiedSpectralClustering(10, whiten=None, client=client).fit_predict(
+        dd.from_pandas(frame, npartitions=3)
+    )
     np.testing.assert_array_equal(
-        labels.compute(), unispectral.SCSK(10, whiten=None).fit(X).labels_
+        labels.compute(), unispectral.UnifiedSpectralClustering(10, whiten=None).fit(X).labels_
     )
     views = [X[:, :32], X[:, 32:]]
-    local = unispectral.SCMK(10, whiten=None).fit(views)
-    remote = SCMK(10, whiten=None, client=client).fit(
+    local = unispectral.UnifiedSpectralClustering(10, whiten=None).fit(views)
+    remote = UnifiedSpectralClustering(10, whiten=None, client=client).fit(
         [da.from_array(view, chunks=(300, 32)) for view in views]
     )
     np.testing.assert_array_equal(remote.labels_.compute(), local.labels_)
     np.testing.assert_allclose(remote.kernel_weights_, local.kernel_weights_)
 
 
+@pytest.mark.parametrize("kernels", ["linear", ["linear", "gaussian"]])
+def test_a_view_may_lack_samples(client, X, kernels) -> None:
+    """Both views lack some, one more than a whole block of codes."""
+    left, right = X[:, :32].copy(), X[:, 32:].copy()
+    left[::7] = np.nan
+    right[1:560] = np.where(np.arange(559)[:, None] % 7 == 6, right[1:560], np.nan)
+    local = unispectral.UnifiedSpectralClustering(10, kernels=kernels, whiten=None).fit(
+        [left, right]
+    )
+    views = [da.from_array(view, chunks=(300, 32)) for view in (left, right)]
+    remote = UnifiedSpectralClustering(10, kernels=kernels, whiten=None, client=client).fit(views)
+    np.testing.assert_array_equal(remote.labels_.compute(), local.labels_)
+    np.testing.assert_allclose(remote.embedding_, local.embedding_, atol=1e-8)
+    assert remote.view_weights_ == pytest.approx(local.view_weights_)
+    np.testing.assert_array_equal(remote.predict(views).compute(), local.predict([left, right]))
+
+
 def test_new_points_and_the_local_model(client, X) -> None:
-    model = SCSK(10, whiten=None, client=client).fit(X[:600])
+    model = UnifiedSpectralClustering(10, whiten=None, client=client).fit(X[:600])
     new = model.predict(da.from_array(X[600:], chunks=(100, 64)))
     local = model.to_local()
-    assert type(local) is unispectral.SCSK
+    assert type(local) is unispectral.UnifiedSpectralClustering
     np.testing.assert_array_equal(new.compute(), local.predict(X[600:]))
     np.testing.assert_array_equal(model.predict(X[600:]), local.predict(X[600:]))
 
 
 def test_landmarks_bound_what_is_fitted(client, X) -> None:
-    model = SCSK(10, whiten=None, landmarks=500, client=client)
+    model = UnifiedSpectralClustering(10, whiten=None, landmarks=500, client=client)
     model.fit(da.from_array(X, chunks=(300, 64)))
     assert model.embedding_.shape == (500, 10)
     labels = model.labels_.compute()
     assert labels.shape == (900,)
-    full = unispectral.SCSK(10, whiten=None).fit(X).labels_
+    full = unispectral.UnifiedSpectralClustering(10, whiten=None).fit(X).labels_
     from sklearn.metrics import normalized_mutual_info_score
 
     assert normalized_mutual_info_score(full, labels) > 0.7
 
 
 def test_parameters_and_sentences(X) -> None:
-    model = SCSK(4, landmarks=7, beta=0.5)
+    model = UnifiedSpectralClustering(4, landmarks=7, beta=0.5)
     assert model.get_params()["beta"] == 0.5
+    assert set(model.get_params()) == {
+        *unispectral.UnifiedSpectralClustering().get_params(),
+        "client",
+        "landmarks",
+    }
     again = clone(model).set_params(n_clusters=5, landmarks=9)
     assert (again.local.n_clusters, again.landmarks, again.local.beta) == (5, 9, 0.5)
     with pytest.raises(AttributeError, match="not fitted"):
         model.to_local()
-    with pytest.raises(ValueError, match="landmarks=1"):
-        SCSK(4, landmarks=1)._landmark_rows(10)
-    with pytest.raises(ValueError, match="fits on one machine"):
-        SCSK(4, checkpoint="fit.npz").fit(X)
+    with pytest.raises(AttributeError, match="no attribute 'labels_'"):
+        _ = model.labels_
+    with pytest.raises(ValueError, match="Invalid parameter"):
+        model.set_params(checkpoint="fit.npz")
+    with pytest.raises(TypeError, match="checkpoint"):
+        UnifiedSpectralClustering(4, checkpoint="fit.npz")
+
+
+@pytest.mark.parametrize("landmarks", ["x", 1, 0, -3, 2.5, [4]])
+def test_landmarks_that_are_no_number_are_refused(client, X, landmarks) -> None:
+    with pytest.raises(
+        ValueError, match=r"landmarks=.* must be a whole number of at least 2"
+    ) as told:
+        UnifiedSpectralClustering(4, landmarks=landmarks, client=client).fit(X[:60])
+    assert told.value.argument == "landmarks"
+    assert told.value.value == landmarks
+
+
+def test_a_clone_uses_the_same_client(client, X) -> None:
+    model = UnifiedSpectralClustering(3, whiten=None, kernels=["gaussian"], client=client)
+    again = clone(model)
+    assert again is not model
+    assert again.client is client
+    assert again.local is not model.local
+    assert again.local.get_params() == model.local.get_params()
+    labels = again.fit_predict(X[:200]).compute()
+    np.testing.assert_array_equal(model.fit_predict(X[:200]).compute(), labels)
+    assert not hasattr(clone(again), "local_")
 
 
 @pytest.mark.parametrize("bad", [None, 3.5, [], {}, np.array(1.0), [None], [[1.0], [2.0, 3.0]]])
 def test_what_is_no_table_is_refused(client, bad) -> None:
     with pytest.raises((TypeError, ValueError), match=r"\bX\b"):
-        SCSK(2, client=client).fit(bad)
+        UnifiedSpectralClustering(2, client=client).fit(bad)
 
 
 @pytest.mark.parametrize("as_table", [np.ndarray.tolist, sp.bsr_array, sp.coo_array])
 def test_rows_as_lists_and_sparse_tables_that_cannot_be_cut(client, X, as_table) -> None:
-    model = SCSK(3, landmarks=40, client=client).fit(as_table(X[:60]))
+    model = UnifiedSpectralClustering(3, landmarks=40, client=client).fit(as_table(X[:60]))
     assert model.labels_.compute().shape == (60,)
 
 
@@ -178,7 +232,7 @@ def test_a_killed_worker_changes_nothing() -> None:
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(5, 20)) * 4
     X = (centres[rng.integers(0, 5, 12_000)] + rng.normal(size=(12_000, 20))).astype(np.float32)
-    local = unispectral.SCSK(5, whiten=None).fit(X)
+    local = unispectral.UnifiedSpectralClustering(5, whiten=None).fit(X)
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
@@ -194,7 +248,9 @@ def test_a_killed_worker_changes_nothing() -> None:
 
         thread = threading.Thread(target=kill)
         thread.start()
-        model = SCSK(5, whiten=None, client=client).fit(da.from_array(X, chunks=(3_000, 20)))
+        model = UnifiedSpectralClustering(5, whiten=None, client=client).fit(
+            da.from_array(X, chunks=(3_000, 20))
+        )
         thread.join()
         np.testing.assert_array_equal(model.labels_.compute(), local.labels_)
         assert not client.list_datasets()

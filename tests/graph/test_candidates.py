@@ -10,14 +10,14 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unispectral._threads import threads
+from unispectral._run import Run
 from unispectral.graph import candidates as module
 from unispectral.graph.candidates import (
     build_index,
     candidates,
-    geometries,
     kernel_nearest,
     nearest,
+    searches,
     union,
 )
 from unispectral.kernels import Gaussian, KernelBank, Metric, Polynomial, paper_kernels
@@ -86,36 +86,26 @@ def test_cosine_ignores_length() -> None:
     np.testing.assert_array_equal(a.indices, brute(unit, 5))
 
 
-@pytest.mark.parametrize("index", ["cells", "faiss"])
-def test_approximate_search_finds_most(index: str) -> None:
-    if index == "faiss":
-        pytest.importorskip("faiss")
+def test_approximate_search_finds_most() -> None:
     X = manifold(4_000)
-    found = nearest(X, 10, index=index)
+    found = nearest(X, 10, index="cells")
     true = nearest(X, 10, index="exact")
     hits = [np.isin(a, b).mean() for a, b in zip(found.indices, true.indices, strict=True)]
     assert np.mean(hits) > 0.94
     assert (found.indices != np.arange(4_000)[:, None]).all()
 
 
-@pytest.mark.parametrize("index", ["exact", "cells", "faiss"])
+@pytest.mark.parametrize("index", ["exact", "cells"])
 def test_threads_do_not_change_neighbours(index: str) -> None:
-    if index == "faiss":
-        pytest.importorskip("faiss")
     X = manifold(3_000)
-    found = []
-    for jobs in (1, 2):
-        with threads(jobs):
-            found.append(nearest(X, 6, index=index, n_jobs=jobs))
+    found = [nearest(X, 6, index=index, run=Run.of(jobs)) for jobs in (1, 2)]
     np.testing.assert_array_equal(found[0].indices, found[1].indices)
     np.testing.assert_array_equal(found[0].distances, found[1].distances)
 
 
-@pytest.mark.parametrize("index", ["exact", "cells", "faiss"])
+@pytest.mark.parametrize("index", ["exact", "cells"])
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_an_index_travels_and_answers_for_new_points(index: str, metric: str) -> None:
-    if index == "faiss":
-        pytest.importorskip("faiss")
     X, new = manifold(2_000), manifold(200, seed=1)
     built = build_index(X, 5, index=index, metric=metric)
     again = pickle.loads(pickle.dumps(built))
@@ -214,15 +204,15 @@ def test_candidates_are_the_largest_kernel_values(kernel) -> None:
 
 def test_kernels_share_searches() -> None:
     X = manifold(50).astype(float)
-    found = geometries(KernelBank(X, "paper"))
-    assert [(view, kind) for view, kind, _ in found] == [
-        (0, "euclidean"),
-        (0, "cosine"),
-        (0, "cosine+"),
+    found = searches(KernelBank(X, "paper"))
+    assert [(one.view, one.metric, one.constant) for one in found] == [
+        (0, "euclidean", 0.0),
+        (0, "cosine", 0.0),
+        (0, "cosine", 1.0),
     ]
-    assert sorted(r for _, _, kernels in found for r in kernels) == list(range(12))
+    assert sorted(r for one in found for r in one.kernels) == list(range(12))
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
-    assert len(geometries(KernelBank(unit, "paper"))) == 1
+    assert len(searches(KernelBank(unit, "paper"))) == 1
 
 
 def test_several_geometries_are_merged() -> None:
@@ -243,14 +233,13 @@ def test_precomputed_kernels_are_evaluated() -> None:
     np.testing.assert_array_equal(candidates(bank, 4), kernel_nearest(bank, 0, 4))
 
 
-def test_absent_samples_have_no_candidates_in_that_view() -> None:
+def test_views_are_searched_each_by_itself() -> None:
     first, second = manifold(40).astype(float), manifold(40, seed=1).astype(float)
-    second[:5] = np.nan
-    found = candidates(KernelBank([first, second], "gaussian"), 3)
-    alone = nearest(first, 3).indices
-    for row in range(5):
-        assert set(found[row]) - {-1} == set(alone[row])
-    assert not np.isin(nearest(second[5:], 3).indices + 5, range(5)).any()
+    bank = KernelBank([first, second], "gaussian")
+    assert [search.view for search in searches(bank)] == [0, 1]
+    found = candidates(bank, 3)
+    lists = [nearest(table, 3).indices for table in (first, second)]
+    np.testing.assert_array_equal(found, union(lists, 6)[:, : found.shape[1]])
 
 
 def test_auto_is_exact_below_the_documented_size(monkeypatch) -> None:
@@ -261,8 +250,7 @@ def test_auto_is_exact_below_the_documented_size(monkeypatch) -> None:
 
 
 def test_the_search_of_a_large_fit_says_how_far_it_is(monkeypatch) -> None:
-    from unispectral import SCSK
-    from unispectral._progress import listening
+    from unispectral import UnifiedSpectralClustering
     from unispectral.graph import candidates
 
     monkeypatch.setattr(candidates, "EXACT_SAMPLES", 500)
@@ -273,8 +261,7 @@ def test_the_search_of_a_large_fit_says_how_far_it_is(monkeypatch) -> None:
         if stage == "candidates":
             seen.append((done, total))
 
-    with listening(note):
-        SCSK(3, whiten=None).fit(X)
+    UnifiedSpectralClustering(3, whiten=None, verbose=note).fit(X)
     assert seen[-1] == (3_000, 3_000)
     assert len(seen) > 5
     assert seen == sorted(seen)

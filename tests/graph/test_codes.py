@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from unispectral._threads import threads
-from unispectral.graph import _loops, codes, edge_prices
+from unispectral._run import Run
+from unispectral.graph import _loops, codes
 
 
 def random_kernel(n, rank, seed, nonnegative=True):
@@ -50,8 +50,8 @@ def test_codes_are_the_optimum_of_an_independent_solver(n, rank, seed, nonnegati
     Z = found.matrix.toarray()
     assert (Z >= 0).all()
     assert (np.diagonal(Z) == 0).all()
-    prices = edge_prices(alpha, beta, P, slice(0, n))
-    prices = np.broadcast_to(prices, (n, n))
+    # The paper's equation 10, in so many words.
+    prices = alpha + 0.5 * beta * ((P[:, None] - P[None]) ** 2).sum(axis=2)
     for i in range(n):
         best = oracle(K, i, prices[i])
         assert value(K, i, prices[i], Z[i]) <= value(K, i, prices[i], best) + 1e-6 * K[i, i]
@@ -105,10 +105,8 @@ def test_each_sample_may_have_its_own_price():
 
 def test_thread_count_and_precision():
     K = random_kernel(150, 6, 4)
-    with threads(1):
-        one = codes(K, 0.05).matrix
-    with threads(2):
-        two = codes(K, 0.05).matrix
+    one = codes(K, 0.05, run=Run.of(1)).matrix
+    two = codes(K, 0.05, run=Run.of(2)).matrix
     assert (one != two).nnz == 0
     single = codes(K.astype(np.float32), 0.05).matrix
     assert abs(single - one).max() < 1e-2
@@ -181,9 +179,11 @@ def test_long_codes_of_nearly_parallel_samples():
     assert error < 1e-5
 
 
-def test_prices_without_embedding_are_one_column():
-    assert edge_prices(0.2, 1.0, None, slice(0, 3)).shape == (3, 1)
-    assert sp.issparse(codes(np.eye(3)).matrix)
+def test_without_an_embedding_there_is_no_spectral_price():
+    K = random_kernel(12, 4, 8)
+    plain, priced = codes(K, 0.2), codes(K, 0.2, beta=1.0)
+    assert sp.issparse(plain.matrix)
+    assert (plain.matrix != priced.matrix).nnz == 0
     with pytest.raises(ValueError, match="broadcast"):
         codes(np.eye(3), np.ones(2))
 

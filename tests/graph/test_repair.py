@@ -9,12 +9,14 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.metrics import normalized_mutual_info_score
 
-from unispectral import SCSK
-from unispectral.graph._repair import attach_small, scaled_rows
+from unispectral import UnifiedSpectralClustering
+from unispectral._run import Run
+from unispectral.graph._repair import attach_small
 from unispectral.graph.candidates import nearest
 from unispectral.kernels import KernelBank
-from unispectral.labelfree._component_repair import mender, nearest_among
-from unispectral.labelfree._geometry import KernelGeometry
+from unispectral.labelfree import Recipe
+from unispectral.labelfree._component_repair import nearest_among, repaired
+from unispectral.labelfree._geometry import KernelDistance, KernelPart
 
 
 def knn_codes(X: np.ndarray, k: int) -> sp.csr_array:
@@ -23,11 +25,13 @@ def knn_codes(X: np.ndarray, k: int) -> sp.csr_array:
     return sp.csr_array((np.full(rows.size, 1 / k), (rows, found.ravel())), shape=(len(X),) * 2)
 
 
+def geometry_of(X: np.ndarray, kernel: str = "linear", **settings) -> KernelDistance:
+    return KernelDistance([KernelPart(KernelBank(X, kernel, normalize="none", **settings), 0, 0)])
+
+
 def mend(X: np.ndarray, codes: sp.csr_array, n_clusters: int, k: int) -> sp.csr_array:
-    geometry = KernelGeometry(KernelBank(X, "linear", normalize="none", gram=False), 0)
-    rng = np.random.default_rng(0)
-    work = mender([geometry], [-1e-3], [None], n_clusters, k, alpha=1e-3, ridge=1.0, rng=rng)
-    return work(codes, np.ones(1))
+    geometry = geometry_of(X, gram=False)
+    return repaired(codes, geometry, -1e-3, Recipe(n_clusters), k, 0, Run.of())
 
 
 def test_duplicates_are_joined_as_one_sample_would_be() -> None:
@@ -84,7 +88,7 @@ def test_a_graph_without_edges_becomes_one() -> None:
 @pytest.mark.parametrize("kernel", ["linear", "laplacian"])
 def test_nearest_among_some(kernel: str) -> None:
     X = np.random.default_rng(0).normal(size=(60, 3))
-    geometry = KernelGeometry(KernelBank(X, kernel, normalize="none"), 0)
+    geometry = geometry_of(X, kernel)
     among = np.arange(0, 60, 2)
     rows = among[:5]
     found = nearest_among(geometry, rows, among, 3)
@@ -93,18 +97,13 @@ def test_nearest_among_some(kernel: str) -> None:
     np.testing.assert_array_equal(found, among[np.argsort(squared, axis=1)[:, :3]])
 
 
-def test_rows_sum_to_one_or_stay_empty() -> None:
-    scaled = scaled_rows(sp.csr_array([[0.0, 3.0, 1.0], [0, 0, 0], [2.0, 0, 0]]))
-    assert scaled.sum(axis=1).tolist() == [1, 0, 1]
-
-
 def test_replicated_digits_are_clustered_as_the_digits_are() -> None:
     X, y = load_digits(return_X_y=True)
     X, y = X[:600], y[:600]
     rng = np.random.default_rng(0)
     many = np.repeat(X, 20, axis=0) + 0.3 * rng.normal(size=(600 * 20, X.shape[1]))
-    model = SCSK(10).fit(many.astype(np.float32))
+    model = UnifiedSpectralClustering(10).fit(many.astype(np.float32))
     assert np.bincount(model.labels_).min() >= 20 * 15
-    alone = SCSK(10, whiten=None).fit(X)
+    alone = UnifiedSpectralClustering(10, whiten=None).fit(X)
     once = normalized_mutual_info_score(y, alone.labels_)
     assert normalized_mutual_info_score(np.repeat(y, 20), model.labels_) > once - 0.1

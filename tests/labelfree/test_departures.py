@@ -1,24 +1,17 @@
-"""Every departure of the label-free model from the paper's objective is a parameter that acts."""
+"""Every departure of the label-free model from the paper's objective is a switch that acts."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.datasets import make_blobs
 
-from unispectral import SCMK, SCSK
-from unispectral._defaults import ADAPTIVE, PAPER, neighbours_for, resolve
-from unispectral.graph.quality import modularity
-from unispectral.spectrum import laplacian
-
-SWITCHES = {
-    "scale_codes": False,
-    "laplacian": "unnormalized",
-    "unit_rows": False,
-    "mend": False,
-    "assign_labels": "rotation",
-}
+from unispectral import SCMK, SCSK, UnifiedSpectralClustering
+from unispectral.labelfree import Recipe, cluster
+from unispectral.labelfree._refinement import quality, refined
+from unispectral.spectrum import affinity, laplacian
 
 
 @pytest.fixture(scope="module")
@@ -26,32 +19,29 @@ def blobs():
     return make_blobs(120, centers=3, n_features=4, cluster_std=1.5, random_state=0)[0]
 
 
-def _plain(**parameters):
-    return SCSK(3, whiten=None, n_init=3, **parameters)
+def _plain(X, **parameters):
+    return cluster(X, Recipe(**{"n_clusters": 3, "whiten": (), "n_init": 3, **parameters}))
 
 
-def test_auto_is_the_documented_value():
-    for name, other in SWITCHES.items():
-        assert getattr(resolve(SCSK()), name) == getattr(ADAPTIVE, name) != other
-        assert getattr(resolve(SCSK.paper()), name) == getattr(PAPER, name)
+def test_the_estimator_uses_the_documented_recipe(blobs):
+    assert UnifiedSpectralClustering(3)._recipe() == Recipe(3)
+    assert UnifiedSpectralClustering("auto", whiten=None)._recipe() == Recipe(0, whiten=())
+    numbers = {"alpha": 0.02, "beta": 0.5, "ridge": 0.3, "max_clusters": 7, "max_iter": 2}
+    numbers |= {"tol": 0.01, "n_init": 4, "n_neighbors": 6}
+    assert UnifiedSpectralClustering(4, **numbers)._recipe() == Recipe(4, **numbers)
+    model = UnifiedSpectralClustering(3, whiten=None, n_init=3).fit(blobs)
+    found = _plain(blobs)
+    assert (model.graph_ != found.Z).nnz == 0
+    np.testing.assert_array_equal(model.embedding_, found.P)
 
 
-@pytest.mark.parametrize("make", [SCSK, SCMK])
-@pytest.mark.parametrize("name", SWITCHES)
-def test_the_paper_has_no_place_for_them(blobs, make, name):
-    value = getattr(ADAPTIVE, name)
-    with pytest.raises(ValueError, match=f"{name}=.*not part of the paper's objective"):
-        make.paper(3, **{name: value}).fit(blobs)
-    # What the paper does anyway may be said.
-    assert getattr(resolve(make.paper(3, **{name: SWITCHES[name]})), name) == SWITCHES[name]
-
-
+@pytest.mark.parametrize("make", [UnifiedSpectralClustering, SCSK, SCMK])
 @pytest.mark.parametrize(
-    ("name", "value"), [("sharpness", 0.7), ("min_evidence", 0.7), ("fuse", True)]
+    "name", ["scale_codes", "laplacian", "unit_rows", "repair", "refine", "fused_share"]
 )
-def test_the_paper_weighs_kernels_its_own_way(blobs, name, value):
-    with pytest.raises(ValueError, match=f"{name}={value} is not part"):
-        SCMK.paper(3, **{name: value}).fit(blobs)
+def test_switches_of_a_study_are_no_parameters(make, name):
+    assert name not in make().get_params()
+    assert hasattr(Recipe(), name)
 
 
 @pytest.mark.parametrize(
@@ -60,73 +50,92 @@ def test_the_paper_weighs_kernels_its_own_way(blobs, name, value):
         ("scale_codes", "yes"),
         ("laplacian", "random walk"),
         ("unit_rows", 0.5),
-        ("mend", "no"),
+        ("repair", "no"),
+        ("refine", None),
         ("assign_labels", "discretize"),
     ],
 )
-def test_other_values_are_refused(blobs, name, value):
-    with pytest.raises(ValueError, match=name):
-        SCSK(3, **{name: value}).fit(blobs)
+def test_other_values_are_refused(name, value):
+    with pytest.raises(ValueError, match=f"{name}={value!r} is unknown; use one of"):
+        Recipe(3, **{name: value})
 
 
 def test_scaled_codes_sum_to_one(blobs):
-    scaled = np.asarray(_plain(mend=False).fit(blobs).graph_.sum(axis=0)).ravel()
+    scaled = np.asarray(_plain(blobs, repair=False).Z.sum(axis=0)).ravel()
     np.testing.assert_allclose(scaled, 1.0)
-    raw = np.asarray(_plain(mend=False, scale_codes=False).fit(blobs).graph_.sum(axis=0)).ravel()
+    raw = np.asarray(_plain(blobs, repair=False, scale_codes=False).Z.sum(axis=0)).ravel()
     assert raw.max() < 1.0
     assert raw.std() > 1e-3
 
 
 @pytest.mark.parametrize("kind", ["normalized", "unnormalized"])
 def test_the_embedding_is_that_of_the_laplacian(blobs, kind):
-    model = _plain(laplacian=kind, unit_rows=False).fit(blobs)
-    L = laplacian(model.affinity_matrix_, normalized=kind == "normalized").toarray()
+    found = _plain(blobs, laplacian=kind, unit_rows=False)
+    L = laplacian(affinity(found.Z), normalized=kind == "normalized").toarray()
     values, vectors = np.linalg.eigh(L)
-    np.testing.assert_allclose(model.eigenvalues_, values[:3], atol=1e-3 * values[3])
-    own = np.linalg.qr(model.embedding_)[0]
+    np.testing.assert_allclose(found.eigenvalues, values[:3], atol=1e-3 * values[3])
+    own = np.linalg.qr(found.P)[0]
     assert np.linalg.svd(own.T @ vectors[:, :3])[1].min() > 0.999
 
 
 def test_rows_of_the_embedding(blobs):
-    norms = np.linalg.norm(_plain().fit(blobs).embedding_, axis=1)
+    norms = np.linalg.norm(_plain(blobs).P, axis=1)
     np.testing.assert_allclose(norms, 1.0)
-    E = _plain(unit_rows=False).fit(blobs).embedding_
+    E = _plain(blobs, unit_rows=False).P
     # Orthogonal columns, of which a typical row has length one whatever the number of samples.
     np.testing.assert_allclose(E.T @ E, np.eye(3) * len(E) / 3, atol=1e-6 * len(E))
     assert np.linalg.norm(E, axis=1).std() > 0.01
 
 
-def test_mending_joins_what_fell_off():
+def test_repair_joins_what_fell_off():
     X, _ = make_blobs(120, centers=3, n_features=4, cluster_std=0.5, random_state=0)
     far = np.full((3, 4), 60.0) + 0.01 * np.random.default_rng(0).normal(size=(3, 4))
     both = np.vstack([X, far])
-    left = _plain(mend=False, n_neighbors=2).fit(both)
-    assert 3 in np.bincount(connected_components(left.affinity_matrix_)[1])
-    joined = _plain(n_neighbors=2).fit(both)
-    assert np.bincount(connected_components(joined.affinity_matrix_)[1]).min() > 3
+    left = _plain(both, repair=False, n_neighbors=2)
+    assert 3 in np.bincount(connected_components(affinity(left.Z))[1])
+    joined = _plain(both, n_neighbors=2)
+    assert np.bincount(connected_components(affinity(joined.Z))[1]).min() > 3
 
 
 def test_the_better_read_out_is_kept(blobs):
-    found = {how: _plain(assign_labels=how).fit(blobs) for how in ("best", "kmeans", "rotation")}
-    reached = {
-        how: modularity(model.affinity_matrix_, model.labels_) for how, model in found.items()
+    found = {
+        how: _plain(blobs, assign_labels=how, max_iter=1, refine=False)
+        for how in ("best", "kmeans", "rotation")
     }
+    reached = {how: quality(affinity(one.Z), one.labels) for how, one in found.items()}
     assert reached["best"] == max(reached.values())
 
 
+def test_refinement_gets_out_of_a_local_optimum():
+    W = sp.csr_array(np.kron(np.eye(4), np.ones((8, 8))) + 0.01)
+    wrong = np.repeat([0, 0, 1, 2], 8)
+    wrong[24:28] = 3
+    np.testing.assert_array_equal(
+        np.unique(refined(W, wrong, 4).reshape(4, 8), axis=1).shape, (4, 1)
+    )
+    right = np.repeat(np.arange(4), 8)
+    np.testing.assert_array_equal(refined(W, right, 4), right)
+
+
+def test_refinement_never_lowers_the_quality(blobs):
+    first = _plain(blobs, n_clusters=6, max_iter=1, refine=False)
+    last = _plain(blobs, n_clusters=6, max_iter=1)
+    W = affinity(first.Z)
+    assert quality(W, last.labels) >= quality(W, first.labels)
+
+
 def test_no_more_candidates_than_a_cluster_has_others():
-    assert neighbours_for(ADAPTIVE, "auto", 1000, 10) == 8
-    assert neighbours_for(ADAPTIVE, "auto", 60, 10) == 5
-    assert neighbours_for(ADAPTIVE, "auto", 20, 10) == 3
-    settings = resolve(SCSK(n_neighbors=12))
-    assert neighbours_for(settings, 12, 20, 10) == 12
+    assert Recipe(10).candidates(1000) == 8
+    assert Recipe(10).candidates(60) == 5
+    assert Recipe(10).candidates(20) == 3
+    assert Recipe(10, n_neighbors=12).candidates(20) == 12
     X = np.random.default_rng(0).normal(size=(60, 3))
-    model = SCSK(10, whiten=None, mend=False, n_init=2).fit(X)
-    assert np.diff(model.graph_.T.tocsr().indptr).max() == 5
+    found = _plain(X, n_clusters=10, repair=False, n_init=2)
+    assert np.diff(found.Z.T.tocsr().indptr).max() == 5
 
 
 def test_new_points_have_memberships_and_scores(blobs):
-    for model in (SCSK(3, n_init=3), SCSK.paper(3)):
+    for model in (UnifiedSpectralClustering(3, n_init=3), SCSK(3), SCSK(3, solver="exact")):
         model.fit(blobs[:100])
         np.testing.assert_allclose(
             model.predict_membership(blobs[:100]), model.membership_, atol=1e-9
@@ -136,10 +145,18 @@ def test_new_points_have_memberships_and_scores(blobs):
         np.testing.assert_allclose(new.sum(axis=1), 1.0)
         assert (new.argmax(axis=1) == model.predict(blobs[100:])).all()
         assert model.predict_outlier_score(blobs[100:]).shape == (20,)
+        everything = model.predict_all(blobs[100:])
+        np.testing.assert_array_equal(everything.labels, model.predict(blobs[100:]))
+        np.testing.assert_array_equal(everything.membership, new)
+        np.testing.assert_array_equal(everything.embedding, model.transform(blobs[100:]))
+        score = model.predict_outlier_score(blobs[100:])
+        np.testing.assert_array_equal(everything.outlier_score, score)
 
 
 def test_strange_new_points_score_higher(blobs):
-    model = SCMK(3, n_init=3).fit({"a": blobs[:100, :2], "b": blobs[:100, 2:]})
+    model = UnifiedSpectralClustering(3, n_init=3).fit(
+        {"a": blobs[:100, :2], "b": blobs[:100, 2:]}
+    )
     inside = {"a": blobs[100:, :2], "b": blobs[100:, 2:]}
     outside = {"a": inside["a"] + 100.0, "b": inside["b"] - 100.0}
     near, far = model.predict_outlier_score(inside), model.predict_outlier_score(outside)

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from unispectral import SCSK
+from unispectral import UnifiedSpectralClustering
+from unispectral._run import Run
 from unispectral.kernels import KernelBank
-from unispectral.labelfree._geometry import KernelGeometry, localize
-from unispectral.labelfree._near_duplicates import crowding
+from unispectral.labelfree._geometry import KernelDistance, KernelPart
+from unispectral.labelfree._near_duplicates import near_duplicate_share
+from unispectral.labelfree._neighbourhoods import localize
 from unispectral.metrics import clustering_accuracy
 
 
@@ -23,16 +25,17 @@ def copies(times: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize(
     ("times", "k", "crowded"), [(1, 8, False), (4, 8, False), (8, 8, True), (8, 16, False)]
 )
-def test_crowding_is_seen_where_it_is(times, k, crowded) -> None:
+def test_near_duplicates_are_seen_where_they_are(times, k, crowded) -> None:
     X, _ = copies(times, 0.5)
     bank = KernelBank(X[:3_200], "linear", normalize="none", gram=False)
-    around = localize(KernelGeometry(bank, 0), k, np.random.default_rng(0))
-    assert (crowding(around) > 0.5) == crowded
+    around = localize(KernelDistance([KernelPart(bank, 0, 0)]), k, Run.of())
+    assert (near_duplicate_share(around) > 0.5) == crowded
 
 
 def test_eight_copies_of_each_digit_cluster_like_the_digits() -> None:
     X, y = copies(8, 0.5)
-    model = SCSK(10).fit(X)
+    model = UnifiedSpectralClustering(10).fit(X)
     assert clustering_accuracy(y, model.labels_) > 0.85
-    assert model._sources_[0].n_candidates == 16
-    assert SCSK(10, n_neighbors=8).fit(X[:4_000])._sources_[0].n_candidates == 8
+    assert model._predictor_.n_candidates == 16
+    fixed = UnifiedSpectralClustering(10, n_neighbors=8).fit(X[:4_000])
+    assert fixed._predictor_.n_candidates == 8

@@ -183,7 +183,7 @@ def test_the_public_name_is_the_function():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"n_clusters": 1}, ValueError, "n_clusters is 1"),
+        ({"n_clusters": 0}, ValueError, "n_clusters is 0"),
         ({"n_clusters": 99}, ValueError, "n_clusters is 99"),
         ({"n_clusters": 2.5}, TypeError, "n_clusters is 2.5"),
         ({"alpha": -1.0}, ValueError, "alpha is -1.0"),

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
 from unispectral import SCSK
+from unispectral._run import Run
 from unispectral.datasets import fetch_yale
 from unispectral.kernels import KernelBank
 from unispectral.metrics import clustering_accuracy
 from unispectral.paper import DenseGraph, Objective, descend
 
 
-def run(bank, objective, **settings_):
+def solved(bank, objective, **settings_):
     return descend(DenseGraph(bank, tol=1e-9), objective, **settings_)
 
 
@@ -31,7 +32,7 @@ def run(bank, objective, **settings_):
 )
 def test_the_objective_never_rises(n, c, seed, kernels, alpha, beta, gamma):
     X = np.random.default_rng(seed).normal(size=(n, 3))
-    solution = run(KernelBank(X, kernels), Objective(c, alpha, beta, gamma), tol=0, max_iter=12)
+    solution = solved(KernelBank(X, kernels), Objective(c, alpha, beta, gamma), tol=0, max_iter=12)
     path = np.array(solution.objective)
     assert (np.diff(path) <= 1e-7 * np.abs(path[:-1])).all()
 
@@ -40,7 +41,7 @@ def test_the_objective_is_the_papers_formula():
     X = np.random.default_rng(0).normal(size=(30, 4))
     bank = KernelBank(X, ["linear", "gaussian"])
     alpha, beta, gamma = 0.1, 0.2, 0.3
-    solution = run(bank, Objective(3, alpha, beta, gamma), max_iter=200, tol=1e-13)
+    solution = solved(bank, Objective(3, alpha, beta, gamma), max_iter=200, tol=1e-13)
     Z, P, Q = solution.Z.toarray(), solution.P, solution.Q
     K = bank.combine(solution.weights)
     W = (Z + Z.T) / 2
@@ -58,17 +59,17 @@ def test_the_objective_is_the_papers_formula():
 
 def test_yale_reaches_what_the_prototype_reached(data_home):
     yale = fetch_yale(data_home=data_home)
-    model = SCSK.paper(15, kernel="polyplus_4", alpha=0.1, beta=0.1, gamma=0.1).fit(yale.data)
+    model = SCSK(15, solver="exact", alpha=0.1, beta=0.1, gamma=0.1).fit(yale.data)
     assert clustering_accuracy(yale.target, model.labels_) >= 0.60
 
 
 def test_reasons_for_stopping_are_given():
     X, _ = make_blobs(40, centers=3, random_state=0)
     bank = KernelBank(X, "gaussian")
-    few = run(bank, Objective(3, 0.01, 0.1, 0.1), max_iter=1)
+    few = solved(bank, Objective(3, 0.01, 0.1, 0.1), max_iter=1)
     assert not few.converged
     assert "limit of 1 iterations" in few.reason
-    hurried = run(bank, Objective(3, 0.01, 0.1, 0.1), max_time=1e-9, tol=0, max_iter=50)
+    hurried = solved(bank, Objective(3, 0.01, 0.1, 0.1), max_time=1e-9, tol=0, max_iter=50)
     assert "time limit" in hurried.reason
     assert hurried.n_iter == 1
 
@@ -76,16 +77,17 @@ def test_reasons_for_stopping_are_given():
 def test_progress_is_told():
     X, _ = make_blobs(40, centers=3, random_state=0)
     seen = []
-    run(
+    solved(
         KernelBank(X, "gaussian"),
         Objective(3, 0.01, 0.1, 0.1),
-        on_iteration=lambda done, value: seen.append((done, value)),
+        run=Run.of(verbose=lambda *told: seen.append(told)),
     )
-    assert [done for done, _ in seen] == list(range(1, len(seen) + 1))
+    assert [done for _, done, _, _ in seen] == list(range(1, len(seen) + 1))
+    assert {stage for stage, *_ in seen} == {"descent"}
 
 
 def test_no_spectral_term_is_allowed():
     X, y = make_blobs(60, centers=3, random_state=0)
-    solution = run(KernelBank(X, "gaussian"), Objective(3, 0.01, 0.0, 0.1))
+    solution = solved(KernelBank(X, "gaussian"), Objective(3, 0.01, 0.0, 0.1))
     assert solution.Z.shape == (60, 60)
     assert len(solution.labels) == len(y)

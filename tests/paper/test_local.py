@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from unispectral import SCSK
-from unispectral._threads import threads
+from unispectral._run import Run
 from unispectral.graph import codes
 from unispectral.graph.candidates import candidates
 from unispectral.kernels import KernelBank
@@ -44,10 +44,9 @@ def test_with_all_candidates_it_is_the_exact_step(X, kernel, ridge) -> None:
 def test_the_whole_descent_is_the_exact_one(X) -> None:
     bank = KernelBank(X, ["gaussian", "polyplus_4"])
     objective = Objective(10, 0.1, 0.1, 0.1)
-    settings = {"rng": np.random.default_rng(0), "max_iter": 4, "tol": 0.0}
-    local = descend(LocalGraph(bank, everyone(len(X))), objective, **settings)
-    settings["rng"] = np.random.default_rng(0)
-    exact = descend(DenseGraph(bank, tol=1e-6), objective, **settings)
+    limits = {"max_iter": 4, "tol": 0.0}
+    local = descend(LocalGraph(bank, everyone(len(X))), objective, **limits, run=Run.of())
+    exact = descend(DenseGraph(bank, tol=1e-6), objective, **limits, run=Run.of())
     np.testing.assert_allclose(local.objective, exact.objective, rtol=1e-6)
     np.testing.assert_allclose(local.weights, exact.weights, rtol=1e-4)
     assert adjusted_rand_score(local.labels, exact.labels) == 1
@@ -88,12 +87,12 @@ def test_padding_is_never_used(X) -> None:
 
 
 def test_threads_do_not_change_codes(X) -> None:
-    graph = LocalGraph(KernelBank(X, "gaussian"), candidates(KernelBank(X, "gaussian"), 10))
-    graph.set_weights(np.ones(1))
+    near = candidates(KernelBank(X, "gaussian"), 10)
     found = []
     for jobs in (1, 2):
-        with threads(jobs):
-            found.append(graph.solve(Objective(3, 0.05, 0.0, 0.0, 0.1), None, None).matrix)
+        graph = LocalGraph(KernelBank(X, "gaussian"), near, run=Run.of(jobs))
+        graph.set_weights(np.ones(1))
+        found.append(graph.solve(Objective(3, 0.05, 0.0, 0.0, 0.1), None, None).matrix)
     assert (found[0] != found[1]).nnz == 0
 
 
@@ -123,18 +122,15 @@ def test_candidates_grow_where_the_limit_binds(X) -> None:
     bank = KernelBank(X, "gaussian")
     objective = Objective(3, 0.02, 0.1, 0.1, 0.5)
     with pytest.warns(ConvergenceWarning, match="candidates"):
-        found = descend_locally(
-            bank, objective, 2, rng=np.random.default_rng(0), max_iter=2, gap=1e-4, growths=2
-        )
+        found = descend_locally(bank, objective, 2, max_iter=2, gap=1e-4, growths=2)
     assert found.work["n_neighbors"] == 8
-    wide = descend_locally(
-        bank, objective, 2, rng=np.random.default_rng(0), max_iter=2, gap=1e-4, growths=20
-    )
+    wide = descend_locally(bank, objective, 2, max_iter=2, gap=1e-4, growths=20)
     assert wide.work["n_neighbors"] > 8
     assert wide.work["gap"] <= 1e-4
 
 
 def test_the_estimator_takes_the_local_solver(X) -> None:
-    model = SCSK.paper(4, solver="local", n_neighbors=60, alpha=0.3).fit(X)
-    exact = SCSK.paper(4, solver="exact", alpha=0.3).fit(X)
+    numbers = {"kernel": "polyplus_4", "alpha": 0.3, "beta": 0.1, "gamma": 0.1}
+    model = SCSK(4, solver="local", **numbers).fit(X)
+    exact = SCSK(4, solver="exact", **numbers).fit(X)
     assert model.objective_[-1] == pytest.approx(exact.objective_[-1], rel=0.02)

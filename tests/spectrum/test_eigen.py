@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import kneighbors_graph
 
-from unispectral._threads import threads
+from unispectral._run import Run
 from unispectral.spectrum import _eigen as eigen
 from unispectral.spectrum import _subspace
 from unispectral.spectrum._eigen import smallest_eigenvectors
@@ -128,10 +128,7 @@ def test_the_subspace_is_right_and_not_only_the_values() -> None:
 def test_threads_do_not_change_a_bit() -> None:
     rng = np.random.default_rng(0)
     W = knn(rng.normal(size=(9_000, 3)), 6)
-    found = []
-    for jobs in (1, 2):
-        with threads(jobs):
-            found.append(smallest_eigenvectors(W, 5, rng=3))
+    found = [smallest_eigenvectors(W, 5, rng=3, run=Run.of(jobs)) for jobs in (1, 2)]
     assert (found[0].vectors == found[1].vectors).all()
 
 

@@ -1,0 +1,255 @@
+"""What once was wrong without a word: batches, offsets, shuffled frames, masks."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
+
+from unispectral import SCMK, SCSK, UnifiedSpectralClustering
+from unispectral.kernels import Gaussian, KernelBank
+from unispectral.metrics import adjusted_rand
+
+X, Y = make_blobs(120, centers=3, n_features=4, cluster_std=0.8, random_state=0)
+NEW = make_blobs(60, centers=3, n_features=4, cluster_std=1.5, random_state=0)[0]
+U = UnifiedSpectralClustering
+MODELS = [
+    U(3, n_init=2),
+    U(3, kernels=["linear", "gaussian"], n_init=2),
+    U(3, views={"a": [0, 1], "b": [2, 3]}, n_init=2),
+    SCSK(3, kernel="linear", normalize="none", solver="exact", alpha=0.1),
+    SCSK(3),
+    SCMK(3, kernels=["gaussian", "linear"], solver="local", alpha=0.1),
+]
+
+
+# Predictions do not depend on the batch
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+@pytest.mark.parametrize("far", [1e2, 1e5])
+def test_rows_far_away_change_nothing_for_the_others(model, far):
+    """Sixty of a hundred rows are far away; among the rest are training points."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = clone(model).fit(X)
+    near = np.concatenate([NEW, X[:20], X[20:40] + 1e-3, X[40:60] + 1e-7])
+    away = far * np.random.default_rng(1).normal(size=(3 * len(near) // 2, 4))
+    alone, together = model.predict_all(near), model.predict_all(np.concatenate([near, away]))
+    single = [model.predict_all(near[i : i + 1]) for i in range(0, len(near), 7)]
+    for name, values in alone._asdict().items():
+        batch = getattr(together, name)[: len(near)]
+        np.testing.assert_allclose(batch, values, rtol=1e-7, atol=1e-9, err_msg=name)
+        for at, one in zip(range(0, len(near), 7), single, strict=True):
+            np.testing.assert_allclose(getattr(one, name)[0], values[at], rtol=1e-7, atol=1e-9)
+    np.testing.assert_array_equal(alone.labels[60:80], model.labels_[:20])
+    np.testing.assert_allclose(alone.outlier_score[60:80], model.outlier_score_[:20])
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_sparse_and_dense_rows_are_the_same_rows(model):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        dense, sparse = clone(model).fit(X), clone(model).fit(sp.csr_array(X))
+    for fitted in (dense, sparse):
+        expected = fitted.predict_all(NEW if fitted is dense else sp.csr_array(NEW))
+        found = fitted.predict_all(sp.csr_array(NEW) if fitted is dense else NEW)
+        np.testing.assert_array_equal(found.labels, expected.labels)
+        np.testing.assert_allclose(found.embedding, expected.embedding, atol=1e-9)
+
+
+# Far from the origin
+
+
+def _far(offset):
+    table, y = make_blobs(90, centers=3, n_features=3, center_box=(-6, 6), random_state=3)
+    return np.round(table * 1024) / 1024 + offset, y  # the offset itself loses nothing
+
+
+@pytest.mark.parametrize("offset", [1e5, 1e9])
+def test_gaussians_keep_their_digits_beside_other_kernels(offset):
+    near, far = _far(0.0)[0], _far(offset)[0]
+    kernels = ["gaussian", Gaussian(0.1), "linear", "polynomial_2"]
+    one, other = KernelBank(near, kernels), KernelBank(far, kernels)
+    lazy = KernelBank(far, kernels, gram=False)
+    rows = np.array([0, 7, 20])
+    neighbours = np.array([[1, 2], [3, 0], [5, 80]])
+    for r in (0, 1):
+        np.testing.assert_allclose(other.matrix(r), one.matrix(r), atol=1e-12)
+        np.testing.assert_allclose(lazy.matrix(r), one.matrix(r), atol=1e-12)
+        np.testing.assert_allclose(other.cross(r, far[:9]), one.matrix(r)[:9], atol=1e-12)
+        only = np.eye(4)[r]
+        for mine, theirs in zip(
+            other.combine_neighbourhoods(only, rows, neighbours),
+            one.combine_neighbourhoods(only, rows, neighbours),
+            strict=True,
+        ):
+            np.testing.assert_allclose(mine, theirs, atol=1e-12)
+    pairs = list(zip(other.pairs(rows, rows[::-1]), one.pairs(rows, rows[::-1]), strict=True))
+    np.testing.assert_allclose(*pairs[0], atol=1e-12)
+    both = np.array([0.3, 0.7, 0.0, 0.0])
+    np.testing.assert_allclose(other.combine(both), one.combine(both), atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["alm", "exact", "local"])
+@pytest.mark.parametrize("kernels", ["paper", ["linear", "gaussian"]])
+def test_lost_digits_are_said_and_never_called_convergence(solver, kernels):
+    far, _ = _far(1e9)
+    model = SCMK(3, kernels=kernels, solver=solver)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(far)
+    told = [str(one.message) for one in caught if "no digits left" in str(one.message)]
+    assert len(told) == 1
+    assert "times its spread from the origin" in told[0]
+    assert "'linear'" in told[0]
+    assert "subtract the mean of each column" in told[0]
+    path = model.objective_
+    if solver != "alm":  # whose objective may rise by design
+        assert (np.diff(path) <= 1e-7 * np.abs(path[:-1])).all()
+    if "rose" in model.stop_reason_:
+        assert not model.converged_
+        assert any(issubclass(one.category, ConvergenceWarning) for one in caught)
+
+
+@pytest.mark.parametrize("solver", ["exact", "local"])
+def test_gaussians_alone_are_the_same_far_away_without_a_word(solver):
+    near, y = _far(0.0)
+    kernels = ["gaussian", "gaussian_1"]
+    numbers = {"kernels": kernels, "solver": solver, "alpha": 0.1, "beta": 0.1, "gamma": 1e-3}
+    model = SCMK(3, **numbers).fit(near)
+    again = SCMK(3, **numbers).fit(_far(1e9)[0])  # warnings are errors here
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+    assert adjusted_rand(y, model.labels_) > 0.9
+
+
+def test_a_rising_objective_ends_the_descent_before_it(monkeypatch):
+    """Rounding is imitated by adding to the third value of the objective."""
+    from unispectral.paper import _descent
+
+    usual, seen = _descent._value, []
+
+    def rising(*given):
+        seen.append(usual(*given) + (1.0 if len(seen) == 2 else 0.0))
+        return seen[-1]
+
+    monkeypatch.setattr(_descent, "_value", rising)
+    model = SCSK(3, kernel="gaussian", solver="exact", alpha=0.1, beta=0.1, gamma=1e-3, tol=0)
+    with pytest.warns(ConvergenceWarning, match=r"the objective rose from .* to .*too few digits"):
+        model.fit(X)
+    assert not model.converged_
+    assert model.n_iter_ == 2
+    assert model.objective_.tolist() == seen[:2]
+    monkeypatch.undo()
+    with pytest.warns(ConvergenceWarning, match="limit of 2 iterations"):
+        stopped = clone(model).set_params(max_iter=2).fit(X)
+    np.testing.assert_array_equal(model.labels_, stopped.labels_)
+    np.testing.assert_array_equal(model.graph_.toarray(), stopped.graph_.toarray())
+
+
+# Views given as frames
+
+
+def _frames(seed=0):
+    index = pd.Index([f"sample {i}" for i in range(len(X))], name="id")
+    left = pd.DataFrame(X[:, :2], index=index, columns=["a", "b"])
+    right = pd.DataFrame(X[:, 2:], index=index, columns=["c", "d"])
+    return left, right, right.sample(frac=1.0, random_state=seed)
+
+
+@pytest.mark.parametrize("model", [U(3, n_init=2), SCMK(3, kernels=["gaussian"])], ids=repr)
+def test_frames_are_matched_by_their_index(model):
+    left, right, shuffled = _frames()
+    plain = clone(model).fit([left, right])
+    for views in ([left, shuffled], {"l": left, "r": shuffled}):
+        other = clone(model).fit(views)
+        np.testing.assert_array_equal(other.labels_, plain.labels_)
+        np.testing.assert_array_equal(other.predict(views), plain.predict([left, right]))
+        new = [left[:30], shuffled.loc[left.index[:30]].sample(frac=1.0, random_state=2)]
+        np.testing.assert_array_equal(plain.predict(new), plain.predict([left[:30], right[:30]]))
+    # Labels are in the order of the first frame.
+    first = clone(model).fit([shuffled, left])
+    order = left.index.get_indexer(shuffled.index)
+    np.testing.assert_array_equal(first.predict([shuffled, left]), first.labels_)
+    assert adjusted_rand(first.labels_, plain.labels_[order]) == 1.0
+    # Arrays and frames without an index have nothing to be matched by but their order.
+    bare = clone(model).fit([left, right.to_numpy()])
+    np.testing.assert_array_equal(bare.labels_, plain.labels_)
+    polars = clone(model).fit([pl.DataFrame(left), pl.DataFrame(right)])
+    np.testing.assert_array_equal(polars.labels_, plain.labels_)
+
+
+def test_frames_of_different_rows_are_refused():
+    left, right, shuffled = _frames()
+    cases = {
+        "different rows": right.rename(index=lambda name: f"{name}!"),
+        "different rows in their indexes": right[:-1],
+        "hold values more than once": shuffled.set_axis([0] * len(X)),
+    }
+    for words, other in cases.items():
+        for model in (U(3), SCMK(3)):
+            with pytest.raises(ValueError, match=words) as told:
+                model.fit({"left": left, "right": other})
+            assert "'left' and 'right'" in str(told.value)
+            assert "to_numpy()" in str(told.value)
+    fitted = U(3, n_init=2).fit([left, right])
+    with pytest.raises(ValueError, match="different rows"):
+        fitted.predict([left[:10], right[5:15]])
+
+
+# views=
+
+
+@pytest.mark.parametrize(
+    "views",
+    [
+        {"left": [True, True, False, False], "right": [False, False, True, True]},
+        {"left": np.arange(4) < 2, "right": ~(np.arange(4) < 2)},
+        {"left": pd.Series([True, True, False, False]), "right": slice(2, None)},
+        {"left": slice(None, 2), "right": slice(-2, None)},
+        {"left": range(2), "right": (2, -1)},
+        {"left": np.array([0, 1], dtype=np.uint8), "right": np.array([2, 3])},
+    ],
+    ids=repr,
+)
+def test_masks_slices_and_numbers_name_the_same_columns(views):
+    plain = U(3, n_init=2, views={"left": [0, 1], "right": [2, 3]}).fit(X)
+    model = U(3, n_init=2, views=views).fit(X)
+    np.testing.assert_array_equal(model.embedding_, plain.embedding_)
+    np.testing.assert_array_equal(model.predict(NEW), plain.predict(NEW))
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    named = U(3, n_init=2, views={"left": ["a", "b"], "right": frame.columns[2:]}).fit(frame)
+    np.testing.assert_array_equal(named.embedding_, plain.embedding_)
+
+
+@pytest.mark.parametrize(
+    ("views", "words"),
+    [
+        ({"a": [True, False]}, r"views\['a'\] is a mask of 2 entries for 4 columns"),
+        ({"a": [True, False, True, 2]}, r"views\['a'\] is a mask of 4 entries"),
+        ({"a": np.zeros(4, dtype=bool)}, r"views\['a'\] is empty"),
+        ({"a": slice(4, None)}, r"views\['a'\] is empty"),
+        ({"a": slice("a", "c")}, r"views\['a'\].* slice of names"),
+        ({"a": [0, 0]}, r"views\['a'\] names a column more than once"),
+        ({"a": [0, -4]}, r"views\['a'\] names a column more than once"),
+        ({"a": [0.5]}, r"views\['a'\] holds 0.5"),
+        ({0: [0, 1], "0": [2, 3]}, "two views called '0'"),
+    ],
+    ids=repr,
+)
+def test_what_names_no_columns_is_refused(views, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        U(3, views=views).fit(X)
+
+
+def test_two_views_of_one_name_are_refused():
+    for model in (U(3), SCMK(3)):
+        with pytest.raises(ValueError, match="two views called '0'"):
+            model.fit({0: X[:, :2], "0": X[:, 2:]})
