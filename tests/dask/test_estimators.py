@@ -72,8 +72,10 @@ def test_a_table_that_is_here_will_do(client, X) -> None:
 def test_an_approximate_index_gives_the_same_candidates(client, X, monkeypatch) -> None:
     from unispectral.graph import candidates
     from unispectral.kernels import KernelBank
+    from unispectral.labelfree import _geometry
 
     monkeypatch.setattr(candidates, "EXACT_SAMPLES", 100)
+    monkeypatch.setattr(_geometry, "_HELD_SAMPLES", 100)
     bank = KernelBank(X, "linear", normalize="none", gram=False)
     geometry = KernelDistance([KernelPart(bank, 0, 0)])
     here = localize(geometry, 8, Run.of())

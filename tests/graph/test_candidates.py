@@ -144,7 +144,7 @@ def test_fewer_points_than_neighbours_is_padded() -> None:
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
-        ({"index": "tree"}, "index='tree'"),
+        ({"index": "forest"}, "index='forest'"),
         ({"metric": "manhattan"}, "metric='manhattan'"),
         ({"k": 0}, "k=0"),
     ],
@@ -252,9 +252,11 @@ def test_auto_is_exact_below_the_documented_size(monkeypatch) -> None:
 def test_the_search_of_a_large_fit_says_how_far_it_is(monkeypatch) -> None:
     from unispectral import UnifiedSpectralClustering
     from unispectral.graph import candidates
+    from unispectral.labelfree import _geometry
 
     monkeypatch.setattr(candidates, "EXACT_SAMPLES", 500)
-    X = np.random.default_rng(0).normal(size=(3_000, 5))
+    monkeypatch.setattr(_geometry, "_HELD_SAMPLES", 500)
+    X = np.random.default_rng(0).normal(size=(3_000, 30))
     seen: list[tuple[int, int | None]] = []
 
     def note(stage: str, done: int, total: int | None, _: str) -> None:
