@@ -245,11 +245,12 @@ def test_views_by_list_mapping_and_columns(blobs):
 
 
 @pytest.mark.parametrize("kernels", ["linear", ["linear", "gaussian"]])
-def test_a_sample_may_be_absent_from_a_view(kernels, blobs):
+@pytest.mark.parametrize("also", [[], [20, 21]], ids=["as many", "more"])
+def test_a_sample_may_be_absent_from_a_view(kernels, also, blobs):
     X, y = blobs
     left, right = X[:, :2].copy(), X[:, 2:].copy()
     left[5] = np.nan
-    right[7] = np.nan
+    right[[7, *also]] = np.nan
     model = UnifiedSpectralClustering(3, kernels=kernels).fit([left, right])
     assert clustering_accuracy(y, model.labels_) > 0.85
     assert (model.predict([left, right]) == model.labels_).mean() >= 0.95

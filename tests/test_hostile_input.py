@@ -179,6 +179,7 @@ def test_codes_that_do_not_converge_stay_inside_the_matrix():
         assert np.isfinite(found.data).all()
 
 
+@pytest.mark.filterwarnings("ignore:X lies .* times its spread")
 def test_a_centred_kernel_without_digits_is_refused():
     with pytest.raises(ValueError, match="X lies so far from the origin"):
         SCSK(2, kernel="linear", normalize="center").fit(X[:20] + 1e15)

@@ -151,8 +151,6 @@ def test_each_view_is_measured_in_its_own_median():
     for one in shares:
         assert np.median(one[np.triu_indices(30, 1)]) == pytest.approx(1.0)
     np.testing.assert_allclose(together.distances(every, every), sum(shares), atol=1e-9)
-    fewer = KernelBank(np.eye(5), (Linear(),), normalize="none")
-    assert fused([KernelDistance([KernelPart(b, 0, 0)]) for b in (banks[0], fewer)]) is None
 
 
 def test_a_fused_geometry_is_the_weighted_sum():

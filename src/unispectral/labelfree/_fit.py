@@ -123,7 +123,11 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
         kept = informative([one.around for one in plain])
     used = [views[at] for at in np.flatnonzero(kept)]
     plain = [plain[at] for at in np.flatnonzero(kept)] if plain else []
-    together = used[0].distance if len(used) == 1 else fused([view.distance for view in used])
+    together = None
+    if len(used) == 1:
+        together = used[0].distance
+    elif all(view.present is None for view in used):  # else their rows are of different samples
+        together = fused([view.distance for view in used])
     whole = used[0].present if len(used) == 1 else None
     count = None
     if not recipe.n_clusters:

@@ -63,9 +63,10 @@ def informative(views: Sequence[Neighbourhoods]) -> np.ndarray:
 
 
 def fused(views: Sequence[KernelDistance]) -> KernelDistance | None:
-    """The sum of the distances of several views, each in its own median; None if too costly."""
-    if len({view.n_samples for view in views}) > 1:
-        return None
+    """The sum of the distances of views of all samples, each in its own median.
+
+    None if it would cost too much.
+    """
     parts = [view.parts[0]._replace(scale=1.0 / median_distance(view)) for view in views]
     together = KernelDistance(parts, "all views")
     if together.n_samples > _ALL_PAIRS_SAMPLES and together.search_table() is None:

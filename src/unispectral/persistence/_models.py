@@ -41,6 +41,8 @@ _REQUIRED = (
     "view_weights_", "geometry_weights_", "objective_", "n_iter_", "converged_", "stop_reason_",
     "kkt_residual_", "eigenvalues_",
 )  # fmt: skip
+#: What the label-free model has besides.
+_LABEL_FREE = ("kernel_agreement_", "scaling_", "structure_", "cluster_count_")
 #: Shapes that belong together: n samples, c clusters, r kernels.
 _SHAPES = {
     "labels_": "n",
@@ -182,7 +184,8 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
         setattr(estimator, key, reader.decode(value))
     _check_shapes(estimator)
     if hasattr(cls, "predict_all"):
-        lacking = [key for key in _REQUIRED if key not in vars(estimator)]
+        required = _REQUIRED + (_LABEL_FREE if name == "UnifiedSpectralClustering" else ())
+        lacking = [key for key in required if key not in vars(estimator)]
         if lacking:
             raise ModelFileError(f"{lacking[0]!r} is missing.")
         if "predictor" not in manifest:
