@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral._compat import optional
+from unispectral._errors import InputError, InputTypeError
 
 __all__ = ["Blocks", "as_blocks", "as_dask", "connected", "is_dask", "joined", "map_labels"]
 
@@ -53,9 +54,12 @@ def connected(client: Any) -> Iterator[tuple[Any, bool]]:
         try:
             client = distributed.default_client()
         except ValueError:
-            raise ValueError(
-                "client=None needs a current Dask client; make one with "
-                "distributed.Client(...), or give client= the address of a scheduler."
+            raise InputError(
+                "client",
+                "needs a current Dask client",
+                "make one with distributed.Client(...), or give client= the address of a "
+                "scheduler",
+                value=None,
             ) from None
     yield client, False
 
@@ -80,7 +84,7 @@ def as_blocks(X: Any, client: Any) -> Blocks:
         delayed = X.to_delayed()
     else:
         if X.ndim != 2:
-            raise ValueError(f"X has {X.ndim} dimensions; give one row per sample.")
+            raise InputError("X", f"has {X.ndim} dimensions", "give one row per sample")
         if X.numblocks[1] > 1:
             X = X.rechunk({1: -1})
         delayed = X.to_delayed().ravel()
@@ -98,12 +102,13 @@ def _local_table(X: Any) -> Any:
         try:
             table = np.array(X)
         except (ValueError, TypeError) as error:
-            raise ValueError(f"X is not a table with one row per sample: {error}") from error
+            raise InputError("X", f"is not a table with one row per sample: {error}") from error
         if table.ndim == 2:
             return table
-    raise TypeError(
-        f"X is a {type(X).__name__}, which is no table; give a Dask array or frame, an array or "
-        "frame with one row per sample, or a list of them."
+    raise InputTypeError(
+        "X",
+        f"is a {type(X).__name__}, which is no table",
+        "give a Dask array or frame, an array or frame with one row per sample, or a list of them",
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from unispectral._errors import InputError
 from unispectral.kernels._features import Features, Products, own_products
 from unispectral.kernels._normalize import Normalizer, fit_normalizer
 from unispectral.kernels._specs import Abilities, Kernel, Metric
@@ -63,18 +64,22 @@ class BoundKernel:
         if "center" in steps and self.n_samples:
             own = self.diagonal()
             if own.min() < -1e-6 * np.abs(own).max():
-                raise ValueError(
-                    f"X lies so far from the origin that the kernel {self.name!r} has no digits "
-                    "left when centred; subtract the mean from the features."
+                raise InputError(
+                    "X",
+                    f"lies so far from the origin that the kernel {self.name!r} has no digits "
+                    "left when centred",
+                    "subtract the mean from the features",
                 )
 
     def _refuse_overflow(self, diagonal: np.ndarray) -> None:
         """No entry is larger than the diagonal; sums over all of them must be finite too."""
         largest = float(np.abs(diagonal).max(initial=0.0))
         if not largest <= np.finfo(diagonal.dtype).max / max(self.n_samples, 2) ** 2 / 8:
-            raise ValueError(
-                f"X has values so large that the kernel {self.name!r} overflows {self.dtype} "
-                f"(k(x, x) is up to {largest:.3g}); rescale the features or the kernel."
+            raise InputError(
+                "X",
+                f"has values so large that the kernel {self.name!r} overflows {self.dtype} "
+                f"(k(x, x) is up to {largest:.3g})",
+                "rescale the features or the kernel",
             )
 
     # Raw values: one of the two families below.

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from unispectral._errors import InputError
+
 __all__ = ["NORMALIZATIONS", "Normalizer", "as_normalizations"]
 
 #: What ``normalize=`` accepts: the paper's unit diagonal, centring in feature space, trace n.
@@ -26,9 +28,12 @@ def as_normalizations(normalize: str | Iterable[str] | None) -> tuple[str, ...]:
     names = (normalize,) if isinstance(normalize, str) else tuple(normalize)
     for name in names:
         if name not in NORMALIZATIONS:
-            raise ValueError(
-                f"normalize={name!r} is unknown; use 'cosine', 'center', 'trace', 'none', "
-                "or a tuple of them in the order of application."
+            raise InputError(
+                "normalize",
+                "is unknown",
+                "use 'cosine', 'center', 'trace', 'none', or a tuple of them in the order of "
+                "application",
+                value=name,
             )
     return names
 

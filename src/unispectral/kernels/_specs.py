@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
+from unispectral._errors import InputError, InputTypeError
 from unispectral.kernels._features import Features, Products
 
 __all__ = [
@@ -127,14 +128,16 @@ class Polynomial:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.degree, (int, np.integer)) and self.degree >= 1):
-            raise ValueError(f"degree={self.degree!r} must be a whole number of at least 1.")
+            raise InputError("degree", "must be a whole number of at least 1", value=self.degree)
         if not (np.isfinite(self.offset) and self.offset >= 0):
-            raise ValueError(
-                f"offset={self.offset!r} must be a finite number of at least 0; "
-                "a negative offset does not give a kernel."
+            raise InputError(
+                "offset",
+                "must be a finite number of at least 0",
+                "a negative offset does not give a kernel",
+                value=self.offset,
             )
         if self.scale not in ("none", "mean"):
-            raise ValueError(f"scale={self.scale!r} is unknown; use 'none' or 'mean'.")
+            raise InputError("scale", "is unknown", "use 'none' or 'mean'", value=self.scale)
 
     @property
     def name(self) -> str:
@@ -182,16 +185,16 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.width) and self.width > 0):
-            raise ValueError(f"width={self.width!r} must be a finite number above 0.")
+            raise InputError("width", "must be a finite number above 0", value=self.width)
         if self.form not in ("data", "text"):
-            raise ValueError(f"form={self.form!r} is unknown; use 'data' or 'text'.")
+            raise InputError("form", "is unknown", "use 'data' or 'text'", value=self.form)
         if isinstance(self.scale, str):
             if self.scale not in ("max", "median"):
-                raise ValueError(
-                    f"scale={self.scale!r} is unknown; use 'max', 'median' or a distance."
+                raise InputError(
+                    "scale", "is unknown", "use 'max', 'median' or a distance", value=self.scale
                 )
         elif not (np.isfinite(self.scale) and self.scale > 0):
-            raise ValueError(f"scale={self.scale!r} must be a finite distance above 0.")
+            raise InputError("scale", "must be a finite distance above 0", value=self.scale)
 
     @property
     def name(self) -> str:
@@ -241,8 +244,8 @@ class Metric:
     def __post_init__(self) -> None:
         if isinstance(self.metric, str) and self.metric not in PAIRWISE_KERNEL_FUNCTIONS:
             known = ", ".join(sorted(PAIRWISE_KERNEL_FUNCTIONS))
-            raise ValueError(
-                f"metric={self.metric!r} is not a kernel of scikit-learn; use {known}."
+            raise InputError(
+                "metric", "is not a kernel of scikit-learn", f"use {known}", value=self.metric
             )
 
     @property
@@ -270,7 +273,7 @@ def paper_kernels(variant: str = "data") -> tuple[Kernel, ...]:
     ['gaussian_100', 'linear', 'polynomial_2', 'polynomial_4', 'polyplus_2', 'polyplus_4']
     """
     if variant not in ("data", "text"):
-        raise ValueError(f"variant={variant!r} is unknown; use 'data' or 'text'.")
+        raise InputError("variant", "is unknown", "use 'data' or 'text'", value=variant)
     return (
         *(Gaussian(width, form=variant) for width in PAPER_WIDTHS),
         Linear(),
@@ -300,18 +303,23 @@ def as_kernel(kernel: str | Callable[..., float] | Kernel, argument: str = "kern
         if kernel in PAIRWISE_KERNEL_FUNCTIONS:
             return Metric(kernel)
         known = ", ".join(repr(name) for name in ("gaussian", "linear", "polynomial"))
-        raise ValueError(
-            f"{argument}={kernel!r} is not a known kernel; use {known}, a name of the paper's "
-            f"twelve such as 'gaussian_0.1', a scikit-learn kernel name such as 'laplacian', "
-            f"a kernel object, a function of two samples, or 'precomputed'."
+        raise InputError(
+            argument,
+            "is not a known kernel",
+            f"use {known}, a name of the paper's twelve such as 'gaussian_0.1', a scikit-learn "
+            "kernel name such as 'laplacian', a kernel object, a function of two samples, or "
+            "'precomputed'",
+            value=kernel,
         )
     if isinstance(kernel, Kernel):
         return kernel
     if callable(kernel):
         return Metric(kernel)
-    raise TypeError(
-        f"{argument}={kernel!r} must be a kernel name, a kernel object or a function of two "
-        f"samples, not {type(kernel).__name__}."
+    raise InputTypeError(
+        argument,
+        "must be a kernel name, a kernel object or a function of two samples, not "
+        f"{type(kernel).__name__}",
+        value=kernel,
     )
 
 
@@ -331,7 +339,7 @@ def as_kernels(kernels: str | Iterable[Any], argument: str = "kernels") -> tuple
         return (as_kernel(kernels, argument),)
     listed = tuple(as_kernel(kernel, argument) for kernel in kernels)
     if not listed:
-        raise ValueError(f"{argument} is empty; give at least one kernel.")
+        raise InputError(argument, "is empty", "give at least one kernel")
     return listed
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from unispectral._errors import InputError
 from unispectral.paper._alm_inputs import (
     Bank,
     as_bank,
@@ -291,9 +292,10 @@ def _codes(
     try:
         factor = linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError as error:
-        raise ValueError(
-            f"kernels, or those made from X, have an eigenvalue below −mu/2 = {-mu / 2:.3g}; "
-            "give positive semidefinite kernels, or centre X."
+        raise InputError(
+            "kernels",
+            f"or those made from X, have an eigenvalue below −mu/2 = {-mu / 2:.3g}",
+            "give positive semidefinite kernels, or centre X",
         ) from error
     Z = linalg.cho_solve(factor, right, overwrite_b=True, check_finite=False)
     np.fill_diagonal(Z, 0.0)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from unispectral._compat import as_generator
+from unispectral._errors import InputError, InputTypeError
 
 __all__ = ["Bank", "as_bank", "check_choices", "check_parameters", "first_embedding"]
 
@@ -50,16 +51,19 @@ def as_bank(kernels: Any) -> Bank:
         kernels = kernels[None]
     matrices = [np.asarray(matrix, dtype=np.float64) for matrix in kernels]
     if not matrices:
-        raise ValueError("kernels is empty; give at least one n × n matrix.")
+        raise InputError("kernels", "is empty", "give at least one n × n matrix")
     n = matrices[0].shape[0] if matrices[0].ndim else 0
     for index, matrix in enumerate(matrices):
         if matrix.shape != (n, n):
-            raise ValueError(
-                f"kernels[{index}] has shape {matrix.shape}; every kernel must be square and of "
-                f"the size of the first, {(n, n)}."
+            raise InputError(
+                f"kernels[{index}]",
+                f"has shape {matrix.shape}",
+                f"every kernel must be square and of the size of the first, {(n, n)}",
             )
         if not np.isfinite(matrix).all():
-            raise ValueError(f"kernels[{index}] contains NaN or infinity; remove or impute them.")
+            raise InputError(
+                f"kernels[{index}]", "contains NaN or infinity", "remove or impute them"
+            )
     return _Stack(matrices)
 
 
@@ -76,7 +80,7 @@ def check_parameters(
     """Refuse what the algorithm cannot run with, in one sentence."""
     for name, count in (("n_clusters", n_clusters), ("max_iter", max_iter)):
         if not isinstance(count, Integral):
-            raise TypeError(f"{name} is {count!r}; give an integer.")
+            raise InputTypeError(name, "is no integer", "give one", value=count)
     for name, value in (
         ("alpha", alpha),
         ("beta", beta),
@@ -85,22 +89,25 @@ def check_parameters(
         ("tol", tol),
     ):
         if not isinstance(value, Real):
-            raise TypeError(f"{name} is {value!r}; give a number.")
+            raise InputTypeError(name, "is no number", "give one", value=value)
         if not 0 <= float(value) < np.inf:
-            raise ValueError(f"{name} is {value!r}; give a number that is not negative.")
+            raise InputError(name, "must be finite and not negative", value=value)
     if not 1 <= n_clusters <= n_samples:
-        raise ValueError(
-            f"n_clusters is {n_clusters}; give a number from 1 to the number of samples, "
-            f"{n_samples}."
+        raise InputError(
+            "n_clusters",
+            f"must be from 1 to the number of samples, {n_samples}",
+            value=n_clusters,
         )
     if max_iter < 1:
-        raise ValueError(f"max_iter is {max_iter}; give at least 1.")
+        raise InputError("max_iter", "must be at least 1", value=max_iter)
     if mu == 0:
-        raise ValueError("mu is 0; give a positive penalty.")
+        raise InputError("mu", "is no penalty", "give a positive one", value=mu)
     if gamma > 0 and beta == 0:
-        raise ValueError(
-            f"beta is 0 while gamma is {gamma}; the embedding step divides by beta, so make it "
-            "positive, or set gamma to 0 too."
+        raise InputError(
+            "beta",
+            f"goes with gamma=0 only, not with gamma={gamma}",
+            "the embedding step divides by beta, so make it positive, or set gamma to 0 too",
+            value=beta,
         )
 
 
@@ -108,7 +115,8 @@ def check_choices(**chosen: Any) -> None:
     """Refuse the name of a step or a distance that there is not."""
     for name, value in chosen.items():
         if value not in _CHOICES[name]:
-            raise ValueError(f"{name} is {value!r}; give one of {', '.join(_CHOICES[name])}.")
+            known = ", ".join(_CHOICES[name])
+            raise InputError(name, "is unknown", f"give one of {known}", value=value)
 
 
 def first_embedding(init: Any, n: int, c: int, random_state: Any) -> np.ndarray:
@@ -118,14 +126,18 @@ def first_embedding(init: Any, n: int, c: int, random_state: Any) -> np.ndarray:
     try:
         P, Q = (np.array(part, dtype=np.float64) for part in init)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            "init is not a pair of numeric matrices; give (P0, Q0), or None for a random start."
+        raise InputError(
+            "init",
+            "is not a pair of numeric matrices",
+            "give (P0, Q0), or None for a random start",
         ) from error
     for name, matrix, shape in (("P0", P, (n, c)), ("Q0", Q, (c, c))):
         if matrix.shape != shape:
-            raise ValueError(f"init: {name} has shape {matrix.shape}; it must be {shape}.")
+            raise InputError("init", f"has {name} of shape {matrix.shape}", f"it must be {shape}")
         if not np.allclose(matrix.T @ matrix, np.eye(c), atol=1e-6):
-            raise ValueError(
-                f"init: the columns of {name} are not orthonormal; pass them through QR."
+            raise InputError(
+                "init",
+                f"has {name} whose columns are not orthonormal",
+                "pass them through QR",
             )
     return P
