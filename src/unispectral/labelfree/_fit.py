@@ -24,7 +24,7 @@ from unispectral.labelfree._counting import (
     structure_ratio,
 )
 from unispectral.labelfree._coupling import couple
-from unispectral.labelfree._geometry import KernelDistance, KernelPart
+from unispectral.labelfree._geometry import KernelDistance, KernelPart, Whitening
 from unispectral.labelfree._near_duplicates import near_duplicate_share
 from unispectral.labelfree._neighbourhoods import Neighbourhoods, localize
 from unispectral.labelfree._recipe import Recipe
@@ -90,8 +90,8 @@ class _View:
     distance: KernelDistance
     present: np.ndarray | None
 
-    def localized(self, k: int, run: Run, strength: float | None = None) -> _Located:
-        geometry = in_geometry(self.distance, strength, run)
+    def localized(self, k: int, run: Run, form: Whitening | None = None) -> _Located:
+        geometry = in_geometry(self.distance, form, run)
         return _Located(geometry, localize(geometry, k, run, self.present))
 
 
@@ -136,14 +136,14 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
         recipe = recipe.with_clusters(count.n_clusters)
         k = recipe.candidates(n)
         plain = [one._replace(around=one.around.nearest(k)) for one in plain]
-    strength = None if together is None else choose_geometry(together, recipe, run)
+    form = None if together is None else choose_geometry(together, recipe, run)
     located: list[_Located] = []
     if together is not None:
-        k, one = _widened(_View("", together, whole), strength, recipe, k, run)
+        k, one = _widened(_View("", together, whole), form, recipe, k, run)
         located.append(one)
     if len(used) > 1:
-        own = plain if strength is None and plain[0].around.neighbours.shape[1] == k else [
-            view.localized(k, run, strength) for view in used
+        own = plain if form is None and plain[0].around.neighbours.shape[1] == k else [
+            view.localized(k, run, form) for view in used
         ]  # fmt: skip
         located += own
     shares = _shares(len(used), together is not None, recipe)
@@ -188,7 +188,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
     names = samples.public_names([view.name for view in views])
     titles = ["all views"] if len(used) > 1 and together is not None else []
     titles += [names[at] for at in np.flatnonzero(kept)]
-    error, parts = _described(located, shares, used, together, strength, k, recipe, run)
+    error, parts = _described(located, shares, used, together, form, k, recipe, run)
     return LabelFreeFit(
         solution=solution,
         n_candidates=k,
@@ -196,12 +196,12 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
         kernel_names=names,
         kernel_agreement=agreed,
         geometry_weights={
-            title + (f" whitened {strength:g}" if hasattr(one.geometry, "base") else ""): share
+            title + _done(one.geometry): share
             for title, one, share in zip(titles, located, shares, strict=True)
         },
         outlier_score=error,
         parts=parts,
-        structure=_structure(together, strength, count, recipe, run),
+        structure=_structure(together, form, count, recipe, run),
         cluster_count=count,
         refined=not np.array_equal(labels, read),
     )
@@ -231,7 +231,7 @@ def _views(samples: Samples, run: Run) -> list[_View]:
 
 def _structure(
     distance: KernelDistance | None,
-    strength: float | None,
+    form: Whitening | None,
     count: ClusterCount | None,
     recipe: Recipe,
     run: Run,
@@ -244,7 +244,8 @@ def _structure(
     if count is not None:
         return count.structure
     n, c = 0 if distance is None else distance.n_samples, recipe.n_clusters
-    if distance is None or strength is not None or c < 2 or c > min(n, 400) // _MEMBERS:
+    plain = form is None or form.gaussian
+    if distance is None or not plain or c < 2 or c > min(n, 400) // _MEMBERS:
         return None
     found = min(structure_ratio(distance, c, recipe, run), 1.0)
     if found > STRUCTURELESS:
@@ -258,16 +259,16 @@ def _structure(
 
 
 def _widened(
-    view: _View, strength: float | None, recipe: Recipe, k: int, run: Run
+    view: _View, form: Whitening | None, recipe: Recipe, k: int, run: Run
 ) -> tuple[int, _Located]:
     """Neighbourhoods with twice the candidates, or four times, where near-duplicates abound."""
-    located = view.localized(k, run, strength)
+    located = view.localized(k, run, form)
     if recipe.n_neighbors is None and len(located.around.neighbours) > _MANY_SAMPLES:
         for _ in range(_DOUBLINGS):
             if near_duplicate_share(located.around, run) <= _NEAR_DUPLICATES:
                 break
             k *= 2
-            located = view.localized(k, run, strength)
+            located = view.localized(k, run, form)
     return k, located
 
 
@@ -284,7 +285,7 @@ def _described(
     shares: Sequence[float],
     used: Sequence[_View],
     together: KernelDistance | None,
-    strength: float | None,
+    form: Whitening | None,
     k: int,
     recipe: Recipe,
     run: Run,
@@ -295,7 +296,7 @@ def _described(
     """
     parts = [_part(one, share, 0.0) for one, share in zip(located, shares, strict=True)]
     judges: list[_Located] = []
-    if strength is None and together is not None:
+    if form is None and together is not None:
         judges, judging = [located[0]], parts[:1]
     elif together is not None:
         plain = _View("", together, used[0].present if len(used) == 1 else None)
@@ -324,6 +325,12 @@ def _part(located: _Located, weight: float, outlier_weight: float) -> GeometryPa
         close=_close(located),
         samples=None if around.present is None else np.flatnonzero(around.present),
     )
+
+
+def _done(geometry: Any) -> str:
+    """What was done to the distances of a geometry, for its name."""
+    base = getattr(geometry, "base", geometry)
+    return geometry.name.removeprefix(base.name)
 
 
 def _close(located: _Located) -> float:

@@ -26,14 +26,16 @@ __all__ = [
     "KernelDistance",
     "KernelPart",
     "WhitenedDistance",
+    "Whitening",
     "evenly_spaced",
     "median_distance",
     "nearest_in",
     "whitened",
 ]
 
-#: Samples whose pairs give the median distance.
+#: Samples whose pairs give the median distance, and landmarks of the Gaussian map.
 _MEDIAN_SAMPLES = 400
+_LANDMARKS = 300
 #: Up to this many samples the inner products of all pairs are held while neighbours are sought.
 _HELD_SAMPLES = 4_000
 _BLOCK_ENTRIES = 2**20
@@ -223,6 +225,22 @@ class KernelDistance(_InnerProducts):
         return np.asarray(sum(scaled))
 
 
+class Whitening(NamedTuple):
+    """How a geometry is whitened.
+
+    Attributes
+    ----------
+    strength : float
+        How much is shrunk: λ in units of the mean squared length of the centred features.
+    gaussian : bool
+        Whether the features are those of the Gaussian kernel of median width, over evenly spaced
+        landmarks, rather than the samples' own.
+    """
+
+    strength: float
+    gaussian: bool = False
+
+
 class WhitenedDistance(_InnerProducts):
     """Euclidean distances after the directions that all samples share have been shrunk.
 
@@ -233,9 +251,13 @@ class WhitenedDistance(_InnerProducts):
     Parameters
     ----------
     base : KernelDistance
-    root : ndarray of shape (n, n) or None
-        Where there are more features than samples, features are root⁻¹ k(·, x) with the Cholesky
-        factor of the kernel; None where they are the columns of the tables.
+    rate : float or None
+        With the Gaussian map, its kernel is exp(rate · d²); None without.
+    landmarks : int array or None
+        With the Gaussian map, the samples that stand for all (Nyström).
+    root : ndarray or None
+        With a kernel, features are root⁻¹ k(·, x), with the Cholesky factor of the kernel of the
+        landmarks or of all samples; None where they are the columns of the tables.
     mean : ndarray of shape (m,)
         Of the features.
     shrink_root : ndarray of shape (m, m)
@@ -247,6 +269,8 @@ class WhitenedDistance(_InnerProducts):
     def __init__(
         self,
         base: KernelDistance,
+        rate: float | None,
+        landmarks: np.ndarray | None,
         root: np.ndarray | None,
         mean: np.ndarray,
         shrink_root: np.ndarray,
@@ -254,6 +278,8 @@ class WhitenedDistance(_InnerProducts):
         name: str,
     ) -> None:
         self.base = base
+        self.rate = rate
+        self.landmarks = landmarks
         self.root = root
         self.mean = mean
         self.shrink_root = shrink_root
@@ -276,11 +302,15 @@ class WhitenedDistance(_InnerProducts):
         return self.table @ self.table.T
 
     def cross(self, new: list[Any], run: Run | None = None) -> np.ndarray:
+        features: np.ndarray | None
         if self.root is None:
             features = self.base.features(new)
-            assert features is not None
-        else:
+        elif self.rate is None:
             features = _solved(self.root, self.base.cross_products(new, run)[0])
+        else:
+            distances = self.base.cross(new, run)[:, self.landmarks]
+            features = _solved(self.root, np.exp(distances * self.rate))
+        assert features is not None
         rows = _unit_rows(_solved(self.shrink_root, features - self.mean))
         own = np.einsum("ij,ij->i", rows, rows).astype(np.float64)
         return _squared(rows @ self.table.T, own[:, None], self.own[None, :])
@@ -289,29 +319,30 @@ class WhitenedDistance(_InnerProducts):
         return self.table
 
 
-def whitened(base: KernelDistance, strength: float, run: Run | None = None) -> WhitenedDistance:
-    """The whitened form of a geometry.
-
-    Parameters
-    ----------
-    base : KernelDistance
-    strength : float
-        How much is shrunk: λ in units of the mean squared length of the centred features.
-    """
+def whitened(base: KernelDistance, form: Whitening, run: Run | None = None) -> WhitenedDistance:
+    """The whitened form of a geometry."""
     n, columns = base.n_samples, base.n_columns
-    features = base.features() if columns is not None and columns <= n else None
-    root = None
-    if features is None:
-        root = features = _root(base.all_products(run).astype(np.float64))
+    rate = landmarks = root = None
+    features: Any
+    if form.gaussian:
+        landmarks = evenly_spaced(n, _LANDMARKS)
+        rate = -0.5 / median_distance(base)
+        values = np.exp(base.distances(slice(None), landmarks) * rate)
+        root = _root(values[landmarks])
+        features = _solved(root, values)
+    elif columns is not None and columns <= n and base.features() is not None:
+        features = base.features()
+    else:
+        features = root = _root(base.all_products(run).astype(np.float64))
     mean = features.mean(axis=0)
     centred = features - mean
     gram = centred.T @ centred
-    gram.flat[:: len(gram) + 1] += max(strength * float(np.trace(gram)) / n, 1e-300)
+    gram.flat[:: len(gram) + 1] += max(form.strength * float(np.trace(gram)) / n, 1e-300)
     shrink_root = scipy.linalg.cholesky(gram, lower=True, check_finite=False)
     table = _unit_rows(_solved(shrink_root, centred))
-    return WhitenedDistance(
-        base, root, mean, shrink_root, table, f"{base.name} whitened {strength:g}"
-    )
+    done = "mapped and whitened" if form.gaussian else "whitened"
+    name = f"{base.name} {done} {form.strength:g}"
+    return WhitenedDistance(base, rate, landmarks, root, mean, shrink_root, table, name)
 
 
 def evenly_spaced(n: int, most: int) -> np.ndarray:
@@ -380,7 +411,7 @@ def _root(kernel: np.ndarray) -> np.ndarray:
     in their last digits only make it indefinite, since their distances are rounding errors.
     """
     unit, added = max(float(np.trace(kernel)) / len(kernel), 1e-300), 0.0
-    for jitter in (1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0, float(len(kernel))):
+    for jitter in (1e-8, 1e-6, 1e-4, 1e-2, 1.0, float(len(kernel))):
         kernel.flat[:: len(kernel) + 1] += (jitter - added) * unit
         added = jitter
         try:

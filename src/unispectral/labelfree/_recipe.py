@@ -51,6 +51,8 @@ class Recipe:
         members if these are fewer, but at least 3.
     whiten : tuple of float
         Strengths of the whitened geometries that compete with the plain one, in order.
+    compete : bool
+        Whether they do, or the first of them is taken.
     max_clusters : int
         The most that is considered where the number of clusters is sought.
     max_iter : int
@@ -89,6 +91,7 @@ class Recipe:
     ridge: float = 1.0
     n_neighbors: int | None = None
     whiten: tuple[float, ...] = WHITEN
+    compete: bool = True
     max_clusters: int = 20
     max_iter: int = 2
     tol: float | None = None

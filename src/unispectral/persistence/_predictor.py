@@ -29,7 +29,7 @@ __all__ = ["predictor_state", "restore_predictor"]
 _MOST_PARTS = 10_000
 _MOST_CANDIDATES = 100_000
 _KINDS = ("table", "columns", "views", "kernels")
-_WHITENING = ("root", "mean", "shrink_root", "table")
+_WHITENING = ("rate", "landmarks", "root", "mean", "shrink_root", "table")
 
 
 def predictor_state(predictor: Predictor) -> dict[str, Any]:
@@ -212,13 +212,23 @@ def _check_tables(bank: KernelBank, views: Any, layout: Layout) -> None:
 
 
 def _whitened(state: Any, base: KernelDistance, name: str) -> WhitenedDistance:
-    count, root = len(state["mean"]), state["root"]
-    n, columns = base.n_samples, base.n_columns
-    _require(count == (columns if root is None else n), "the features of a geometry")
-    _require(root is not None or base.features() is not None, "the features of a geometry")
+    rate, landmarks, root = state["rate"], state["landmarks"], state["root"]
+    n, count = base.n_samples, len(state["mean"])
+    _require((rate is None) == (landmarks is None), "the landmarks of a geometry")
+    if rate is not None:
+        rate = -_real(-_real(rate, least=-math.inf), above=0.0)
+        landmarks = _indices(landmarks, count, n)
+        _require(root is not None, "the landmarks of a geometry")
+    elif root is None:
+        _require(count == base.n_columns, "the features of a geometry")
+        _require(base.features() is not None, "the features of a geometry")
+    else:
+        _require(count == n, "the features of a geometry")
     return WhitenedDistance(
         base=base,
-        root=None if root is None else _floats(root, (n, n)),
+        rate=rate,
+        landmarks=landmarks,
+        root=None if root is None else _floats(root, (count, count)),
         mean=_floats(state["mean"], (count,)),
         shrink_root=_floats(state["shrink_root"], (count, count)),
         table=_floats(state["table"], (n, count)),
