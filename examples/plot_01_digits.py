@@ -7,21 +7,22 @@ known digits are used afterwards, to score what was found.
 """
 
 import matplotlib.pyplot as plt
+import numpy as np
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.datasets import load_digits
 
-from unispectral import SCMK
+from unispectral import UnifiedSpectralClustering
 from unispectral.metrics import clustering_accuracy, normalized_mutual_info
 from unispectral.plotting import EmbeddingDisplay, GraphMatrixDisplay, RepresentativesDisplay
 
 X, y = load_digits(return_X_y=True)
-model = SCMK(n_clusters=10).fit(X)
+model = UnifiedSpectralClustering(n_clusters=10).fit(X)
 
 # %%
 # Beside two of scikit-learn's clusterers, all of them told only that there are ten clusters:
 
 peers = {
-    "SCMK": model,
+    "unispectral": model,
     "k-means": KMeans(10, n_init=10, random_state=0).fit(X),
     "spectral, 10 neighbours": SpectralClustering(
         10, affinity="nearest_neighbors", random_state=0
@@ -34,8 +35,10 @@ for name, peer in peers.items():
 
 # %%
 # The images that each cluster is surest of. The learned graph knows nothing of digits, yet most
-# clusters are one digit.
+# clusters are one digit. Ten clusters need not be the ten digits, though: some digits are written
+# in two ways, and others look alike. The sizes show where that happened.
 
+print("sizes of the clusters:", np.bincount(model.labels_))
 RepresentativesDisplay.from_estimator(model, X, image_shape=(8, 8), n_members=10)
 
 # %%

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans, SpectralClustering
 from sklearn.datasets import make_blobs, make_circles, make_moons
 
-from unispectral import SCSK
+from unispectral import UnifiedSpectralClustering
 
 
 def spirals(n, rng):
@@ -35,7 +35,7 @@ shapes = {
 def methods(k):
     """One clusterer of each kind for k clusters."""
     return {
-        "SCSK": SCSK(n_clusters=k),
+        "unispectral": UnifiedSpectralClustering(n_clusters=k),
         "k-means": KMeans(k, n_init=10, random_state=0),
         "Ward": AgglomerativeClustering(k),
         "spectral (rbf)": SpectralClustering(k, random_state=0),

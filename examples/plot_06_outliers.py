@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
 
-from unispectral import SCSK
+from unispectral import UnifiedSpectralClustering
 
 X = load_digits().data
 rng = np.random.default_rng(0)
@@ -20,7 +20,7 @@ noise = rng.uniform(0, 16, size=(len(X) // 20, X.shape[1]))
 mixed = np.concatenate([X, noise])
 strange = np.arange(len(mixed)) >= len(X)
 
-model = SCSK(n_clusters=10).fit(mixed)
+model = UnifiedSpectralClustering(n_clusters=10).fit(mixed)
 print(f"AUC of outlier_score_: {roc_auc_score(strange, model.outlier_score_):.3f}")
 
 # %%

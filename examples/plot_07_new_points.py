@@ -10,16 +10,16 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from unispectral import SCSK
+from unispectral import UnifiedSpectralClustering
 from unispectral.metrics import clustering_accuracy
 from unispectral.plotting import EmbeddingDisplay
 
 X, y = load_digits(return_X_y=True)
 train, test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
 
-model = SCSK(n_clusters=10).fit(train)
+model = UnifiedSpectralClustering(n_clusters=10).fit(train)
 labels = model.predict(test)
-everything = SCSK(n_clusters=10).fit(X)
+everything = UnifiedSpectralClustering(n_clusters=10).fit(X)
 
 print(f"half that was fitted   {clustering_accuracy(y_train, model.labels_):.3f}")
 print(f"half that is new       {clustering_accuracy(y_test, labels):.3f}")

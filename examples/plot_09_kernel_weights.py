@@ -1,10 +1,10 @@
 """
-Weights that tell good kernels from bad ones
-============================================
+Kernels that know nothing
+=========================
 
-Chemical analyses of wines from three growers. Beside two sensible kernels we give SCMK kernels
-that know nothing: they are computed from random numbers. Noise has no clusters, so its graph has
-little modularity, and with it no weight.
+Chemical analyses of wines from three growers. Beside two sensible kernels there are kernels that
+know nothing: they are computed from random numbers. Two kernels of the same samples share many
+neighbours; noise shares no more with anything than chance lets it, and gets no weight.
 """
 
 import matplotlib.pyplot as plt
@@ -13,7 +13,7 @@ from sklearn.datasets import load_wine
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from sklearn.preprocessing import scale
 
-from unispectral import SCMK
+from unispectral import SCMK, UnifiedSpectralClustering
 from unispectral.metrics import clustering_accuracy
 from unispectral.plotting import KernelWeightsDisplay
 
@@ -25,7 +25,7 @@ good = {"gaussian": rbf_kernel(X), "laplacian": laplacian_kernel(X)}
 for count in (0, 3, 10):
     noise = {f"noise {i}": rbf_kernel(rng.normal(size=X.shape)) for i in range(count)}
     kernels = {**good, **noise}
-    model = SCMK(3, kernels="precomputed").fit(list(kernels.values()))
+    model = UnifiedSpectralClustering(3, kernels="precomputed").fit(list(kernels.values()))
     accuracy = clustering_accuracy(y, model.labels_)
     share = model.kernel_weights_[:2].sum() / model.kernel_weights_.sum()
     print(f"{count:2d} kernels of noise: accuracy {accuracy:.3f}, good kernels hold {share:.3f}")
@@ -35,9 +35,10 @@ for count in (0, 3, 10):
 KernelWeightsDisplay(list(kernels), model.kernel_weights_).plot()
 
 # %%
-# The paper's own weights come from what the graph leaves unexplained of each kernel. With its
-# twelve kernels they go to the nearly constant ones, whatever the data:
+# The paper's model weights kernels by how little of each its graph leaves unexplained. Of its
+# twelve kernels the nearly constant ones are explained best, whatever the data, so that nearly all
+# of the weight goes to them:
 
-paper = SCMK.paper(3, alpha=0.1, beta=0.1, gamma=0.1).fit(X)
+paper = SCMK(3, alpha=0.1, beta=0.1, gamma=0.1, solver="exact").fit(X)
 KernelWeightsDisplay.from_estimator(paper)
 plt.show()

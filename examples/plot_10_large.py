@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
-from unispectral import SCSK
+from unispectral import UnifiedSpectralClustering
 from unispectral.metrics import clustering_accuracy
 from unispectral.plotting import EmbeddingDisplay
 
@@ -25,11 +25,10 @@ drawn = rng.integers(len(digits), size=N)
 X = (digits[drawn] + rng.normal(scale=1.5, size=(N, 64))).astype(np.float32)
 
 # %%
-# In large tables neighbours are found by an index rather than by comparing all pairs, and whitened
-# geometries are left out.
+# In large tables neighbours are found by an index rather than by comparing all pairs.
 
 begun = time.perf_counter()
-model = SCSK(n_clusters=10).fit(X)
+model = UnifiedSpectralClustering(n_clusters=10).fit(X)
 print(f"{N:,} samples: {time.perf_counter() - begun:.1f} s")
 print(f"accuracy {clustering_accuracy(y[drawn], model.labels_):.3f}")
 print(f"{model.graph_.nnz:,} edges, {model.graph_.nnz / N:.1f} for each sample")
