@@ -10,7 +10,6 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 import unispectral
-from unispectral.datasets import fetch
 
 project = "unispectral"
 author = "The unispectral developers"
@@ -64,23 +63,10 @@ plot_html_show_source_link = False
 plot_include_source = False
 
 
-def available(name: str) -> bool:
-    """Whether a data set is here, or can be fetched."""
-    try:
-        fetch(name)
-    except OSError:
-        return False
-    return True
-
-
-# Examples on data sets that are neither here nor within reach are shown without being run.
-needs = {"plot_02_faces": "yale", "plot_03_text": "tr11"}
-missing = [example for example, data in needs.items() if not available(data)]
-
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    "filename_pattern": rf"plot_(?!{'|'.join(e.removeprefix('plot_') for e in missing) or '$'})",
+    "filename_pattern": "plot_",
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,

@@ -27,13 +27,13 @@ depth = 1 - across**2 / 0.62 - down**2 / 0.9
 
 def person(rng):
     """The normals of a surface and the reflectance of a skin."""
-    eyes, brows = rng.uniform([0.2, -0.37, 0.1], [0.4, -0.13, 0.6]), rng.normal(size=(SIZE, SIZE))
+    apart, level, brow = rng.uniform([0.2, -0.37, 0.1], [0.4, -0.13, 0.6])
     mouth, width = rng.uniform([0.33, 0.15], [0.57, 0.35])
-    skin = 0.8 + 0.25 * gaussian_filter(brows, 1.5)
+    skin = 0.8 + 0.25 * gaussian_filter(rng.normal(size=(SIZE, SIZE)), 1.5)
     for side in (-1, 1):
-        beside = across - side * eyes[0]
-        skin -= 0.6 * np.exp(-((beside / 0.12) ** 2) - ((down - eyes[1]) / 0.08) ** 2)
-        skin -= eyes[2] * np.exp(-((beside / 0.2) ** 2) - ((down - eyes[1] + 0.2) / 0.06) ** 2)
+        beside = across - side * apart
+        skin -= 0.6 * np.exp(-((beside / 0.12) ** 2) - ((down - level) / 0.08) ** 2)
+        skin -= brow * np.exp(-((beside / 0.2) ** 2) - ((down - level + 0.2) / 0.06) ** 2)
     skin -= 0.5 * np.exp(-((across / width) ** 2) - ((down - mouth) / 0.07) ** 2)
     surface = np.sqrt(np.clip(depth, 0.02, None))
     surface += 0.05 * gaussian_filter(rng.normal(size=(SIZE, SIZE)), 2.5)
