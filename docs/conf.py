@@ -62,7 +62,6 @@ plot_html_show_formats = False
 plot_html_show_source_link = False
 plot_include_source = False
 
-
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",

@@ -43,10 +43,9 @@ COLOURS = {
 }
 
 
-def accuracies(name: str, n_samples: int | None = None) -> dict[str, float]:
+def accuracies(name: str) -> dict[str, float]:
     """The share of samples in the right cluster, of each method on one table as it comes."""
     X, y = TABLES[name](return_X_y=True)
-    X, y = X[:n_samples], y[:n_samples]
     k = len(np.unique(y))
     found = {
         "unispectral": UnifiedSpectralClustering(k).fit(X),
@@ -59,10 +58,10 @@ def accuracies(name: str, n_samples: int | None = None) -> dict[str, float]:
     return {method: clustering_accuracy(y, one.labels_) for method, one in found.items()}
 
 
-def bars(ax: plt.Axes, n_samples: int | None = None) -> None:
+def bars(ax: plt.Axes) -> None:
     """A group of bars for each table, a colour for each method."""
     places = np.arange(len(TABLES))
-    values = [accuracies(name, n_samples) for name in TABLES]
+    values = [accuracies(name) for name in TABLES]
     for number, (method, colour) in enumerate(COLOURS.items()):
         heights = [one[method] for one in values]
         drawn = ax.barh(places + 0.2 * number, heights, 0.18, color=colour, label=method)
@@ -75,7 +74,7 @@ def bars(ax: plt.Axes, n_samples: int | None = None) -> None:
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncol=2, frameon=False, fontsize=8)
 
 
-def hero(target: Path, n_samples: int | None = None) -> None:
+def hero(target: Path) -> None:
     """Graph and samples of the wines, and the bars."""
     model = UnifiedSpectralClustering(n_clusters=3).fit(load_wine().data)
     figure = plt.figure(figsize=(12, 4.2), layout="constrained")
@@ -86,7 +85,7 @@ def hero(target: Path, n_samples: int | None = None) -> None:
     if middle.get_legend() is not None:  # the colours are those of the graph
         middle.get_legend().remove()
     middle.set_title("the wines as the graph places them")
-    bars(right, n_samples)
+    bars(right)
     save(figure, target)
 
 
