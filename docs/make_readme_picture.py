@@ -82,8 +82,9 @@ def hero(target: Path) -> None:
     GraphMatrixDisplay.from_estimator(model, ax=left)
     left.set_title("the learned graph of 178 wines")
     EmbeddingDisplay.from_estimator(model, ax=middle)
-    if middle.get_legend() is not None:  # the colours are those of the graph
-        middle.get_legend().remove()
+    for word in (middle.get_legend(), *middle.texts):  # the colours are those of the graph
+        if word is not None:
+            word.remove()
     middle.set_title("the wines as the graph places them")
     bars(right)
     save(figure, target)
