@@ -11,6 +11,8 @@ Directions in which *all* pictures vary drown the ones that tell persons apart. 
 the former. It competes with the plain distance, on few samples and without labels.
 """
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.ndimage import gaussian_filter
@@ -70,9 +72,12 @@ for row, number in zip(grid, range(4), strict=True):
 # How many pictures are put to the right person, with whitening, without, and by others:
 
 model = UnifiedSpectralClustering(n_clusters=20).fit(X)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    plain = UnifiedSpectralClustering(20, whiten=None).fit(X)
 found = {
     "unispectral": model,
-    "unispectral, whiten=None": UnifiedSpectralClustering(20, whiten=None).fit(X),
+    "unispectral, whiten=None": plain,
     "k-means": KMeans(20, n_init=10, random_state=0).fit(X),
     "spectral, 10 neighbours": SpectralClustering(
         20, affinity="nearest_neighbors", random_state=0
@@ -82,9 +87,11 @@ for name, one in found.items():
     print(f"{name:26s} {clustering_accuracy(who, one.labels_):.3f}")
 
 # %%
-# Which distance was taken:
+# Which distance was taken, and what the fit without whitening had to say of its own answer:
 
 print(model.geometry_weights_)
+for one in caught:
+    print(one.message)
 
 # %%
 # Members of each cluster, the surest first.

@@ -28,7 +28,7 @@ from unispectral.metrics import clustering_accuracy
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.rst"))]
-PAGES += sorted((DOCS / "methods").glob("*.rst"))
+PAGES += sorted((DOCS / "methods").glob("*.rst")) + sorted((DOCS / "api").glob("*.rst"))
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 ALL_DIGITS = datasets.load_digits
@@ -208,8 +208,10 @@ def _found(name: str) -> bool:
 
 
 def test_public_names_are_in_the_reference() -> None:
-    text = (DOCS / "api.rst").read_text(encoding="utf-8")
+    pages = sorted((DOCS / "api").glob("*.rst"))
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     listed = set(re.findall(r"^   ([\w.]+)$", text, re.M))
+    assert set(unispectral.__all__) - {"__version__"} <= listed
     rooms = ("kernels", "metrics", "model_selection", "plotting", "baselines", "persistence",
              "labelfree", "paper", "dask")  # fmt: skip
     for room in rooms:
@@ -230,7 +232,7 @@ def test_every_page_is_in_the_table_of_contents() -> None:
                 if line[3:4].strip():
                     titled = re.search(r"<(.+)>", line)
                     listed.add(str(here / (titled.group(1) if titled else line.strip())))
-    for page in (*DOCS.glob("*.rst"), *DOCS.glob("methods/*.rst")):
+    for page in (*DOCS.glob("*.rst"), *DOCS.glob("methods/*.rst"), *DOCS.glob("api/*.rst")):
         assert str(page.relative_to(DOCS).with_suffix("")) in listed, page
 
 
