@@ -109,7 +109,8 @@ def test_code_of_the_manual_runs(
             names.update(test.globs)
         else:
             # A cluster of threads is there at once, and its workers know this process's modules.
-            text = block.text.replace("LocalCluster(", "LocalCluster(processes=False, ")
+            options = "processes=False, dashboard_address=':0', "
+            text = block.text.replace("LocalCluster(", f"LocalCluster({options}")
             exec(compile(text, f"{page.name}:{block.line}", "exec"), names)
     if "client" in names:
         names["client"].close()
