@@ -36,9 +36,9 @@ KernelWeightsDisplay(list(kernels), model.kernel_weights_).plot()
 
 # %%
 # The paper's model weights kernels by how little of each its graph leaves unexplained. Of its
-# twelve kernels the nearly constant ones are explained best, whatever the data, so that nearly all
-# of the weight goes to them:
+# twelve kernels the widest Gaussian is nearly constant and therefore explained best, so that nearly
+# all of the weight goes to it:
 
-paper = SCMK(3, alpha=0.1, beta=0.1, gamma=0.1, solver="exact").fit(X)
+paper = SCMK(3).fit(X)
 KernelWeightsDisplay.from_estimator(paper)
 plt.show()
