@@ -36,7 +36,7 @@ KernelWeightsDisplay(list(kernels), model.kernel_weights_).plot()
 
 # %%
 # The paper's model weights kernels by how little of each its graph leaves unexplained. Of its
-# twelve kernels the widest Gaussian is nearly constant and therefore explained best, so that nearly
+# twelve kernels the widest Gaussian is nearly constant and therefore explained best, and nearly
 # all of the weight goes to it:
 
 paper = SCMK(3).fit(X)
