@@ -196,7 +196,11 @@ def test_the_public_name_is_the_function():
         ({"distance": 2}, ValueError, "distance=2 is unknown; give one of squared, unsquared"),
         ({"init": 3}, ValueError, "init is not a pair"),
         ({"init": (np.eye(3), np.eye(3))}, ValueError, "P0 of shape"),
-        ({"init": (np.ones((36, 3)), np.eye(3))}, ValueError, "P0 whose columns are not orthonormal"),
+        (
+            {"init": (np.ones((36, 3)), np.eye(3))},
+            ValueError,
+            "P0 whose columns are not orthonormal",
+        ),
         ({"kernels": []}, ValueError, "kernels is empty"),
         ({"kernels": [np.eye(4), np.eye(5)]}, ValueError, r"kernels\[1\] has shape"),
         ({"kernels": np.full((4, 4), np.nan)}, ValueError, r"kernels\[0\] contains NaN"),

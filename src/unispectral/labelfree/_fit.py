@@ -121,6 +121,8 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
     if len(views) > 1:
         plain = [view.localized(k, run) for view in views]
         kept = informative([one.around for one in plain])
+        if not kept.any():  # what no other shows may still be more than noise
+            kept = _structured(views, recipe, run)
     used = [views[at] for at in np.flatnonzero(kept)]
     plain = [plain[at] for at in np.flatnonzero(kept)] if plain else []
     together = None
@@ -227,6 +229,14 @@ def _views(samples: Samples, run: Run) -> list[_View]:
             for r, name in enumerate(bank.names)
         ]
     return found
+
+
+def _structured(views: Sequence[_View], recipe: Recipe, run: Run) -> np.ndarray:
+    """Which views show clusters by themselves, nearly as clearly as the clearest; else all."""
+    count = recipe.n_clusters or None
+    found = np.array([structure_ratio(view.distance, count, recipe, run) for view in views])
+    kept = found <= min(STRUCTURELESS, 3.0 * (float(found.min()) + 0.02))
+    return kept if kept.any() else np.ones(len(views), dtype=bool)
 
 
 def _structure(

@@ -57,9 +57,8 @@ def shared_neighbours(views: Sequence[Neighbourhoods]) -> np.ndarray:
 
 
 def informative(views: Sequence[Neighbourhoods]) -> np.ndarray:
-    """Which views show something that another shows, too; all of them where none does."""
-    kept = shared_neighbours(views).max(axis=1) > LEAST_SHARED
-    return kept if kept.any() else np.ones(len(views), dtype=bool)
+    """Which views show something that another shows, too."""
+    return shared_neighbours(views).max(axis=1) > LEAST_SHARED
 
 
 def fused(views: Sequence[KernelDistance]) -> KernelDistance | None:
