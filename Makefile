@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 export UNISPECTRAL_DATA ?= $(wildcard ../shared/data)
 export UNISPECTRAL_REFERENCE ?= $(wildcard ../shared/reference)
 
-.PHONY: help install demo test lint browser bench bench-solver bench-scale study-defaults check-baselines torture audit bench-memory coverage coverage-core mutation docs clean
+.PHONY: help install demo test lint browser bench bench-solver bench-scale study-defaults check-baselines robustness audit bench-memory coverage coverage-core mutation docs clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -52,18 +52,18 @@ check-baselines: install  ## replay the recorded baselines, cell by cell
 
 study-defaults: install  ## how good the defaults are, beside peers (docs/results/defaults.md)
 	$(BIN)/python -m pip install --quiet --group study || echo "some data sets will be absent"
-	$(BIN)/python -m studies.defaults $(ARGS)
+	$(BIN)/python -m benchmarks.label_free.defaults $(ARGS)
 
 docs: install  ## the manual, with its gallery run (docs/_build/html)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html $(ARGS)
 	@echo "docs/_build/html/index.html"
 
-torture: install browser  ## try to break it: hostile input, faults, attacks (docs/results/torture.md)
-	$(BIN)/python -m torture $(ARGS)
+robustness: install browser  ## hostile input, faults, attacks, oracle, fuzzing (docs/results/robustness.md)
+	$(BIN)/python -m robustness $(ARGS)
 
 audit: install  ## the dependencies: files, versions, known weaknesses
 	$(BIN)/python -m pip install --quiet --group audit || echo "no pip-audit here: the public list is not asked"
-	$(BIN)/python -m torture.audit
+	$(BIN)/python -m robustness.audit
 
 bench-memory: install  ## peak memory of the exact fit; fails above 2.5 n × n matrices (docs/results/memory.md)
 	$(BIN)/python -m benchmarks.memory $(ARGS)
@@ -72,7 +72,7 @@ coverage: install browser  ## lines and branches that the tests reach
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --cov=unispectral --cov-branch --cov-report=term --cov-report=html $(ARGS)
 
 coverage-core: install  ## the same of the core alone, compiled loops included (docs/results/coverage.md)
-	$(BIN)/python -m torture.cover $(ARGS)
+	$(BIN)/python -m robustness.cover $(ARGS)
 
 mutation: install  ## mutants of the solver steps that no test kills (docs/results/mutation.md)
-	$(BIN)/python -m torture.mutation $(ARGS)
+	$(BIN)/python -m robustness.mutation $(ARGS)

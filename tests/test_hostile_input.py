@@ -1,4 +1,4 @@
-"""Findings of the torture, each kept as a test: works, or refused with the argument's name."""
+"""Findings of the robustness suite, each a test: works, or refused with the argument's name."""
 
 from __future__ import annotations
 

@@ -1,0 +1,286 @@
+"""How good are the defaults? One command, resumable: ``python -m benchmarks.label_free.defaults``.
+
+Every figure is written to docs/results/defaults.json as soon as it is there; a second call goes
+on where the first stopped, and measures again only what depends on settings that have changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.label_free import counting, extras, views
+from benchmarks.label_free._fingerprint import behaviour
+from benchmarks.label_free._store import Store
+from benchmarks.label_free.data import DESIGN, SETS, VALIDATION, Absent, StudySet
+from benchmarks.label_free.peers import METHODS, Method
+from benchmarks.label_free.report import write
+from unispectral import SCMK, SCSK
+from unispectral._defaults import resolve
+from unispectral._fitting import WHITEN_SAMPLES
+from unispectral.metrics import scores
+
+__all__ = ["main"]
+
+RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
+PARTS = ("main", "noise", "count", "outliers", "split", "views")
+
+#: (good kernels, kernels of noise, features of the noise)
+NOISE_CASES = tuple(
+    (good, noise, features)
+    for good in (3, 1)
+    for noise, features in ((0, 10), (3, 10), (10, 10), (3, 2))
+)
+NOISE_SETS = ("YALE", "ORL", "TR11", "moons", "subspaces 5", "light 30")
+SPLIT_SETS = (*NOISE_SETS, "topics 8", "JAFFE", "digits", "wine", "iris", "breast cancer")
+COSTLY = {"TDT2", "MNIST 5k"}
+#: Seconds of work that one fit may take: on a nearly diagonal kernel, eigenvectors take for ever.
+LIMIT = 120
+LONG_LIMIT = 600
+METRICS = ("accuracy", "nmi", "ari")
+
+
+class Study:
+    """One run: which sets, how many seeds, where the figures go."""
+
+    def __init__(
+        self, store: Store, names: Sequence[str], methods: Sequence[str], *, quick: bool
+    ) -> None:
+        self.store = store
+        self.names = names
+        self.methods = methods
+        self.quick = quick
+        self._kept: tuple[str, Any] = ("", None)
+        self.settings = {"SCSK": resolve(SCSK()), "SCMK": resolve(SCMK())}
+
+    def condition(self, method: Method, n_samples: int) -> str:
+        """What a figure depends on: nothing of ours for a peer."""
+        if not method.ours:
+            return "peer"
+        settings = self.settings[method.name]
+        if n_samples > WHITEN_SAMPLES:
+            settings = replace(settings, whiten=())
+        return f"{settings}; {behaviour(method.name)}"
+
+    def depends(self, model: str, part: str) -> str:
+        """What the figures beside the main table depend on."""
+        return f"{self.settings[model]}; {behaviour(part)}"
+
+    def seeds(self, wanted: int) -> range:
+        return range(1 if self.quick else wanted)
+
+    def data(self, name: str) -> Any:
+        """Table and classes; the last set stays in memory."""
+        if self._kept[0] != name:
+            self._kept = (name, SETS[name].load())
+        return self._kept[1]
+
+    def present(self, names: Sequence[str]) -> list[str]:
+        """Those of the names that were asked for and are on this machine."""
+        found = []
+        for name in names:
+            if name not in self.names:
+                continue
+            try:
+                self.data(name)
+            except Absent as error:
+                self.store.cell(f"absent/{name}", str(error), partial(dict, why=str(error)))
+                continue
+            self.store.forget(f"absent/{name}")
+            found.append(name)
+        return found
+
+    def run(self, parts: Sequence[str]) -> None:
+        steps: dict[str, Callable[[], None]] = {
+            "views": self.run_views,
+            "count": self.run_count,
+            "noise": self.run_noise,
+            "outliers": self.run_outliers,
+            "split": self.run_splits,
+            "main": self.run_main,
+        }
+        for part, step in steps.items():
+            if part in parts:
+                step()
+
+    def run_main(self) -> None:
+        for name in self.present(sorted(SETS, key=lambda name: name in COSTLY)):
+            for method in METHODS:
+                if method.name not in self.methods:
+                    continue
+                for seed in self.seeds(SETS[name].n_seeds if method.random else 1):
+                    if "failed" in self._measure(SETS[name], method, seed):
+                        break  # another seed would fail as well
+
+    def _measure(self, chosen: StudySet, method: Method, seed: int) -> dict[str, Any]:
+        def measure() -> dict[str, Any]:
+            X, y = self.data(chosen.name)
+            limit = LONG_LIMIT if chosen.name in COSTLY else LIMIT
+            begun = time.perf_counter()
+            why = {}
+            try:
+                with _time_limit(limit):
+                    labels = method.fit(X, int(y.max()) + 1, seed, y)
+            except Exception as error:  # a method that fails is a result, and the others go on
+                why = {"failed": f"{type(error).__name__}: {error}"[:200]}
+                labels = np.zeros(len(y), dtype=int)
+            seconds = round(time.perf_counter() - begun, 2)
+            found = scores(y, labels)
+            result = {metric: round(float(found[metric]), 6) for metric in METRICS}
+            return {**result, "seconds": seconds, **why}
+
+        condition = self.condition(method, self.data(chosen.name)[0].shape[0])
+        return self.store.cell(f"main/{chosen.name}/{method.name}/{seed}", condition, measure)
+
+    def run_noise(self) -> None:
+        for name in self.present(NOISE_SETS):
+            X, y = self.data(name)
+            for good, noise, features in NOISE_CASES:
+                self.store.cell(
+                    f"noise/{name}/{good}/{noise}/{features}",
+                    self.depends("SCMK", "kernels"),
+                    partial(
+                        extras.noise_kernels,
+                        X,
+                        y,
+                        n_good=good,
+                        n_noise=noise,
+                        n_features=features,
+                        seed=0,
+                    ),
+                )
+
+    def run_count(self) -> None:
+        for name in counting.PROBLEMS:
+            for seed in self.seeds(2):
+                X, y = counting.problem(name, seed)
+                self._count("count", f"{name}/{seed}", X, y, 30)
+        real = [one.name for one in (*DESIGN, *VALIDATION) if one.paper] + ["digits", "wine"]
+        for name in self.present([*real, "iris", "breast cancer"]):
+            if name not in COSTLY:
+                X, y = self.data(name)
+                self._count("count-real", f"{name}/0", X, y, 150)
+
+    def _count(self, part: str, key: str, X: Any, y: np.ndarray, most: int) -> None:
+        self.store.cell(
+            f"{part}/{key}",
+            self.depends("SCSK", "count"),
+            partial(counting.count, X, y, max_clusters=most, seed=0),
+        )
+
+    def run_outliers(self) -> None:
+        for name in self.present([one.name for one in DESIGN]):
+            X, y = self.data(name)
+            for seed in self.seeds(2):
+                self.store.cell(
+                    f"outliers/{name}/{seed}",
+                    self.depends("SCSK", "outliers"),
+                    partial(extras.outliers, X, y, seed=seed),
+                )
+
+    def run_splits(self) -> None:
+        for name in self.present(SPLIT_SETS):
+            X, y = self.data(name)
+            for seed in self.seeds(3):
+                self.store.cell(
+                    f"split/{name}/{seed}",
+                    self.depends("SCSK", "new points"),
+                    partial(extras.held_out, X, y, seed=seed),
+                )
+
+    def run_views(self) -> None:
+        condition = self.depends("SCMK", "kernels")
+        for name, load in views.DESIGN.items():
+            if name in SETS and name not in self.names:
+                continue
+            try:
+                tables, y = load()
+            except Absent as error:
+                self.store.cell(f"absent/{name}", str(error), partial(dict, why=str(error)))
+                continue
+            for seed in self.seeds(1):
+                self.store.cell(
+                    f"views-design/{name}/{seed}",
+                    condition,
+                    partial(views.against_rivals, tables, y, seed),
+                )
+        if "digits" not in self.names:
+            return
+        tables, y = views.digits()
+        for case in views.CASES:
+            for seed in self.seeds(1):
+                self.store.cell(
+                    f"views/{case}/{seed}",
+                    condition,
+                    partial(views.cluster_digits, tables, y, case, seed),
+                )
+
+
+@contextmanager
+def _time_limit(seconds: int) -> Iterator[None]:
+    """Raise TimeoutError after so many seconds of work, where the system has alarms.
+
+    Work of the processor, not time on the clock, so that a busy machine fails nobody.
+    """
+    if not hasattr(signal, "SIGPROF") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(*_: object) -> None:
+        raise TimeoutError(f"no answer in {seconds} s")
+
+    before = signal.signal(signal.SIGPROF, ring)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the study, or what is missing of it, and write the report."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.label_free.defaults", description=__doc__
+    )
+    parser.add_argument("--sets", help="names of data sets, separated by commas; all otherwise")
+    parser.add_argument("--parts", help=f"of {', '.join(PARTS)}; all otherwise")
+    parser.add_argument("--methods", help="of the main table; all otherwise")
+    parser.add_argument("--quick", action="store_true", help="one seed, nothing is written")
+    parser.add_argument("--report", action="store_true", help="only write the report again")
+    parser.add_argument("--fresh", action="store_true", help="measure everything again")
+    given = parser.parse_args(arguments)
+    names = _chosen(given.sets, list(SETS), "--sets")
+    parts = _chosen(given.parts, list(PARTS), "--parts")
+    methods = _chosen(given.methods, [method.name for method in METHODS], "--methods")
+    path = RESULTS / "defaults.json"
+    if given.fresh and path.exists():
+        path.unlink()
+    store = Store(None if given.quick else path)
+    if not given.report:
+        Study(store, names, methods, quick=given.quick).run(parts)
+    print(write(store, None if given.quick else path.with_suffix(".md")))
+
+
+def _chosen(given: str | None, known: list[str], option: str) -> list[str]:
+    if given is None:
+        return known
+    wanted = [name.strip() for name in given.split(",")]
+    for name in wanted:
+        if name not in known:
+            raise SystemExit(f"{option} {name!r} is not one of {', '.join(known)}.")
+    return wanted
+
+
+if __name__ == "__main__":
+    main()

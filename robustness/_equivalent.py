@@ -1,0 +1,78 @@
+"""Mutants that no test can kill, or none should: what they change makes no difference.
+
+By module and by what was changed, as :mod:`robustness.mutation` writes it.
+"""
+
+from __future__ import annotations
+
+__all__ = ["reason"]
+
+_TIE = "two floating-point numbers are hardly ever equal, and either way is right where they are"
+_LIMIT = "a limit or tolerance: a little more or less of it ends at the same result"
+_GUARD = "only keeps a zero from being divided by"
+_BATCH = "the size of a batch: the same sums in other pieces"
+_SQUARE = "the matrix is square"
+_START = "any number but the first batch's, which is 0, marks its beginning"
+
+_REASONS: dict[str, dict[str, str]] = {
+    "labels": {
+        "10 → 11 in n_init: int = 10,": _LIMIT,
+        "100 → 101 in max_iter: int = 100,": _LIMIT,
+    },
+    "weights": {
+        "2 ** 19 → 2 * 19": _BATCH,
+        "19 → 20 in _BATCH_ENTRIES = 2**19": _BATCH,
+        "meetings + np.diff(uses.indptr) → meetings - np.diff(uses.indptr)": _BATCH,
+        "meetings + np.diff(uses.indptr) + np.diff(codes.indptr) → "
+        "meetings + np.diff(uses.indptr) - np.diff(codes.indptr)": _BATCH,
+        "1e-15 * max(float(h.max()), np.finfo(np.float64).tiny) → "
+        "1e-15 / max(float(h.max()), np.finfo(np.float64).tiny)": _GUARD,
+        "1e-15 → 2e-15 in h = np.maximum(h, 1e-15 * max(float(h.max()), "
+        "np.finfo(np.float64).tiny))": _GUARD,
+        "1e-300 → 2e-300 in return np.maximum(h, 0.0) / np.maximum(coverage, 1e-300)": _GUARD,
+        "-1 → +1 in starts = np.flatnonzero(np.diff(number, prepend=-1))": _START,
+        "1 → 2 in starts = np.flatnonzero(np.diff(number, prepend=-1))": _START,
+    },
+    "graph.quality": {
+        "0 → 1 in rows = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))": _SQUARE,
+        "1 → 2 in count = int(labels.max()) + 1": (
+            "one more cluster without members, which counts nowhere"
+        ),
+    },
+    "spectrum": {
+        "False → True in root = scipy.linalg.cholesky(Y.T @ Y, lower=True, check_finite=False)": (
+            "whether numbers that are finite are looked at once more"
+        ),
+        "0 → 1 in return float(abs(L).sum(axis=1).max()) if L.shape[0] else 0.0": _SQUARE,
+        "1e-10 * values[-1] → 1e-10 / values[-1]": _LIMIT,
+        "1e-05 → 2e-05 in tol: float = 1e-5,": _LIMIT,
+        "tol * scale → tol / scale": _LIMIT,
+        "along > 0 → along >= 0": _TIE,
+        "1e-300 → 2e-300 in else along / max(float(np.vdot(change, change)), 1e-300)": _GUARD,
+    },
+    "solvers._stiefel": {
+        "True → False in @dataclass(frozen=True)": "whether the result can be changed by hand",
+        "1e-08 → 2e-08 in ftol: float = 1e-8,": _LIMIT,
+        "1000 → 1001 in max_iter: int = 1000,": _LIMIT,
+        "0.85 → 1.7 in nonmonotone: float = 0.85,": "how far the value may rise on the way",
+        "5 → 6 in max_tries: int = 5,": _LIMIT,
+        '0.01 → 0.02 in reason = "the gradient vanished" if curve.gradient_norm < 0.01 * gtol '
+        'else ""': _LIMIT,
+        "10 → 11 in if mean_moved < 10 * xtol and mean_fell < 10 * ftol:": _LIMIT,
+        "1.0 → 2.0 in abs(value - new_value) / (abs(value) + 1.0),": _LIMIT,
+        "abs(value - new_value) / (abs(value) + 1.0) → "
+        "abs(value - new_value) * (abs(value) + 1.0)": _LIMIT,
+        "curve.gradient_norm < 0.01 * gtol → curve.gradient_norm <= 0.01 * gtol": _TIE,
+        "new_value <= level - step * required → new_value < level - step * required": _TIE,
+        "gradient_norm < gtol → gradient_norm <= gtol": _TIE,
+        "moved < xtol → moved <= xtol": _TIE,
+        "fell < ftol → fell <= ftol": _TIE,
+        "Q * np.where(np.diag(R) < 0, -1.0, 1.0) → "
+        "Q / np.where(np.diag(R) < 0, -1.0, 1.0)": "to multiply by a sign is to divide by it",
+    },
+}
+
+
+def reason(module: str, what: str) -> str:
+    """Why a mutant makes no difference; empty where nobody knows."""
+    return _REASONS.get(module, {}).get(what, "")

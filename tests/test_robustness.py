@@ -1,0 +1,163 @@
+"""The short form of ``robustness/``: the kinds of case that fit into a minute."""
+
+from __future__ import annotations
+
+import pytest
+from robustness import audit, concurrency, files, inputs, interrupts, memory, mutation, security
+from robustness.__main__ import main, parts, replay, run_parts
+from robustness._pool import run_cases
+from robustness._results import Plan, Record, Result, write_page
+
+PLAN = Plan(seed=1, quick=True)
+
+
+def _cases(generator, count):
+    return [next(generator) for _ in range(count)]
+
+
+def _failures(outcome, cases):
+    found = [(str(case), *outcome(case)) for case in cases]
+    return [one for one in found if one[1] == "failed"], {one[1] for one in found}
+
+
+# Broken indices once crashed the process; the full run uses processes of its own for that.
+@pytest.mark.parametrize(
+    ("kind", "count"), [(inputs.cases, 250), (inputs.drawn_cases, 60), (inputs.dask_cases, 12)]
+)
+def test_hostile_input(kind, count):
+    failed, seen = _failures(inputs.outcome, _cases(kind(1), count))
+    assert failed == []
+    assert seen >= {"works", "refused"}
+
+
+@pytest.mark.parametrize(("reader", "count"), [("tables", 80), ("rows", 40), ("models", 40)])
+def test_hostile_files(reader, count):
+    pytest.importorskip("anndata")
+    failed, seen = _failures(files.outcome, _cases(files.file_cases(reader, 1), count))
+    assert failed == []
+    assert "refused" in seen
+
+
+def test_files_that_want_to_run_code():
+    result = security._files(PLAN)
+    assert result.failures == []
+    assert result.n_cases > 60
+
+
+def test_nothing_in_the_source_runs_what_a_file_says():
+    assert security.forbidden_calls() == []
+    assert security._source(PLAN).failures == []
+
+
+@pytest.mark.parametrize("part", ["too many samples", "too little memory", "control groups"])
+def test_memory_is_asked_for_first(part):
+    result = memory.PARTS[part](PLAN)
+    assert result.failures == []
+    assert result.n_cases >= 5
+
+
+def test_a_second_interpreter_is_told():
+    result = concurrency.PARTS["sub-interpreters"](PLAN)
+    assert result.failures == []
+    assert result.n_cases == 1
+
+
+def test_eight_threads():
+    result = concurrency.PARTS["8 threads"](PLAN)
+    assert result.failures == []
+    assert result.n_cases == 8
+
+
+def test_ctrl_c_in_a_compiled_loop_leaves_nothing_fitted():
+    fit = "SCSK.paper(8, kernel='gaussian', alpha=1e-3), n=3_000"
+    state, seconds, fitted = interrupts._interrupt(fit, 0.4)
+    assert state in ("interrupted", "finished")
+    if state == "interrupted":
+        assert not fitted
+        assert seconds < 5.0  # within one on a machine that does nothing else
+
+
+def _work(case):
+    import os
+    import time
+
+    if case == "die":
+        os._exit(7)
+    if case == "hang":
+        end = time.process_time() + 60
+        while time.process_time() < end:
+            pass
+    return "works", ""
+
+
+def test_a_case_that_dies_or_hangs_is_found():
+    cases = ["a", "die", "b", "hang", "c"]
+    found = {a.case: (a.outcome, a.words) for a in run_cases(_work, cases, workers=1, limit=3)}
+    assert found["die"] == ("failed", "the process died with code 7")
+    assert found["hang"] == ("failed", "no answer within 3 s")
+    assert {found[case][0] for case in "abc"} == {"works"}
+
+
+def _fine(plan):
+    result = Result("a kind", plan.seed)
+    result.check(True, "fine")
+    return result
+
+
+def _bad(plan):
+    result = Result("a kind", plan.seed)
+    result.check(False, "estimators: SCSK | blobs/csr | 0", "it went wrong")
+    return result
+
+
+def _broken(plan):
+    raise OSError("no room")
+
+
+def test_parts_are_kept_and_added_up(tmp_path, capsys):
+    plan, record = Plan(3), Record(tmp_path / "record.json")
+    some = {"a/1": _fine, "a/2": _bad, "b/1": _broken}
+    assert run_parts({"a/1": _fine}, plan, record, until=0.0) == 0
+    assert record.rows == {}
+    assert run_parts(some, plan, record) == 2
+    again = Record(tmp_path / "record.json")
+    assert list(again.rows) == ["a/1", "a/2", "b/1"]
+    write_page(again, [*some, "b/2"], tmp_path)
+    page = (tmp_path / "robustness.md").read_text()
+    assert "| a kind | 2 | 1 | 1 | 3 |" in page
+    assert "| **all** | 3 | 1 | 2 | |" in page
+    assert "Not run: b/2." in page
+    assert "no room" in page
+    capsys.readouterr()
+    assert replay(again.rows["a/2"]["failures"][0]) == 0
+    assert "works" in capsys.readouterr().out
+
+
+def test_versions_without_known_weaknesses(tmp_path):
+    assert audit.weak_bounds() == []
+    old = tmp_path / "pyproject.toml"
+    old.write_text('[project]\nname = "x"\ndependencies = ["pyarrow>=13", "numpy"]\n')
+    assert [text.split()[0] for text in audit.weak_bounds(old)] == ["pyarrow>=13", "numpy"]
+
+
+def test_mutants_are_kept_and_explained(tmp_path):
+    source = "def f(a, b=True):\n    return -a + 1 if a < 2 else b\n"
+    found = {what for _, what, _ in mutation.mutants(source)}
+    line = "return -a + 1 if a < 2 else b"
+    assert found >= {"a < 2 → a <= 2", f"1 → 2 in {line}", f"-a → +a in {line}"}
+    assert found >= {"True → False in def f(a, b=True):", "-a + 1 → -a - 1"}
+    known = "19 → 20 in _BATCH_ENTRIES = 2**19"
+    tried = {f"9: {known}": True, "9: 19 → 20 in other": True, "8: a → b": False}
+    page = mutation.page({"weights": {"every": 4, "survives": tried}})
+    assert "| weights | 4 | 3 | 1 | 2 | 1 |" in page
+    assert f"line 9, `{known}`: the size of a batch" in page
+    assert "line 9, `19 → 20 in other`: a test for it is lacking" in page
+
+
+def test_options(capsys):
+    with pytest.raises(SystemExit):
+        main(["nothing"])
+    assert "there is no kind or part 'nothing'" in capsys.readouterr().err
+    assert main(["--list", "memory"]) == 0
+    assert capsys.readouterr().out.split("\n")[0] == "memory/too many samples"
+    assert len(parts()) > 40
