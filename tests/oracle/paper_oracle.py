@@ -98,28 +98,30 @@ def codes(K: Array, B: Array, ridge: float = 0.0) -> Array:
     for i in range(n):
         others = np.array([j for j in range(n) if j != i])
         b = (K[:, i] - B[:, i] / 2)[others]
-        Z[others, i] = _nonnegative(A[np.ix_(others, others)], b, 1e-12 * K[i, i])
+        Z[others, i] = _nonnegative(A[np.ix_(others, others)], b)
     return Z
 
 
-def _nonnegative(A: Array, b: Array, tol: float) -> Array:
-    """Minimise zᵀAz − 2bᵀz over z ≥ 0."""
+def _nonnegative(A: Array, b: Array) -> Array:
+    """Minimise zᵀAz − 2bᵀz over z ≥ 0; A with 1e-11 of its scale added is never singular."""
+    scale = np.diag(A).mean()
+    A = A + 1e-11 * scale * np.eye(len(b))
     z, free = np.zeros(len(b)), np.zeros(len(b), dtype=bool)
-    for _ in range(20 * len(b) + 20):
+    for _ in range(20 * len(b)):
         gain = np.where(free, -np.inf, b - A @ z)
-        if gain.max(initial=-np.inf) <= tol:
+        if gain.max() <= 1e-12 * scale:
             break
         free[gain.argmax()] = True
         while free.any():
             trial = np.zeros(len(b))
-            trial[free] = np.linalg.lstsq(A[np.ix_(free, free)], b[free], rcond=1e-13)[0]
+            trial[free] = np.linalg.solve(A[np.ix_(free, free)], b[free])
             down = free & (trial <= 0)
             if not down.any():
                 z = trial
                 break
-            share = (z[down] / np.maximum(z[down] - trial[down], 1e-300)).min()
-            z = z + share * (trial - z)
-            free &= z > 1e-15
+            share = (z[down] / (z[down] - trial[down])).min()
+            z = np.where(free, z + share * (trial - z), 0.0)
+            free &= z > 1e-14
             z = np.where(free, z, 0.0)
     return z
 
@@ -206,7 +208,7 @@ def curvilinear_search(
     return U @ Vt
 
 
-def embedding(L: Array, target: Array, P: Array, *, max_iter: int = 3000) -> Array:
+def embedding(L: Array, target: Array, P: Array, *, max_iter: int = 1000) -> Array:
     """The P-step, as far as double precision goes, from a start; never worse than the start."""
     scale = max(float(np.abs(L).sum(axis=1).max()) + float(np.linalg.norm(target)), 1e-300)
 
