@@ -23,8 +23,8 @@ from robustness._results import Part, Plan, Record, Result, write_page
 __all__ = ["KINDS", "main", "parts"]
 
 #: Forks first: later kinds start threads.
-KINDS = ("faults", "inputs", "files", "invariances", "memory", "interrupts", "security",
-         "concurrency")  # fmt: skip
+KINDS = ("faults", "inputs", "files", "model_fuzz", "oracle", "invariances", "memory",
+         "interrupts", "security", "concurrency")  # fmt: skip
 _ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -84,6 +84,11 @@ def replay(case: str) -> int:
         from robustness.inputs import Case, outcome
 
         found = outcome(Case(fields[0], fields[1], seed))
+    elif fields[1] == "changed":
+        from robustness.model_fuzz import FuzzCase
+        from robustness.model_fuzz import outcome as fuzz_outcome
+
+        found = fuzz_outcome(FuzzCase(fields[0], seed))
     else:
         from robustness.files import FileCase
         from robustness.files import outcome as file_outcome

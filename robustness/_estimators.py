@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["ON_DASK", "ON_KERNELS", "ON_TABLES", "make"]
+__all__ = ["DEFAULT", "ON_DASK", "ON_KERNELS", "ON_TABLES", "make"]
 
 
 def _ours(name: str, **params: Any) -> Callable[[int], Any]:
@@ -30,8 +30,10 @@ def _baseline(name: str, **params: Any) -> Callable[[int], Any]:
 
 _PAPER = {"model": "paper", "max_iter": 5}
 _KERNELS = ["linear", "gaussian", "polynomial"]
+#: What most people use.
+DEFAULT = "SCMK"
 
-#: Estimators that take tables. The first of each name is what most people use.
+#: Estimators that take tables.
 ON_TABLES: dict[str, Callable[[int], Any]] = {
     "SCSK": _ours("SCSK"),
     "SCMK": _ours("SCMK"),
