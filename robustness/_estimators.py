@@ -99,6 +99,10 @@ class _OnDask:
                 if name.endswith("_") and name != "labels_":
                     setattr(self, name, value)
 
+    def predict_blocks(self, X: Any) -> Any:
+        """Labels of new points, given here or in blocks."""
+        return self._made.predict(X)
+
 
 def _in_blocks(X: Any) -> Any:
     import dask.array as da
