@@ -95,20 +95,19 @@ class _Stages:
 
 
 def _ours(data: str, **params: Any) -> dict[str, Any]:
-    from unispectral import SCSK
+    from unispectral import UnifiedSpectralClustering
     from unispectral.graph import candidates
-    from unispectral.labelfree import _coding
-    from unispectral.labelfree import _coupling as _adaptive
+    from unispectral.labelfree import _coding, _coupling, _rivals
 
     X, y = _data(data)
     _warm()
     stages = _Stages()
     stages.watch(candidates, "nearest", "search")
-    stages.watch(_adaptive, "localize", "kernels")
-    stages.watch(_adaptive, "codes_of", "codes")
+    stages.watch(_rivals, "localize", "kernels")
+    stages.watch(_coupling, "codes_of", "codes")
     stages.watch(_coding, "smallest_eigenvectors", "eigenvectors")
-    stages.watch(_adaptive, "read_out", "labels")
-    model = SCSK(len(np.unique(y)), **params)
+    stages.watch(_coupling, "read_out", "labels")
+    model = UnifiedSpectralClustering(len(np.unique(y)), **params)
     return _measured(lambda: model.fit(X).labels_, y) | {"stages": stages.seconds}
 
 
@@ -153,7 +152,7 @@ def _dask(data: str, kill: bool, **params: Any) -> dict[str, Any]:
 
     from distributed import Client, LocalCluster
 
-    from unispectral.dask import SCSK
+    from unispectral.dask import UnifiedSpectralClustering
 
     X, y = _data(data)
     with (
@@ -170,7 +169,7 @@ def _dask(data: str, kill: bool, **params: Any) -> dict[str, Any]:
         thread = threading.Thread(target=_strike, args=(client, cluster, lost))
         if kill:
             thread.start()
-        model = SCSK(len(np.unique(y)), client=client, **params)
+        model = UnifiedSpectralClustering(len(np.unique(y)), client=client, **params)
         labels = model.fit(blocks).labels_.compute()
         if kill:
             thread.join()
@@ -222,15 +221,16 @@ def _strike(client: Any, cluster: Any, lost: dict[str, float]) -> None:
 
 def _warm() -> None:
     """Pay for compilation now, in the precision of small and of large data."""
-    from unispectral import SCSK, geometry
+    from unispectral import UnifiedSpectralClustering
     from unispectral.graph import candidates
+    from unispectral.labelfree import _neighbourhoods
 
     few = np.random.default_rng(0).normal(size=(64, 3)).astype(np.float32)
-    usual = geometry.SINGLE_SAMPLES, candidates.EXACT_SAMPLES
-    SCSK(2, n_init=1).fit(few)
-    geometry.SINGLE_SAMPLES = candidates.EXACT_SAMPLES = 10
-    SCSK(2, n_init=1).fit(few)
-    geometry.SINGLE_SAMPLES, candidates.EXACT_SAMPLES = usual
+    usual = _neighbourhoods.SINGLE_SAMPLES, candidates.EXACT_SAMPLES
+    UnifiedSpectralClustering(2, n_init=1).fit(few)
+    _neighbourhoods.SINGLE_SAMPLES = candidates.EXACT_SAMPLES = 10
+    UnifiedSpectralClustering(2, n_init=1).fit(few)
+    _neighbourhoods.SINGLE_SAMPLES, candidates.EXACT_SAMPLES = usual
 
 
 def _cpu() -> float:

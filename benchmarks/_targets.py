@@ -61,7 +61,7 @@ def _coil20(cells: Cells) -> list[Row]:
 
 def _ar(cells: Cells) -> list[Row]:
     rows = []
-    for method in ("SCSK, as it comes", "SCSK, linear kernel"):
+    for method in ("unispectral, as it comes", "SCSK, linear kernel"):
         seconds = _seconds(cells.get("peers ar"), method)
         if seconds is not None:
             median = float(np.median(seconds))
@@ -101,7 +101,7 @@ def _twelve(cells: Cells) -> list[Row]:
 def _tiny(cells: Cells) -> list[Row]:
     cell = cells.get("peers digits-300")
     rows = []
-    for method in ("SCSK, linear kernel", "SCSK, as it comes"):
+    for method in ("SCSK, linear kernel", "unispectral, as it comes"):
         for peer in ("spectral, rbf", "spectral, neighbours, arpack"):
             work = f"{method}, 300 digits"
             rows += _at_most(work, peer, 3, _seconds(cell, method), _seconds(cell, peer))

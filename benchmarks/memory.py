@@ -24,7 +24,7 @@ _PAGE = Path(__file__).resolve().parent.parent / "docs" / "results" / "memory.md
 
 
 def measure(n: int) -> float:
-    """Matrices at the peak of ``SCSK.paper(solver="exact")`` on n samples."""
+    """Matrices at the peak of ``SCSK(solver="exact")`` on n samples."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.memory", "--child", str(n)],
         capture_output=True,
@@ -47,10 +47,11 @@ def _child(n: int) -> float:
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, 10)) + 4 * rng.integers(0, 5, (n, 1))
-    SCSK.paper(5, kernel="gaussian", max_iter=2).fit(X[:500])  # libraries, compiled code
+    model = SCSK(5, kernel="gaussian", solver="exact", alpha=0.1, max_iter=2)
+    model.fit(X[:500])  # libraries, compiled code
     _reset_mark()
     before = _high_water_mark()
-    SCSK.paper(5, kernel="gaussian", max_iter=2).fit(X)
+    model.fit(X)
     return (_high_water_mark() - before) * 2**20 / (8.0 * n * n)
 
 
@@ -62,7 +63,7 @@ def page(found: Sequence[tuple[int, float]]) -> str:
     lines = [
         "# Peak memory of the exact fit",
         "",
-        "What `SCSK.paper` (Gaussian kernel, exact solver, two iterations) takes at its peak",
+        "What `SCSK` (Gaussian kernel, exact solver, two iterations) takes at its peak",
         "beyond its input, in n × n matrices of float64, measured by `make bench-memory` from the",
         f"high-water mark of the process. The limit is {LIMIT}; the most found is {worst:.2f}.",
         "",

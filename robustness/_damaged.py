@@ -91,10 +91,10 @@ def _zarr() -> bytes:
 
 
 def _model(path: str) -> None:
-    from unispectral import SCSK
+    from unispectral import UnifiedSpectralClustering
     from unispectral.persistence import save_model
 
-    save_model(SCSK(2, kernel="gaussian", n_init=2).fit(table()), path)
+    save_model(UnifiedSpectralClustering(2, kernels="gaussian", n_init=2).fit(table()), path)
 
 
 def _sparse_npz(file: io.BytesIO) -> None:

@@ -28,27 +28,26 @@ def _baseline(name: str, **params: Any) -> Callable[[int], Any]:
     return build
 
 
-_PAPER = {"model": "paper", "max_iter": 5}
-_KERNELS = ["linear", "gaussian", "polynomial"]
 #: What most people use.
-DEFAULT = "SCMK"
+DEFAULT = "UnifiedSpectralClustering"
+_EXACT = {"solver": "exact", "max_iter": 5}
+_KERNELS = ["linear", "gaussian", "polynomial"]
 
 #: Estimators that take tables.
 ON_TABLES: dict[str, Callable[[int], Any]] = {
-    "SCSK": _ours("SCSK"),
-    "SCMK": _ours("SCMK"),
-    "SCSK gaussian": _ours("SCSK", kernel="gaussian"),
-    "SCSK cosine": _ours("SCSK", kernel="polyplus_4", normalize="cosine"),
-    "SCSK laplacian": _ours("SCSK", kernel="laplacian"),
-    "SCSK pulled": _ours("SCSK", gamma=0.5),
-    "SCMK kernels": _ours("SCMK", kernels=_KERNELS),
-    "SCSK paper": _ours("SCSK", kernel="gaussian", **_PAPER),
-    "SCSK paper linear": _ours("SCSK", kernel="linear", normalize="none", **_PAPER),
-    "SCSK paper local": _ours("SCSK", kernel="gaussian", solver="local", **_PAPER),
-    "SCSK paper alm": _ours("SCSK", kernel="gaussian", solver="alm", **_PAPER),
-    "SCMK paper": _ours("SCMK", kernels="paper", **_PAPER),
-    "SCMK paper centred": _ours("SCMK", kernels=_KERNELS, normalize=("center", "trace"), **_PAPER),
-    "SCMK paper alm": _ours("SCMK", kernels=_KERNELS, solver="alm", **_PAPER),
+    "UnifiedSpectralClustering": _ours(DEFAULT),
+    "USC gaussian": _ours(DEFAULT, kernels="gaussian"),
+    "USC laplacian": _ours(DEFAULT, kernels="laplacian"),
+    "USC no whitening": _ours(DEFAULT, whiten=None),
+    "USC kernels": _ours(DEFAULT, kernels=_KERNELS),
+    "SCSK": _ours("SCSK", kernel="gaussian", max_iter=5),
+    "SCSK exact": _ours("SCSK", kernel="gaussian", **_EXACT),
+    "SCSK exact cosine": _ours("SCSK", kernel="polyplus_4", normalize="cosine", **_EXACT),
+    "SCSK exact linear": _ours("SCSK", kernel="linear", normalize="none", **_EXACT),
+    "SCSK local": _ours("SCSK", kernel="gaussian", solver="local", max_iter=5),
+    "SCMK": _ours("SCMK", kernels=_KERNELS, max_iter=5),
+    "SCMK exact": _ours("SCMK", kernels="paper", **_EXACT),
+    "SCMK exact centred": _ours("SCMK", kernels=_KERNELS, normalize=("center", "trace"), **_EXACT),
     "KKM": _baseline("KKM"),
     "KKM linear": _baseline("KKM", kernel="linear", normalize="none"),
     "RKKM": _baseline("RKKM"),
@@ -63,11 +62,10 @@ ON_TABLES: dict[str, Callable[[int], Any]] = {
 
 #: Estimators that take kernels.
 ON_KERNELS: dict[str, Callable[[int], Any]] = {
-    "SCSK on a kernel": _ours("SCSK", kernel="precomputed"),
-    "SCMK on kernels": _ours("SCMK", kernels="precomputed"),
-    "SCSK paper on a kernel": _ours("SCSK", kernel="precomputed", normalize="cosine", **_PAPER),
-    "SCMK paper on kernels": _ours("SCMK", kernels="precomputed", **_PAPER),
-    "SCMK alm on kernels": _ours("SCMK", kernels="precomputed", solver="alm", **_PAPER),
+    "USC on kernels": _ours(DEFAULT, kernels="precomputed"),
+    "SCSK on a kernel": _ours("SCSK", kernel="precomputed", normalize="cosine", **_EXACT),
+    "SCMK on kernels": _ours("SCMK", kernels="precomputed", max_iter=5),
+    "SCMK exact on kernels": _ours("SCMK", kernels="precomputed", **_EXACT),
     "KKM on a kernel": _baseline("KKM", kernel="precomputed"),
     "RKKM on a kernel": _baseline("RKKM", kernel="precomputed"),
     "SC on a kernel": _baseline("SC", kernel="precomputed"),
@@ -81,12 +79,13 @@ ON_KERNELS: dict[str, Callable[[int], Any]] = {
 class _OnDask:
     """An estimator on Dask that is handed whatever can be cut into blocks as blocks."""
 
-    def __init__(self, name: str, n_clusters: int, **params: Any) -> None:
-        import unispectral.dask
+    def __init__(self, n_clusters: int, **params: Any) -> None:
+        from unispectral.dask import UnifiedSpectralClustering
 
-        cls = getattr(unispectral.dask, name)
         self.n_clusters = n_clusters
-        self._made = cls(n_clusters, client=_client(), n_init=2, n_jobs=1, **params)
+        self._made = UnifiedSpectralClustering(
+            n_clusters, client=_client(), n_init=2, n_jobs=1, **params
+        )
 
     def get_params(self, deep: bool = False) -> dict[str, Any]:
         return self._made.get_params(deep)
@@ -138,9 +137,8 @@ def _client() -> Any:
 
 #: Estimators that take Dask collections.
 ON_DASK: dict[str, Callable[[int], Any]] = {
-    "SCSK on Dask": lambda n_clusters: _OnDask("SCSK", n_clusters),
-    "SCMK on Dask": lambda n_clusters: _OnDask("SCMK", n_clusters),
-    "SCSK on Dask, landmarks": lambda n_clusters: _OnDask("SCSK", n_clusters, landmarks=9),
+    "USC on Dask": lambda n_clusters: _OnDask(n_clusters),
+    "USC on Dask, landmarks": lambda n_clusters: _OnDask(n_clusters, landmarks=9),
 }
 
 

@@ -39,7 +39,7 @@ def main(seed: int) -> None:
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(5, 20))[rng.integers(0, 5, _N)] * 4 + rng.normal(size=(_N, 20))
-    alone = unispectral.SCSK(5, whiten=None).fit(X).labels_
+    alone = unispectral.UnifiedSpectralClustering(5, whiten=None).fit(X).labels_
     options: dict[str, Any] = {"dashboard_address": None, "silence_logs": 60}
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster,
@@ -57,7 +57,7 @@ def main(seed: int) -> None:
 
         thread = threading.Thread(target=kill, daemon=True)
         thread.start()
-        model = unispectral.dask.SCSK(5, whiten=None, client=client)
+        model = unispectral.dask.UnifiedSpectralClustering(5, whiten=None, client=client)
         labels = model.fit(da.from_array(X, chunks=(3_000, 20))).labels_.compute()
         in_time = killed.is_set()
         thread.join(30)

@@ -56,12 +56,12 @@ def _look(result: Result, browser: Any, path: Path, case: str) -> None:
 
 
 def _clustering_pages(folder: Path, attacks: Sequence[str], plan: Plan):
-    from unispectral import SCSK
+    from unispectral import UnifiedSpectralClustering
     from unispectral.report import write_report
 
     rng = np.random.default_rng(plan.seed)
     X = rng.standard_normal((24, len(attacks))) + 6 * (np.arange(24) % 2)[:, None]
-    model = SCSK(2, n_jobs=1, n_init=2).fit(X)
+    model = UnifiedSpectralClustering(2, n_jobs=1, n_init=2).fit(X)
     everything = " ".join(attacks)
     batches = [tuple(attacks)] if plan.quick else [tuple(attacks), *((one,) for one in attacks)]
     for number, batch in enumerate(batches):
@@ -100,7 +100,7 @@ def _command_pages(folder: Path, attacks: Sequence[str], plan: Plan):
         rows = [f"{x:.3f},{y:.3f},{heading[:-7]}" for x, y in rng.normal(size=(20, 2))]
         table.write_text("\n".join([heading, *rows]) + "\n", encoding="utf-8")
         path = place / "page.html"
-        options = ["-k", "2", "-q", "--jobs", "1", "--id", "kind", "--method", "SCSK"]
+        options = ["-k", "2", "-q", "--jobs", "1", "--id", "kind"]
         with (
             contextlib.redirect_stdout(io.StringIO()),
             contextlib.redirect_stderr(io.StringIO()) as said,

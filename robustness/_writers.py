@@ -94,7 +94,7 @@ class OtherFiles(Writer):
         self.model, self.store = base / "given.npz", base / "given.sqlite"
         options = ["-k", "3", "-q", "-o", str(base / "given.csv"), "--model", str(self.model)]
         with contextlib.redirect_stdout(io.StringIO()):
-            command(["cluster", str(self.table), "--method", "SCSK", "--jobs", "1", *options])
+            command(["cluster", str(self.table), "--jobs", "1", *options])
         X = np.loadtxt(self.table, delimiter=",", skiprows=1)
         study = Study(
             "given",
@@ -142,10 +142,10 @@ class SavedModel(Writer):
 
     def __init__(self, base: Path) -> None:
         super().__init__(base)
-        from unispectral import SCSK
+        from unispectral import UnifiedSpectralClustering
 
         X = np.loadtxt(self.table, delimiter=",", skiprows=1)
-        self.model = SCSK(3, kernel="gaussian", n_jobs=1).fit(X)
+        self.model = UnifiedSpectralClustering(3, kernels="gaussian", n_jobs=1).fit(X)
 
     def act(self, folder: Path) -> int:
         from unispectral.persistence import save_model

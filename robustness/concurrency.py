@@ -27,15 +27,15 @@ def _data(seed: int, n: int = 150) -> np.ndarray:
 
 
 def _methods() -> dict[str, Any]:
-    from unispectral import SCMK, SCSK
+    from unispectral import SCMK, SCSK, UnifiedSpectralClustering
     from unispectral.baselines import AASC, KKM, MKKM, RKKM, RMKKM, SC, SSR, TSEP, ClustRF
 
     return {
-        "SCSK": SCSK(3, n_init=3),
-        "SCMK": SCMK(3, kernels=["linear", "gaussian"], n_init=3),
-        "SCSK.paper": SCSK.paper(3, kernel="gaussian", max_iter=5),
-        "SCMK.paper": SCMK.paper(3, max_iter=3),
-        "SCSK.paper alm": SCSK.paper(3, kernel="gaussian", solver="alm", max_iter=10),
+        "USC": UnifiedSpectralClustering(3, n_init=3),
+        "USC kernels": UnifiedSpectralClustering(3, kernels=["linear", "gaussian"], n_init=3),
+        "SCSK exact": SCSK(3, kernel="gaussian", solver="exact", max_iter=5),
+        "SCMK exact": SCMK(3, solver="exact", max_iter=3),
+        "SCSK": SCSK(3, kernel="gaussian", max_iter=10),
         **{
             cls.__name__: cls(3, random_state=0)
             for cls in (KKM, RKKM, SC, SSR, ClustRF, TSEP, MKKM, AASC, RMKKM)
@@ -75,7 +75,7 @@ def _answer(queue: Any, name: str, seed: int) -> None:
 
 def _processes(plan: Plan) -> Result:
     result = Result("concurrency: 4 processes by fork and spawn", plan.seed)
-    names = ["SCSK", "SCMK.paper", "KKM", "SSR"]
+    names = ["USC", "SCMK exact", "KKM", "SSR"]
     alone = {name: fit(name, plan.seed) for name in names}
     for method in ("spawn", "fork") if hasattr(os, "fork") else ("spawn",):
         context = multiprocessing.get_context(method)
@@ -134,7 +134,7 @@ def _travel(plan: Plan) -> Result:
 def _sub_interpreters(plan: Plan) -> Result:
     """NumPy loads into one interpreter of a process, scikit-learn hangs in a second: we say so."""
     result = Result("concurrency: sub-interpreters", plan.seed)
-    for name in ("KKM",) if plan.quick else ("SCSK", "SCMK", "SCSK.paper", "KKM", "SSR"):
+    for name in ("KKM",) if plan.quick else ("USC", "USC kernels", "SCSK", "KKM", "SSR"):
         command = [sys.executable, "-m", "robustness._subinterpreter", name, str(plan.seed)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
         good, words = False, f"code {done.returncode}: {done.stderr[-300:]}"

@@ -171,9 +171,9 @@ def _cli(path: Path) -> tuple[str, str]:
 
     out = path.with_name("labels.csv")
     said = io.StringIO()
-    method = ("SCMK", "KKM", "kmeans")[path.stat().st_size % 3]
+    method = ([], ["--method", "KKM"], ["--method", "kmeans"])[path.stat().st_size % 3]
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
-        code = command(["cluster", str(path), "-k", "2", "-o", str(out), "-q", "--method", method])
+        code = command(["cluster", str(path), "-k", "2", "-o", str(out), "-q", *method])
     words = said.getvalue()
     if code == 0:
         lines = out.read_text().splitlines()

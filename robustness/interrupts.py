@@ -18,13 +18,14 @@ __all__ = ["PARTS"]
 _PROMPT = 1.0
 
 _FITS = {
-    "SCSK, 30,000 samples": "SCSK(8), n=30_000",
-    "SCSK, whitened, 8,000 samples": "SCSK(8), n=8_000",
-    "SCMK, three kernels": "SCMK(8, kernels=['linear', 'gaussian', 'laplacian']), n=6_000",
-    "SCSK.paper, exact": "SCSK.paper(8, kernel='gaussian', alpha=1e-3), n=6_000",
-    "SCMK.paper, exact": "SCMK.paper(8), n=3_000",
-    "SCSK.paper, alm": "SCSK.paper(8, kernel='gaussian', solver='alm'), n=2_500",
-    "SCSK.paper, local": "SCSK.paper(8, kernel='gaussian', solver='local'), n=20_000",
+    "USC, 30,000 samples": "UnifiedSpectralClustering(8), n=30_000",
+    "USC, 8,000 samples": "UnifiedSpectralClustering(8), n=8_000",
+    "USC, three kernels": "UnifiedSpectralClustering(8, kernels=['linear', 'gaussian', "
+    "'laplacian']), n=6_000",
+    "SCSK, exact": "SCSK(8, kernel='gaussian', solver='exact', alpha=1e-3), n=6_000",
+    "SCMK, exact": "SCMK(8, solver='exact'), n=3_000",
+    "SCSK, alm": "SCSK(8, kernel='gaussian'), n=2_500",
+    "SCSK, local": "SCSK(8, kernel='gaussian', solver='local'), n=20_000",
     "SC": "SC(8), n=6_000",
     "SSR": "SSR(8), n=6_000",
     "RKKM": "RKKM(8, n_init=50), n=4_000",
@@ -40,7 +41,7 @@ _PROGRAM = """
 import signal, sys, time, warnings
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inherits deaf ears
 import numpy as np
-from unispectral import SCMK, SCSK
+from unispectral import SCMK, SCSK, UnifiedSpectralClustering
 from unispectral.baselines import AASC, KKM, MKKM, RKKM, RMKKM, SC, SSR, TSEP, ClustRF
 warnings.simplefilter("ignore")
 def make(estimator, n):
@@ -132,14 +133,18 @@ def _limited(plan: Plan) -> Result:
 def _timed() -> dict[str, Any]:
     from unispectral import SCMK, SCSK
 
-    paper = {"kernel": "gaussian", "alpha": 1e-3, "tol": 0.0, "max_iter": 10_000}
-    return {
-        "SCSK": lambda limit: SCSK(8, max_time=limit, max_iter=1000, tol=0.0),
-        "SCMK": lambda limit: SCMK(8, max_time=limit, max_iter=1000, tol=0.0),
-        "SCSK.paper": lambda limit: SCSK.paper(8, max_time=limit, **paper),
-        "SCSK.paper, local": lambda limit: SCSK.paper(8, max_time=limit, solver="local", **paper),
-        "SCSK.paper, alm": lambda limit: SCSK.paper(8, max_time=limit, solver="alm", **paper),
+    numbers = {"alpha": 1e-3, "tol": 0.0, "max_iter": 10_000}
+    found: dict[str, Any] = {
+        f"SCSK, {solver}": lambda limit, solver=solver: SCSK(
+            8, kernel="gaussian", max_time=limit, solver=solver, **numbers
+        )
+        for solver in ("alm", "exact", "local")
     }
+    for solver in ("alm", "exact"):
+        found[f"SCMK, {solver}"] = lambda limit, solver=solver: SCMK(
+            8, max_time=limit, solver=solver, **numbers
+        )
+    return found
 
 
 def _run_into(make: Any, limit: float, plan: Plan) -> tuple[float, bool | None, str]:

@@ -48,14 +48,14 @@ Pair = Callable[[np.ndarray], tuple[Any, Any]]
 
 
 def _estimators(quick: bool) -> dict[str, Any]:
-    from unispectral import SCMK, SCSK
+    from unispectral import SCMK, SCSK, UnifiedSpectralClustering
 
     found = {
-        "SCSK": SCSK(3, n_init=5),
-        "SCSK gaussian": SCSK(3, kernel="gaussian", n_init=5),
-        "SCMK": SCMK(3, kernels=["linear", "gaussian"], n_init=5),
-        "SCSK.paper": SCSK.paper(3, kernel="gaussian"),
-        "SCMK.paper": SCMK.paper(3, kernels=["gaussian", "linear"]),
+        "USC": UnifiedSpectralClustering(3, n_init=5),
+        "USC gaussian": UnifiedSpectralClustering(3, kernels="gaussian", n_init=5),
+        "USC kernels": UnifiedSpectralClustering(3, kernels=["linear", "gaussian"], n_init=5),
+        "SCSK": SCSK(3, kernel="gaussian", solver="exact"),
+        "SCMK": SCMK(3, kernels=["gaussian", "linear"], solver="exact"),
     }
     return dict(list(found.items())[::3]) if quick else found
 
@@ -108,8 +108,8 @@ def _changes(rng: np.random.Generator, estimator: Any) -> Iterator[tuple[str, bo
     yield "features moved by 1e6", False, lambda X: (fit(X), fit(X + 1e6))
     yield "another seed", False, lambda X: (fit(X), fit(X, random_state=1))
     argument = "kernel" if hasattr(estimator, "kernel") else "kernels"
-    given = {argument: "precomputed", "normalize": "none" if argument == "kernel" else "auto"}
-    adaptive = estimator.model == "adaptive"
+    given = {argument: "precomputed"} | ({"normalize": "none"} if argument == "kernel" else {})
+    label_free = not hasattr(estimator, "solver")
 
     def constant(X):
         K = X @ X.T
@@ -117,7 +117,7 @@ def _changes(rng: np.random.Generator, estimator: Any) -> Iterator[tuple[str, bo
         return fit(K, **given), fit(more, **given)
 
     # Distances do not change, so the label-free model must not; the paper's objective does.
-    yield "a constant added to the kernel", adaptive, constant
+    yield "a constant added to the kernel", label_free, constant
     if argument == "kernels":
 
         def duplicated(X):

@@ -22,15 +22,15 @@ _TOO_MANY = 400_000
 
 
 def _dense_methods() -> dict[str, Any]:
-    from unispectral import SCMK, SCSK
+    from unispectral import SCMK, SCSK, UnifiedSpectralClustering
     from unispectral.baselines import AASC, KKM, MKKM, RKKM, RMKKM, SC, SSR, TSEP, ClustRF
 
     return {
-        "SCSK polynomial": SCSK(3, kernel="polynomial"),
-        "SCMK polynomial": SCMK(3, kernels=["linear", "polynomial"]),
-        "SCSK.paper": SCSK.paper(3, kernel="gaussian"),
-        "SCMK.paper": SCMK.paper(3),
-        "SCSK.paper alm": SCSK.paper(3, kernel="gaussian", solver="alm"),
+        "USC polynomial": UnifiedSpectralClustering(3, kernels="polynomial"),
+        "USC kernels": UnifiedSpectralClustering(3, kernels=["linear", "polynomial"]),
+        "SCSK exact": SCSK(3, kernel="gaussian", solver="exact"),
+        "SCMK exact": SCMK(3, solver="exact"),
+        "SCSK": SCSK(3, kernel="gaussian"),
         **{cls.__name__: cls(3) for cls in (KKM, RKKM, SC, SSR, TSEP, MKKM, AASC, RMKKM)},
         "ClustRF": ClustRF(3, n_estimators=2),
     }
@@ -65,7 +65,7 @@ def _too_many(plan: Plan) -> Result:
         if name == "ClustRF":
             continue  # its trees are grown first, which takes minutes: see the other row
         _try(result, name, lambda estimator=estimator: estimator.fit(X))
-        if not plan.quick and name in ("SCSK.paper", "KKM", "SCSK polynomial"):
+        if not plan.quick and name in ("SCSK", "KKM", "USC polynomial"):
             S = sp.csr_array(X)
             _try(result, f"{name}, sparse", lambda estimator=estimator, S=S: estimator.fit(S))
     return result
@@ -89,9 +89,10 @@ def _too_little(plan: Plan) -> Result:
     with _only(2**20):
         for name, estimator in _dense_methods().items():
             _try(result, name, lambda estimator=estimator: estimator.fit(X))
-        from unispectral import SCSK
+        from unispectral import UnifiedSpectralClustering
 
-        _try(result, "SCSK, its neighbourhoods", lambda: SCSK(3).fit(np.tile(X, (3, 1))))
+        model = UnifiedSpectralClustering(3)
+        _try(result, "USC, its neighbourhoods", lambda: model.fit(np.tile(X, (3, 1))))
     return result
 
 

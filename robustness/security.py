@@ -163,7 +163,7 @@ def hostile_models(trace: str) -> Iterator[tuple[str, bytes]]:
     yield "absolute", _zip({**members, "/tmp/evil.npy": members[array]})
     yield "a program", _zip({**members, "evil.py": b"import os"})
     for old, new in {
-        '"SCSK"': '"os.system"',
+        '"UnifiedSpectralClustering"': '"os.system"',
         '"class"': '"klass"',
         '"KernelGeometry"': '"Popen"',
         '"labels_"': '"fit"',

@@ -60,8 +60,8 @@ def test_the_objective_of_the_benchmark_is_that_of_the_estimators():
     data = load("digits-60")
     X, prices = data.X, Prices(0.1, 0.2, 0.05)
     for model in (
-        SCSK.paper(10, kernel="linear", **prices),
-        SCMK.paper(10, kernels=["linear", "gaussian"], **prices),
+        SCSK(10, kernel="linear", solver="exact", **prices),
+        SCMK(10, kernels=["linear", "gaussian"], solver="exact", **prices),
     ):
         model.fit(X)
         bank = KernelBank(X, getattr(model, "kernels", None) or [model.kernel])

@@ -65,14 +65,14 @@ def test_store_measures_once_and_again_when_settings_change(tmp_path):
 def test_figures_of_ours_depend_on_behaviour_and_those_of_peers_do_not(monkeypatch):
     study = defaults.Study(Store(None), ["iris"], [], quick=True)
     known = {method.name: method for method in peers.METHODS}
-    before = study.condition(known["SCSK"], 100), study.depends("SCMK", "outliers")
-    assert study.condition(known["SCSK"], 100) == before[0]
-    assert study.condition(known["k-means"], 100) == "peer"
-    answers = {**_fingerprint._ANSWERS, "SCSK": lambda: [[1.0, 2.0]]}
+    before = study.condition(known["unispectral"]), study.depends("outliers")
+    assert study.condition(known["unispectral"]) == before[0]
+    assert study.condition(known["k-means"]) == "peer"
+    answers = {**_fingerprint._ANSWERS, "labels": lambda: [[1.0, 2.0]]}
     monkeypatch.setattr(_fingerprint, "_ANSWERS", answers)
     _fingerprint.behaviour.cache_clear()
-    assert study.condition(known["SCSK"], 100) != before[0]
-    assert study.depends("SCMK", "outliers") == before[1]
+    assert study.condition(known["unispectral"]) != before[0]
+    assert study.depends("outliers") == before[1]
     _fingerprint.behaviour.cache_clear()
 
 
@@ -111,7 +111,7 @@ def test_sets_that_lack_a_method_take_no_part_in_means_and_ranks():
     del store.cells["main/wine/TSEP/0"]
     figures = report.Figures(store, data.VALIDATION)
     assert figures.complete() == ["iris"]
-    assert figures.ranks("accuracy")["SCMK"] == 1.5
+    assert figures.ranks("accuracy")["unispectral"] == 1.0
     assert figures.averages("accuracy")["TSEP"] == pytest.approx(80.0)
 
 
@@ -156,7 +156,7 @@ def test_quick_run_reports_and_writes_nothing(capsys, monkeypatch, tmp_path):
     gone = StudySet("gone", "fresh", "table", _not_here)
     monkeypatch.setitem(data.SETS, "gone", gone)
     defaults.main(
-        ["--quick", "--sets", "iris,gone", "--parts", "main", "--methods", "k-means,SCSK"]
+        ["--quick", "--sets", "iris,gone", "--parts", "main", "--methods", "k-means,unispectral"]
     )
     text = capsys.readouterr().out
     assert "| iris |" in text

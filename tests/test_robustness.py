@@ -69,7 +69,7 @@ def test_eight_threads():
 
 
 def test_ctrl_c_in_a_compiled_loop_leaves_nothing_fitted():
-    fit = "SCSK.paper(8, kernel='gaussian', alpha=1e-3), n=3_000"
+    fit = "SCSK(8, kernel='gaussian', solver='exact', alpha=1e-3), n=3_000"
     state, seconds, fitted = interrupts._interrupt(fit, 0.4)
     assert state in ("interrupted", "finished")
     if state == "interrupted":
@@ -106,7 +106,7 @@ def _fine(plan):
 
 def _bad(plan):
     result = Result("a kind", plan.seed)
-    result.check(False, "estimators: SCSK | blobs/csr | 0", "it went wrong")
+    result.check(False, "estimators: UnifiedSpectralClustering | blobs/csr | 0", "it went wrong")
     return result
 
 

@@ -85,13 +85,13 @@ def test_weighted_kernels_are_assembled_once_per_iteration(monkeypatch):
         return combine(self, weights)
 
     monkeypatch.setattr(KernelBank, "combine", counted)
-    model = SCMK.paper(6).fit(_subspaces(120))
+    model = SCMK(6, solver="exact").fit(_subspaces(120))
     assert len(calls) <= model.n_iter_ + 2
 
 
 @pytest.mark.parametrize(
     ("model", "limit"),
-    [(SCSK.paper(6, kernel="linear"), 10.0), (SCMK.paper(6), 10.0)],
+    [(SCSK(6, kernel="linear", solver="exact"), 10.0), (SCMK(6, solver="exact"), 10.0)],
     ids=["one kernel", "twelve kernels"],
 )
 def test_memory_is_a_few_matrices(model, limit):
@@ -109,7 +109,7 @@ def test_memory_is_a_few_matrices(model, limit):
 
 
 def test_the_graph_is_stored_sparse():
-    model = SCSK.paper(6, kernel="linear").fit(_subspaces(300))
+    model = SCSK(6, kernel="linear", solver="exact").fit(_subspaces(300))
     stored = model.graph_.data.nbytes + model.graph_.indices.nbytes
     assert stored <= 0.25 * 8 * 300**2
 
@@ -146,7 +146,7 @@ def test_a_first_fit_compiles_every_loop_once(tmp_path):
         "from sklearn.datasets import load_digits\n"
         "from unispectral import SCSK\n"
         "with event.install_recorder('numba:compile') as found:\n"
-        "    SCSK.paper(10, kernel='linear').fit(load_digits().data[:100])\n"
+        "    SCSK(10, kernel='linear', solver='exact').fit(load_digits().data[:100])\n"
         "names = [one.data['dispatcher'].py_func for _, one in found.buffer if one.is_start]\n"
         "own = [f.__qualname__ for f in names if f.__module__.startswith('unispectral')]\n"
         "print(json.dumps([len(names), collections.Counter(own).most_common()]))"

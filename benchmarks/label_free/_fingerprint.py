@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.label_free import shapes
-from unispectral import SCMK, SCSK
+from unispectral import UnifiedSpectralClustering
 
 __all__ = ["behaviour"]
 
@@ -26,7 +26,7 @@ def behaviour(part: str) -> str:
 
     Parameters
     ----------
-    part : {"SCSK", "SCMK", "kernels", "count", "outliers", "new points"}
+    part : {"labels", "kernels", "count", "outliers", "new points"}
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -43,18 +43,24 @@ def _small() -> list[tuple[np.ndarray, int]]:
     ]
 
 
-def _alone(model: Any) -> list[Any]:
-    return [model(c, n_jobs=1).fit(X).labels_ for X, c in _small()]
+def _fitted(n_clusters: Any, X: Any) -> UnifiedSpectralClustering:
+    return UnifiedSpectralClustering(n_clusters, n_jobs=1).fit(X)
+
+
+def _labels() -> list[Any]:
+    return [_fitted(c, X).labels_ for X, c in _small()]
 
 
 def _kernels() -> list[Any]:
     views, _ = shapes.blurred_views(5, n=120, separations=(3.0, 2.0, 0.0))
-    model = SCMK(4, n_jobs=1).fit(views)
+    model = _fitted(4, views)
     return [model.labels_, model.kernel_weights_]
 
 
 def _count() -> list[Any]:
-    found = [SCSK("auto", n_jobs=1).fit(X).cluster_evidence_ for X, _ in _small()]
+    found = [
+        UnifiedSpectralClustering("auto", n_jobs=1).fit(X).cluster_evidence_ for X, _ in _small()
+    ]
     return [
         value
         for one in found
@@ -63,16 +69,15 @@ def _count() -> list[Any]:
 
 
 def _outliers() -> list[Any]:
-    return [SCSK(c, n_jobs=1).fit(X).outlier_score_ for X, c in _small()]
+    return [_fitted(c, X).outlier_score_ for X, c in _small()]
 
 
 def _new_points() -> list[Any]:
-    return [SCSK(c, n_jobs=1).fit(X[::2]).predict(X[1::2]) for X, c in _small()]
+    return [_fitted(c, X[::2]).predict(X[1::2]) for X, c in _small()]
 
 
 _ANSWERS = {
-    "SCSK": lambda: _alone(SCSK),
-    "SCMK": lambda: _alone(SCMK),
+    "labels": _labels,
     "kernels": _kernels,
     "count": _count,
     "outliers": _outliers,

@@ -87,7 +87,7 @@ def _noise(store: Store) -> str:
                 rows.append([f"{good} good + {noise} noise, {features} features", *cells])
     return (
         "## Kernels of pure noise\n\nGood are the Gaussian kernels of 1, 2 and 4 times the median "
-        "distance; noise are the Gaussian kernels of points drawn at random, given to SCMK as "
+        "distance; noise are the Gaussian kernels of points drawn at random, given as "
         "precomputed matrices. Accuracy without noise, then its change and, in brackets, the "
         "weight that the noise got.\n\n" + _table(["kernels", *names], rows)
     )
@@ -178,7 +178,7 @@ def _outliers(store: Store) -> str:
         "samples of a design set; area under the ROC curve of `outlier_score_`, beside "
         "scikit-learn's LocalOutlierFactor and IsolationForest with their defaults. In two "
         "dimensions some of the added points fall inside the clusters, where no score can tell "
-        "them.\n\n" + _table(["set", "SCSK", "LOF", "IsolationForest"], rows)
+        "them.\n\n" + _table(["set", "unispectral", "LOF", "IsolationForest"], rows)
     )
 
 
@@ -220,7 +220,7 @@ def _splits(store: Store) -> str:
     head = ["set", "clustered at once", "clustered half", "predicted half", "difference"]
     return (
         "## New points\n\nHalf of each class is clustered and the other half predicted, against "
-        "the accuracy on that other half when all points are clustered at once (SCSK, three "
+        "the accuracy on that other half when all points are clustered at once (three "
         "splits). The accuracy on the clustered half tells what is lost by clustering half the "
         "points from what is lost by predicting.\n\n" + _table(head, rows)
     )
@@ -234,7 +234,7 @@ def _view_targets(store: Store) -> list[Target]:
     rivals = {name: one["accuracy"] for name, one in found.items() if name != "all views"}
     best = max(rivals, key=lambda name: rivals[name])
     reached = f"{100 * ours:.1f}, {best} {100 * rivals[best]:.1f}"
-    what = "Several views of the digits: accuracy of SCMK on all"
+    what = "Several views of the digits: accuracy on all"
     target = "above the best single view and the concatenation"
     return [Target(what, target, reached, ours > rivals[best])]
 
@@ -248,7 +248,7 @@ def _design_views(store: Store) -> str:
     means = (np.mean([one[c] for one in found.values()]) for c in columns)
     rows.append(["*mean*", *(f"{100 * mean:.1f}" for mean in means)])
     return (
-        "### Design problems\n\nAccuracy of SCMK on all views, on their columns side by side, on "
+        "### Design problems\n\nAccuracy on all views, on their columns side by side, on "
         "the best of the views (by the true classes) and on the mean of them. The first are "
         "images, seen as the digits are below, the others drawn; how views are weighed was chosen "
         "on these.\n\n" + _table(["problem", *columns], rows) + "\n"
@@ -272,7 +272,7 @@ def _views(store: Store) -> str:
     words = ", ".join(f"{name} {value:.2f}" for name, value in weights.items())
     text = (
         f"## Several views\n\n{design}### The digits\n\nscikit-learn's digits as five views, "
-        "SCMK with its defaults on each."
+        "the defaults on each."
     )
     if words:
         text += f" Weights: {words}."

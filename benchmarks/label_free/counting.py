@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.neighbors import kneighbors_graph
 
 from benchmarks.label_free import shapes
-from unispectral import SCSK
+from unispectral import UnifiedSpectralClustering
 from unispectral.spectrum._eigen import smallest_eigenvectors
 
 __all__ = ["PROBLEMS", "count", "eigengap", "problem"]
@@ -51,7 +51,9 @@ def problem(name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def count(X: Table, y: np.ndarray, *, max_clusters: int, seed: int) -> dict[str, int]:
     """What ``n_clusters="auto"`` says, beside the largest gap of a neighbour graph's spectrum."""
-    model = SCSK("auto", max_clusters=max_clusters, random_state=seed, n_jobs=1)
+    model = UnifiedSpectralClustering(
+        "auto", max_clusters=max_clusters, random_state=seed, n_jobs=1
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = model.fit(X).n_clusters_

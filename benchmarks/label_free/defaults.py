@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,14 +24,12 @@ from benchmarks.label_free._store import Store
 from benchmarks.label_free.data import DESIGN, SETS, VALIDATION, Absent, StudySet
 from benchmarks.label_free.peers import METHODS, Method
 from benchmarks.label_free.report import write
-from unispectral import SCMK, SCSK
-from unispectral._defaults import resolve
-from unispectral._fitting import WHITEN_SAMPLES
+from unispectral import UnifiedSpectralClustering
 from unispectral.metrics import scores
 
 __all__ = ["main"]
 
-RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
+RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results"
 PARTS = ("main", "noise", "count", "outliers", "split", "views")
 
 #: (good kernels, kernels of noise, features of the noise)
@@ -61,20 +58,15 @@ class Study:
         self.methods = methods
         self.quick = quick
         self._kept: tuple[str, Any] = ("", None)
-        self.settings = {"SCSK": resolve(SCSK()), "SCMK": resolve(SCMK())}
+        self.settings = UnifiedSpectralClustering().get_params()
 
-    def condition(self, method: Method, n_samples: int) -> str:
+    def condition(self, method: Method) -> str:
         """What a figure depends on: nothing of ours for a peer."""
-        if not method.ours:
-            return "peer"
-        settings = self.settings[method.name]
-        if n_samples > WHITEN_SAMPLES:
-            settings = replace(settings, whiten=())
-        return f"{settings}; {behaviour(method.name)}"
+        return self.depends("labels") if method.ours else "peer"
 
-    def depends(self, model: str, part: str) -> str:
-        """What the figures beside the main table depend on."""
-        return f"{self.settings[model]}; {behaviour(part)}"
+    def depends(self, part: str) -> str:
+        """What the figures of a part depend on: parameters, and the answers on small problems."""
+        return f"{self.settings}; {behaviour(part)}"
 
     def seeds(self, wanted: int) -> range:
         return range(1 if self.quick else wanted)
@@ -139,7 +131,7 @@ class Study:
             result = {metric: round(float(found[metric]), 6) for metric in METRICS}
             return {**result, "seconds": seconds, **why}
 
-        condition = self.condition(method, self.data(chosen.name)[0].shape[0])
+        condition = self.condition(method)
         return self.store.cell(f"main/{chosen.name}/{method.name}/{seed}", condition, measure)
 
     def run_noise(self) -> None:
@@ -148,7 +140,7 @@ class Study:
             for good, noise, features in NOISE_CASES:
                 self.store.cell(
                     f"noise/{name}/{good}/{noise}/{features}",
-                    self.depends("SCMK", "kernels"),
+                    self.depends("kernels"),
                     partial(
                         extras.noise_kernels,
                         X,
@@ -174,7 +166,7 @@ class Study:
     def _count(self, part: str, key: str, X: Any, y: np.ndarray, most: int) -> None:
         self.store.cell(
             f"{part}/{key}",
-            self.depends("SCSK", "count"),
+            self.depends("count"),
             partial(counting.count, X, y, max_clusters=most, seed=0),
         )
 
@@ -184,7 +176,7 @@ class Study:
             for seed in self.seeds(2):
                 self.store.cell(
                     f"outliers/{name}/{seed}",
-                    self.depends("SCSK", "outliers"),
+                    self.depends("outliers"),
                     partial(extras.outliers, X, y, seed=seed),
                 )
 
@@ -194,12 +186,12 @@ class Study:
             for seed in self.seeds(3):
                 self.store.cell(
                     f"split/{name}/{seed}",
-                    self.depends("SCSK", "new points"),
+                    self.depends("new points"),
                     partial(extras.held_out, X, y, seed=seed),
                 )
 
     def run_views(self) -> None:
-        condition = self.depends("SCMK", "kernels")
+        condition = self.depends("kernels")
         for name, load in views.DESIGN.items():
             if name in SETS and name not in self.names:
                 continue

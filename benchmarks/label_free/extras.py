@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import LocalOutlierFactor
 
 from benchmarks.label_free.peers import median_squared_distance
-from unispectral import SCMK, SCSK
+from unispectral import UnifiedSpectralClustering
 from unispectral.metrics import clustering_accuracy
 
 __all__ = ["held_out", "noise_kernels", "outliers"]
@@ -46,7 +46,9 @@ def noise_kernels(
         noise = rng.normal(size=(len(y), n_features))
         apart = euclidean_distances(noise, squared=True)
         kernels.append(np.exp(-apart / (2.0 * median_squared_distance(noise))))
-    model = SCMK(int(y.max()) + 1, kernels="precomputed", random_state=seed, n_jobs=1)
+    model = UnifiedSpectralClustering(
+        int(y.max()) + 1, kernels="precomputed", random_state=seed, n_jobs=1
+    )
     with _quietly():
         model.fit(kernels)
     return {
@@ -65,7 +67,7 @@ def outliers(X: Table, y: np.ndarray, *, seed: int) -> dict[str, float]:
     both = np.vstack([table, added])
     strange = np.arange(len(both)) >= len(table)
     with _quietly():
-        model = SCSK(int(y.max()) + 1, random_state=seed, n_jobs=1).fit(both)
+        model = UnifiedSpectralClustering(int(y.max()) + 1, random_state=seed, n_jobs=1).fit(both)
         factor = LocalOutlierFactor().fit(both)
         forest = IsolationForest(random_state=seed).fit(both)
     return {
@@ -87,10 +89,10 @@ def held_out(X: Table, y: np.ndarray, *, seed: int) -> dict[str, float]:
         train[order[: (len(order) + 1) // 2]] = True
     n_clusters = int(y.max()) + 1
     with _quietly():
-        model = SCSK(n_clusters, random_state=seed, n_jobs=1).fit(X[train])
+        model = UnifiedSpectralClustering(n_clusters, random_state=seed, n_jobs=1).fit(X[train])
         predicted = model.predict(X[~train])
         again = model.predict(X[train])
-        together = SCSK(n_clusters, random_state=seed, n_jobs=1).fit(X)
+        together = UnifiedSpectralClustering(n_clusters, random_state=seed, n_jobs=1).fit(X)
     return {
         "clustered_half": clustering_accuracy(y[train], model.labels_),
         "held_out": clustering_accuracy(y[~train], predicted),

@@ -1,4 +1,4 @@
-"""The methods of the study: what users have today, and the two models with their defaults.
+"""The methods of the study: what users have today, and the label-free model with its defaults.
 
 Every method gets the same table and the true number of clusters. None sees the classes, except
 HDBSCAN, which finds its own number of clusters and is therefore given its best reading.
@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.cluster import HDBSCAN, KMeans, SpectralClustering
 from sklearn.metrics.pairwise import euclidean_distances
 
-from unispectral import SCMK, SCSK
+from unispectral import UnifiedSpectralClustering
 from unispectral.baselines import TSEP
 from unispectral.metrics import clustering_accuracy
 
@@ -110,12 +110,8 @@ def _tsep(X: Table, n_clusters: int, seed: int, y: np.ndarray) -> np.ndarray:
     return TSEP(n_clusters, random_state=seed, n_jobs=1).fit_predict(X)
 
 
-def _scsk(X: Table, n_clusters: int, seed: int, y: np.ndarray) -> np.ndarray:
-    return SCSK(n_clusters, random_state=seed, n_jobs=1).fit_predict(X)
-
-
-def _scmk(X: Table, n_clusters: int, seed: int, y: np.ndarray) -> np.ndarray:
-    return SCMK(n_clusters, random_state=seed, n_jobs=1).fit_predict(X)
+def _unispectral(X: Table, n_clusters: int, seed: int, y: np.ndarray) -> np.ndarray:
+    return UnifiedSpectralClustering(n_clusters, random_state=seed, n_jobs=1).fit_predict(X)
 
 
 def _quiet(
@@ -139,6 +135,5 @@ METHODS = (
     Method("HDBSCAN by count", _quiet(_hdbscan_by_count), random=False),
     Method("HDBSCAN best", _quiet(_hdbscan), random=False, tuned=True),
     Method("TSEP", _quiet(_tsep)),
-    Method("SCSK", _quiet(_scsk), ours=True),
-    Method("SCMK", _quiet(_scmk), ours=True),
+    Method("unispectral", _quiet(_unispectral), ours=True),
 )

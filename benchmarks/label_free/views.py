@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.label_free import shapes
 from benchmarks.label_free.data import Absent
-from unispectral import SCMK
+from unispectral import UnifiedSpectralClustering
 from unispectral.datasets import fetch, load_multiview_digits
 from unispectral.datasets._digits import image_views
 from unispectral.metrics import clustering_accuracy, scores
@@ -98,8 +98,8 @@ def _accuracy(table: Any, y: np.ndarray, seed: int) -> float:
     return clustering_accuracy(y, _fitted(table, y, seed).labels_)
 
 
-def _fitted(table: Any, y: np.ndarray, seed: int) -> SCMK:
-    model = SCMK(int(y.max()) + 1, random_state=seed, n_jobs=1)
+def _fitted(table: Any, y: np.ndarray, seed: int) -> UnifiedSpectralClustering:
+    model = UnifiedSpectralClustering(int(y.max()) + 1, random_state=seed, n_jobs=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return model.fit(table)
