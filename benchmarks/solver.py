@@ -23,8 +23,7 @@ from benchmarks._store import Store
 from unispectral._run import Run
 from unispectral.kernels import KernelBank, Polynomial, paper_kernels
 from unispectral.metrics import scores
-from unispectral.paper import alm
-from unispectral.paper._descent import DenseGraph, Objective, descend
+from unispectral.paper import DenseGraph, Objective, alm, descend
 
 __all__ = ["compare", "main", "render"]
 
@@ -39,31 +38,27 @@ def compare(
     """Run both solvers on one data set, in turns.
 
     The authors' algorithm is random, so it is run from several starts; each of its states is
-    scored, outside the clock, until it stops by its own rule or `patience` seconds are over. From
-    each start it is also run with the exact P-step in place of the authors' search.
+    scored, outside the clock, until it stops by its own rule or `patience` seconds are over.
     """
     X, y, n_clusters = load(data)
     bank = KernelBank(X, MODELS[model])
     kernels = [bank.matrix(r) for r in range(len(bank))]
     same = KernelBank.precomputed(kernels)
 
-    def exact(listener: Any = 0) -> Any:
-        run = Run.of(verbose=listener)
-        return descend(DenseGraph(same, 1e-6, run), Objective(n_clusters, **PRICES), run=run)
+    def exact(listen: Any = 0) -> Any:
+        graph, prices = DenseGraph(same, 1e-6), Objective(n_clusters, **PRICES)
+        return descend(graph, prices, run=Run.of(verbose=listen))
 
     _, solution = timed(exact)  # pays for compilation, and gives the objective to reach
     K = np.tensordot(solution.weights, np.stack(kernels), axes=1)
     reached = objective(K, solution.Z, solution.P, solution.Q, solution.labels, PRICES)
-    seconds, paths, runs, fast = [], [], [], []
+    seconds, paths, runs = [], [], []
     for turn in range(max(repeats, seeds)):
         elapsed, path, solution = _followed(exact)
         seconds.append(elapsed)
         paths.append(path)
         if turn < seeds:
-            start = {"random_state": turn, "max_iter": max_iter}
-            labels, run = _alm_run(kernels, y, n_clusters, start, reached, patience)
-            runs.append(run)
-            fast.append(_fast_alm_run(kernels, y, n_clusters, start, labels))
+            runs.append(_alm_run(kernels, y, n_clusters, turn, reached, patience, max_iter))
     return {
         "n": len(y),
         "clusters": n_clusters,
@@ -78,30 +73,32 @@ def compare(
             **_quality(y, solution.labels),
         },
         "alm": runs,
-        "fast_alm": fast,
     }
 
 
 def _followed(solve: Callable[..., Any]) -> tuple[float, list[list[float]], Any]:
     """Run a solver; its seconds, its path of (seconds, objective), and its solution."""
-    moments: list[float] = []
+    marks: list[float] = []
     begun = time.perf_counter()
-    solution = solve(lambda *_: moments.append(time.perf_counter() - begun))
+    solution = solve(
+        lambda stage, *_: marks.append(time.perf_counter() - begun) if stage == "descent" else None
+    )
     elapsed = time.perf_counter() - begun
-    pairs = zip(moments, solution.objective, strict=True)
-    return elapsed, [list(pair) for pair in pairs], solution
+    path = [list(point) for point in zip(marks, solution.objective, strict=True)]
+    return elapsed, path, solution
 
 
 def _alm_run(
     kernels: list[np.ndarray],
     y: np.ndarray,
     n_clusters: int,
-    start: dict[str, Any],
+    seed: int,
     target: float,
     patience: float,
-) -> tuple[np.ndarray, dict[str, Any]]:
+    max_iter: int,
+) -> dict[str, Any]:
     stack = np.stack(kernels)
-    states = alm(kernels, n_clusters, **PRICES, step="wen-yin", **start)
+    states = alm(kernels, n_clusters, **PRICES, random_state=seed, max_iter=max_iter)
     elapsed, path, close, reached = 0.0, [], None, None
     while True:
         begun = time.perf_counter()
@@ -119,7 +116,7 @@ def _alm_run(
         if state.stop_reason or elapsed > patience:
             break
     best = min(path, key=lambda point: point[1])
-    return state.labels, {
+    return {
         "seconds": elapsed,
         "iterations": state.iteration,
         "objective": path[-1][1],
@@ -130,28 +127,6 @@ def _alm_run(
         "kkt": codes_residual(K, state.Z, state.P, PRICES),
         "stop": state.stop_reason or f"cut off after {patience:g} s",
         "path": path,
-        **_quality(y, state.labels),
-    }
-
-
-def _fast_alm_run(
-    kernels: list[np.ndarray],
-    y: np.ndarray,
-    n_clusters: int,
-    start: dict[str, Any],
-    labels: np.ndarray,
-) -> dict[str, Any]:
-    """The same algorithm with the exact P-step; `same` is the share of equal labels."""
-
-    def last() -> Any:
-        *_, state = alm(kernels, n_clusters, **PRICES, **start)
-        return state
-
-    elapsed, state = timed(last)
-    return {
-        "seconds": elapsed,
-        "iterations": state.iteration,
-        "same": _quality(labels, state.labels)["accuracy"],
         **_quality(y, state.labels),
     }
 
@@ -226,7 +201,6 @@ def render(store: Store) -> str:
                 number(found["to_theirs"]),
             ]
         )
-        rows += _fast_rows(cell.get("fast_alm", []), exact["seconds"])
     table = markdown_table(
         [
             "kernels of",
@@ -248,8 +222,7 @@ def render(store: Store) -> str:
         f"α = β = γ = 0.1; SCSK with (1 + x·y)⁴, SCMK with the paper's twelve kernels. "
         f"Median [quartiles] of {conditions['repeats']} runs of the exact solver and of "
         f"{conditions['seeds']} random starts of the authors' algorithm, in one process, with one "
-        "factorisation per iteration and the authors' search for the embedding; below it the same "
-        "starts with the exact P-step. The objective is evaluated by one function on every state, "
+        "factorisation per iteration. The objective is evaluated by one function on every state, "
         "outside the clock; for the authors' algorithm the best state of each run counts. An "
         f"objective is reached to within {CLOSE:g} of it. A ratio with ≥ means that the authors' "
         "algorithm stopped, by its own rule, above the exact solver's objective: the best "
@@ -260,29 +233,6 @@ def render(store: Store) -> str:
         f"{table}\n\n{_targets(store)}\n"
         f"{measured_on(conditions)} Made by `make bench-solver`.\n"
     )
-
-
-def _fast_rows(runs: list[dict[str, Any]], exact: list[float]) -> list[list[Any]]:
-    """The row of the exact P-step; none for a store from before it was measured."""
-    if not runs:
-        return []
-    seconds = [run["seconds"] for run in runs]
-    iterations = [run["iterations"] for run in runs]
-    same, accuracy = (float(np.median([run[key] for run in runs])) for key in ("same", "accuracy"))
-    return [
-        [
-            "",
-            f"alm, exact P-step ({100 * same:.3g} % the same labels)",
-            number(spread(seconds)),
-            f"{min(iterations)}–{max(iterations)}",
-            "",
-            "",
-            number(100 * accuracy, 3),
-            number(ratio(seconds, exact)),
-            "",
-            "",
-        ]
-    ]
 
 
 def _targets(store: Store) -> str:

@@ -127,12 +127,13 @@ def _library_embedding(L: np.ndarray, target: np.ndarray, P: np.ndarray) -> np.n
 
 
 def _library_descent(problem: Problem) -> Any:
+    from unispectral._run import Run
     from unispectral.kernels import KernelBank
     from unispectral.paper import DenseGraph, Objective, descend
 
     graph = DenseGraph(KernelBank.precomputed(problem.kernels), 1e-8)
     numbers = Objective(problem.n_clusters, **problem.prices, ridge=problem.ridge)
-    return descend(graph, numbers, max_iter=200, tol=1e-6, rng=problem.rng())
+    return descend(graph, numbers, max_iter=200, tol=1e-6, run=Run.of(1, problem.rng()))
 
 
 # ---- Comparisons: each yields what disagrees ----------------------------------------------------
