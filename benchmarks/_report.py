@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from unispectral._files import atomic_path
-
-__all__ = ["markdown_table", "number", "write_text"]
+__all__ = ["Target", "markdown_table", "number", "target_table"]
 
 
 def number(value: float | dict[str, float] | None, digits: int = 3) -> str:
@@ -51,8 +48,16 @@ def _row(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a whole file or none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_path(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+class Target(NamedTuple):
+    """What was aimed at, what was reached, and whether that is enough."""
+
+    what: str
+    target: str
+    reached: str
+    met: bool
+
+
+def target_table(targets: Sequence[Target]) -> str:
+    """The targets as a table; those that were missed stand out."""
+    rows = [[*one[:3], "yes" if one.met else "**no**"] for one in targets]
+    return markdown_table(["what", "target", "reached", "met"], rows)

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from benchmarks._measure import ratio
-from benchmarks._report import number
+from benchmarks._report import Target, number
 from benchmarks.solver import summary
 
-__all__ = ["Row", "slopes", "targets"]
+__all__ = ["slopes", "targets"]
 
 Cells = dict[str, Any]
 
 
-class Row(NamedTuple):
-    """One line of the table of targets."""
-
-    work: str
-    target: str
-    reached: str
-    met: bool
-
-
-def targets(cells: Cells, solver_cells: Cells) -> list[Row]:
+def targets(cells: Cells, solver_cells: Cells) -> list[Target]:
     """Every target whose cells were measured."""
-    rows: list[Row] = []
+    rows: list[Target] = []
     for judge in (_coil20, _ar, _tdt2, _twelve, _tiny, _first_use, _graph, _growth):
         rows += judge(cells)
     return rows + _alm(solver_cells)
@@ -37,16 +28,16 @@ def _seconds(cell: dict[str, Any] | None, method: str) -> np.ndarray | None:
     return np.array(found) if found else None
 
 
-def _at_most(work: str, against: str, factor: float, above: Any, below: Any) -> list[Row]:
+def _at_most(work: str, against: str, factor: float, above: Any, below: Any) -> list[Target]:
     if above is None or below is None:
         return []
     found = ratio(above, below)
     return [
-        Row(work, f"≤ {factor:g} × {against}", f"{number(found)} ×", found["median"] <= factor)
+        Target(work, f"≤ {factor:g} × {against}", f"{number(found)} ×", found["median"] <= factor)
     ]
 
 
-def _coil20(cells: Cells) -> list[Row]:
+def _coil20(cells: Cells) -> list[Target]:
     cell = cells.get("peers coil20")
     work = "SCSK exact, COIL20, linear kernel"
     ours = _seconds(cell, "SCSK, linear kernel")
@@ -59,17 +50,17 @@ def _coil20(cells: Cells) -> list[Row]:
     ]
 
 
-def _ar(cells: Cells) -> list[Row]:
+def _ar(cells: Cells) -> list[Target]:
     rows = []
     for method in ("unispectral, as it comes", "SCSK, linear kernel"):
         seconds = _seconds(cells.get("peers ar"), method)
         if seconds is not None:
             median = float(np.median(seconds))
-            rows.append(Row(f"{method}, AR", "≤ 1 s", f"{number(median)} s", median <= 1))
+            rows.append(Target(f"{method}, AR", "≤ 1 s", f"{number(median)} s", median <= 1))
     return rows
 
 
-def _tdt2(cells: Cells) -> list[Row]:
+def _tdt2(cells: Cells) -> list[Target]:
     cell, memory = cells.get("peers tdt2"), cells.get("memory tdt2", {})
     one, twelve = _seconds(cell, "SCSK, linear kernel"), _seconds(cell, "SCMK, twelve kernels")
     rows = [
@@ -86,11 +77,13 @@ def _tdt2(cells: Cells) -> list[Row]:
         peak = memory.get(method, {}).get("peak")
         if peak is not None:
             reached = f"{peak / 1024:.2f} GB, all of the process"
-            rows.append(Row(f"{method}, TDT2", f"≤ {limit:g} GB", reached, peak <= 1024 * limit))
+            rows.append(
+                Target(f"{method}, TDT2", f"≤ {limit:g} GB", reached, peak <= 1024 * limit)
+            )
     return rows
 
 
-def _twelve(cells: Cells) -> list[Row]:
+def _twelve(cells: Cells) -> list[Target]:
     cell = cells.get("peers coil20")
     twelve, one = (
         _seconds(cell, name) for name in ("SCMK, twelve kernels", "SCSK, linear kernel")
@@ -98,7 +91,7 @@ def _twelve(cells: Cells) -> list[Row]:
     return _at_most("SCMK, twelve kernels, COIL20", "SCSK", 4, twelve, one)
 
 
-def _tiny(cells: Cells) -> list[Row]:
+def _tiny(cells: Cells) -> list[Target]:
     cell = cells.get("peers digits-300")
     rows = []
     for method in ("SCSK, linear kernel", "unispectral, as it comes"):
@@ -108,7 +101,7 @@ def _tiny(cells: Cells) -> list[Row]:
     return rows
 
 
-def _first_use(cells: Cells) -> list[Row]:
+def _first_use(cells: Cells) -> list[Target]:
     cell = cells.get("first use")
     if cell is None:
         return []
@@ -118,13 +111,13 @@ def _first_use(cells: Cells) -> list[Row]:
     )
     numba = "loaded" if cell["numba_loaded"] else "not loaded"
     rows = [
-        Row(
+        Target(
             "import",
             "≤ 1 s, numba not loaded",
             f"{number(package)} s, numba {numba}",
             package <= 1 and not cell["numba_loaded"],
         ),
-        Row(
+        Target(
             "import of the estimators beyond scikit-learn",
             "≤ 1 s",
             f"{number(estimators)} s (scikit-learn by itself {number(sklearn)} s)",
@@ -138,13 +131,13 @@ def _first_use(cells: Cells) -> list[Row]:
     cached = float(np.median([found["first"] for found in later]))
     return [
         *rows,
-        Row(
+        Target(
             "first fit ever, 300 digits",
             "≤ 10 s of compilation",
             f"{number(compile_time)} s",
             compile_time <= 10,
         ),
-        Row(
+        Target(
             "first fit of a later process",
             "starts from the cache",
             f"{number(cached)} s, with the import of numba",
@@ -153,7 +146,7 @@ def _first_use(cells: Cells) -> list[Row]:
     ]
 
 
-def _graph(cells: Cells) -> list[Row]:
+def _graph(cells: Cells) -> list[Target]:
     rows = []
     for key in sorted(name for name in cells if name.startswith("graph ")):
         ours = _seconds(cells[key], "ours")
@@ -163,7 +156,7 @@ def _graph(cells: Cells) -> list[Row]:
                 continue
             found = ratio(peer, ours)
             rows.append(
-                Row(
+                Target(
                     f"graph of {key.removeprefix('graph ').upper()} against the elastic net, "
                     f"{against}",
                     "≥ 20 ×",
@@ -194,19 +187,19 @@ def slopes(cells: Cells, *, smallest: int = 1000) -> dict[str, tuple[float, floa
     return fitted
 
 
-def _growth(cells: Cells) -> list[Row]:
+def _growth(cells: Cells) -> list[Target]:
     fitted = slopes(cells).get("SCSK, linear kernel")
     if fitted is None:
         return []
-    return [Row("growth of the dense fit", "slope ≤ 2.2", f"{fitted[0]:.2f}", fitted[0] <= 2.2)]
+    return [Target("growth of the dense fit", "slope ≤ 2.2", f"{fitted[0]:.2f}", fitted[0] <= 2.2)]
 
 
-def _alm(solver_cells: Cells) -> list[Row]:
+def _alm(solver_cells: Cells) -> list[Target]:
     rows = []
     for key, cell in sorted(solver_cells.items()):
         found = summary(cell)
         rows.append(
-            Row(
+            Target(
                 f"against the authors' algorithm to the best objective that both reach, "
                 f"{key.upper()}",
                 "≥ 100 ×",

@@ -23,9 +23,9 @@ from benchmarks._baselines_report import render
 from benchmarks._data import load
 from benchmarks._measure import machine
 from benchmarks._replay import aasc_root, replay
-from benchmarks._report import write_text
 from benchmarks._store import Store
 from benchmarks._unrecorded import UNRECORDED
+from unispectral._files import write_text_atomic
 from unispectral.bench.recorded_baselines import METHODS, SINGLE
 from unispectral.kernels import KernelBank, paper_kernels
 from unispectral.metrics import clustering_accuracy, normalized_mutual_info, purity
@@ -174,7 +174,7 @@ def main(arguments: list[str] | None = None) -> None:
         for name, measure in UNRECORDED.items():
             data = load(RECORDED[dataset])
             store.cell(f"{dataset} {name}", partial(measure, data))
-    write_text(chosen.output / "baselines.md", render(store.cells, paper))
+    write_text_atomic(chosen.output / "baselines.md", render(store.cells, paper))
 
 
 if __name__ == "__main__":

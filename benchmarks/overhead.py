@@ -17,7 +17,8 @@ import time
 from pathlib import Path
 
 from benchmarks._measure import machine, measured_on
-from benchmarks._report import markdown_table, write_text
+from benchmarks._report import markdown_table
+from unispectral._files import write_text_atomic
 
 CELLS = 200
 _DATA = """
@@ -106,7 +107,7 @@ def main() -> None:
     over = [100 * (study / loop - 1) for loop, study in zip(*best.values(), strict=True)]
     rows.append(["overhead", *(f"{value:+.1f} %" for value in over)])
     table = markdown_table(["", "seconds", "processor seconds"], rows)
-    write_text(options.out / "overhead.md", page(table, options.cells, options.rounds))
+    write_text_atomic(options.out / "overhead.md", page(table, options.cells, options.rounds))
     print(table)
 
 

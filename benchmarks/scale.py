@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks._measure import machine, ratio, spread
-from benchmarks._report import markdown_table, number, write_text
+from benchmarks._report import Target, markdown_table, number, target_table
 from benchmarks._store import Store
+from unispectral._files import write_text_atomic
 
 __all__ = ["bytes_per_sample", "main", "render", "slope"]
 
@@ -53,7 +54,6 @@ def run(store: Store, largest: int) -> None:
         data = f"manifolds {n}"
         # Above 3,000 samples whitened geometries are off by default; here at all sizes.
         store.cell(f"ours {n}", partial(measure, task="ours", data=data, whiten=None))
-        store.cell(f"faiss {n}", partial(measure, task="search", data=data, index="faiss", k=8))
         if n in PEER_SIZES:
             store.cell(f"peer {n}", partial(measure, data=data, **PEER))
     store.cell("ours tdt2", partial(measure, task="ours", data="tdt2"))
@@ -105,11 +105,7 @@ def _outside(cell: dict[str, Any]) -> float:
 
 def _targets(cells: dict[str, Any]) -> str:
     """What was aimed at, what was reached."""
-    table = [
-        [work, aim, found, "yes" if met else "**no**"] for work, aim, found, met in _aims(cells)
-    ]
-    header = ["work", "target", "measured", "met"]
-    return "\n".join(["## Targets", "", markdown_table(header, table)])
+    return f"## Targets\n\n{target_table([Target(*aim) for aim in _aims(cells)])}"
 
 
 def _aims(cells: dict[str, Any]) -> Iterator[tuple[str, str, str, bool]]:
@@ -122,10 +118,7 @@ def _aims(cells: dict[str, Any]) -> Iterator[tuple[str, str, str, bool]]:
     ours = cells.get("ours 1000000", {})
     if "cpu" in ours:
         share, work = ours["cpu"] / ours["stages"]["search"], "1,000,000 × 64 manifolds"
-        text = f"{share:.2f} of our own search"
-        reference = cells.get("faiss 1000000", {}).get("cpu")
-        text += f", {ours['cpu'] / reference:.2f} of FAISS's" if reference else ""
-        yield work, "at most 2 × the candidate search", text, share <= 2
+        yield work, "at most 2 × the candidate search", f"{share:.2f} of it", share <= 2
         yield work, "at most 3 GB", f"{ours['peak'] / 1024:.2f} GB", ours["peak"] <= 3 * 1024
     sizes = _sizes(cells)
     if len(sizes) > 2:
@@ -171,22 +164,19 @@ def _growth(cells: dict[str, Any]) -> str:
     rows = []
     sizes = _sizes(cells)
     for n in sizes:
-        cell, faiss = cells[f"ours {n}"], cells.get(f"faiss {n}", {})
+        cell = cells[f"ours {n}"]
         stages = cell["stages"]
-        reference = faiss.get("cpu")
         rows.append(
             [
                 f"{n:,}",
                 number(cell["cpu"]),
                 *(number(stages.get(stage, 0.0)) for stage in STAGES),
-                number(reference) if reference else "",
                 number(cell["cpu"] / stages["search"]),
-                number(cell["cpu"] / reference) if reference else "",
                 number(cell["peak"]),
                 number(cell["accuracy"]),
             ]
         )
-    header = ["n", "CPU s", *STAGES, "FAISS", "fit / search", "fit / FAISS", "peak MB", "ACC"]
+    header = ["n", "CPU s", *STAGES, "fit / search", "peak MB", "ACC"]
     text = ["## Growth: n × 64, ten curved sheets", "", markdown_table(header, rows)]
     if len(sizes) > 2:
         outside = slope(sizes, [_outside(cells[f"ours {n}"]) for n in sizes])
@@ -195,8 +185,8 @@ def _growth(cells: dict[str, Any]) -> str:
             "",
             f"Growth exponent from {sizes[0]:,} to {sizes[-1]:,}: {outside:.2f} outside the "
             f"neighbour search, {whole:.2f} in all. CPU seconds of all threads; the peak holds "
-            "interpreter, libraries and data. FAISS is its inverted lists for the same "
-            "candidates. Without whitened geometries, which the default has up to 3,000 samples.",
+            "interpreter, libraries and data. Without whitened geometries, which the default has "
+            "up to 3,000 samples.",
         ]
     return "\n".join(text)
 
@@ -392,7 +382,7 @@ def main(arguments: list[str] | None = None) -> None:
         run(Store(path, machine(), fresh=options.fresh), options.largest)
     cells = Store.read(path)
     text = render(cells)
-    write_text(options.out / "scale.md", text)
+    write_text_atomic(options.out / "scale.md", text)
     draw(cells, options.out / "scale.png")
     print(text)
 

@@ -18,8 +18,9 @@ import numpy as np
 from benchmarks._data import load
 from benchmarks._measure import machine, measured_on, ratio, spread, timed
 from benchmarks._model import Prices, codes_residual, objective
-from benchmarks._report import markdown_table, number, write_text
+from benchmarks._report import Target, markdown_table, number, target_table
 from benchmarks._store import Store
+from unispectral._files import write_text_atomic
 from unispectral._run import Run
 from unispectral.kernels import KernelBank, Polynomial, paper_kernels
 from unispectral.metrics import scores
@@ -242,21 +243,11 @@ def _targets(store: Store) -> str:
         lower = found["excess"]["low"] > 0
         whole, same = found["whole"]["median"], found["to_theirs"]["median"]
         name = key.upper()
-        rows.append(
-            [
-                f"{name}: lower objective, ≥ 20 × faster",
-                number(whole, 3) + (" ×, lower" if lower else " ×, not lower"),
-                "yes" if lower and whole >= 20 else "no",
-            ]
-        )
-        rows.append(
-            [
-                f"{name}: ≥ 100 × to the best objective that both reach",
-                number(same, 3) + " ×",
-                "yes" if same >= 100 else "no",
-            ]
-        )
-    return markdown_table(["target", "reached", "met"], rows) + "\n"
+        text = f"{number(whole)} ×, {'lower' if lower else 'not lower'}"
+        rows.append(Target(name, "lower objective, ≥ 20 × faster", text, lower and whole >= 20))
+        target = "≥ 100 × to the best objective that both reach"
+        rows.append(Target(name, target, f"{number(same)} ×", same >= 100))
+    return target_table(rows) + "\n"
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -295,7 +286,7 @@ def main(arguments: list[str] | None = None) -> None:
                 ),
             )
     text = render(store)
-    write_text(options.out / "solver.md", text)
+    write_text_atomic(options.out / "solver.md", text)
     print(text)
 
 

@@ -12,14 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from unispectral._threads import thread_count
-
 from benchmarks._measure import machine, measured_on, ratio, spread
-from benchmarks._report import markdown_table, number, write_text
+from benchmarks._report import markdown_table, number, target_table
 from benchmarks._sections import first_use, graph_task, memory, quality_and_time
 from benchmarks._store import Store
 from benchmarks._targets import slopes, targets
 from benchmarks._tasks import METHODS, PEERS
+from unispectral._files import write_text_atomic
+from unispectral._run import thread_count
 
 __all__ = ["main", "render"]
 
@@ -88,13 +88,7 @@ def _growth(
 def render(store: Store, solver_cells: dict[str, Any]) -> str:
     """The report as Markdown, from the stored cells."""
     parts = ["# Speed, memory and quality\n", _protocol(store), "## Targets\n"]
-    rows = targets(store.cells, solver_cells)
-    parts.append(
-        markdown_table(
-            ["work", "target", "reached", "met"],
-            [[row.work, row.target, row.reached, "yes" if row.met else "**no**"] for row in rows],
-        )
-    )
+    parts.append(target_table(targets(store.cells, solver_cells)))
     for key, cell in sorted(store.cells.items()):
         if key.startswith("peers "):
             parts.append(_peers_table(key.removeprefix("peers "), cell, store.cells))
@@ -254,7 +248,7 @@ def main(arguments: list[str] | None = None) -> None:
     compared = Store.read(options.out / "solver.json")
     draw(store.cells, options.out / "speed.png")
     text = render(store, compared)
-    write_text(options.out / "speed.md", text)
+    write_text_atomic(options.out / "speed.md", text)
     print(text)
 
 

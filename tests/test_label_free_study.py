@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from benchmarks._store import Store
 from benchmarks.label_free import (
     _fingerprint,
     counting,
@@ -15,7 +16,6 @@ from benchmarks.label_free import (
     shapes,
     views,
 )
-from benchmarks.label_free._store import Store
 from benchmarks.label_free.data import Absent, StudySet
 
 
@@ -53,9 +53,9 @@ def test_store_measures_once_and_again_when_settings_change(tmp_path):
         calls.append(1)
         return {"value": len(calls)}
 
-    assert Store(path).cell("part/a/0", "old", measure) == {"value": 1}
-    assert Store(path).cell("part/a/0", "old", measure) == {"value": 1}
-    assert Store(path).cell("part/a/0", "new", measure) == {"value": 2}
+    assert Store(path).cell("part/a/0", measure, condition="old") == {"value": 1}
+    assert Store(path).cell("part/a/0", measure, condition="old") == {"value": 1}
+    assert Store(path).cell("part/a/0", measure, condition="new") == {"value": 2}
     assert Store(path).results("part") == {("a", "0"): {"value": 2}}
     store = Store(path)
     store.forget("part/a/0")
@@ -92,8 +92,8 @@ def _filled(ours: float, peer: float) -> Store:
             value = ours if method.ours else peer
             store.cell(
                 f"main/{name}/{method.name}/0",
-                "",
                 lambda value=value: {"accuracy": value, "nmi": value, "ari": value},
+                condition="",
             )
     return store
 
@@ -183,5 +183,5 @@ def test_parts_give_figures_that_can_be_wrong():
     assert noisy["accuracy"] == 1.0
     assert noisy["noise_weight"] < 0.1
     tables = {"first": X, "second": X[:, ::-1] + 1.0}
-    assert views.cluster_digits(tables, y, "all views", 0)["accuracy"] == 1.0
-    assert views.cluster_digits(tables, y, "concatenation", 0)["accuracy"] == 1.0
+    assert views.cluster_digits("all views", tables, y, 0)["accuracy"] == 1.0
+    assert views.cluster_digits("concatenation", tables, y, 0)["accuracy"] == 1.0

@@ -27,7 +27,6 @@ def cell(n: int) -> dict:
 def cells() -> dict:
     found = {f"ours {n}": cell(n) for n in (10_000, 20_000, 70_000)}
     found["peer 70000"] = {"cpu": 40.0, "peak": 400.0, "accuracy": 0.9, "nmi": 0.8}
-    found["faiss 70000"] = {"cpu": 14.0, "recall": 0.97}
     for name, labels in (("dask 70000", "ab"), ("dask 70000 worker killed", "cd")):
         cluster = {"cpu": 20.0, "labels": labels, "lost": 0.0, "start and imports": 2.0}
         found[name] = {"rounds": [{"local": cell(70_000), "cluster": cluster}] * 3}

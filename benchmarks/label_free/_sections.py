@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from benchmarks.label_free._store import Store
+from benchmarks._report import Target, markdown_table
+from benchmarks._store import Store
 
-__all__ = ["Target", "sections", "targets"]
-
-
-class Target(NamedTuple):
-    """What was asked for, what came out, and whether that is enough."""
-
-    what: str
-    target: str
-    reached: str
-    met: bool
+__all__ = ["sections", "targets"]
 
 
 def targets(store: Store) -> list[Target]:
@@ -32,9 +24,7 @@ def sections(store: Store) -> list[str]:
 
 
 def _table(head: list[str], rows: list[list[Any]]) -> str:
-    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    lines += [f"| {' | '.join(str(cell) for cell in row)} |" for row in rows]
-    return "\n".join(lines) + "\n"
+    return markdown_table(head, rows) + "\n"
 
 
 def _noise_loss(store: Store) -> dict[tuple[int, int, int], dict[str, tuple[float, float]]]:

@@ -49,7 +49,7 @@ def problem(name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return PROBLEMS[name](100 + seed)
 
 
-def count(X: Table, y: np.ndarray, *, max_clusters: int, seed: int) -> dict[str, int]:
+def count(X: Table, y: np.ndarray, max_clusters: int, seed: int = 0) -> dict[str, int]:
     """What ``n_clusters="auto"`` says, beside the largest gap of a neighbour graph's spectrum."""
     model = UnifiedSpectralClustering(
         "auto", max_clusters=max_clusters, random_state=seed, n_jobs=1

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._store import Store
 from benchmarks.label_free import counting, extras, views
 from benchmarks.label_free._fingerprint import behaviour
-from benchmarks.label_free._store import Store
 from benchmarks.label_free.data import DESIGN, SETS, VALIDATION, Absent, StudySet
 from benchmarks.label_free.peers import METHODS, Method
 from benchmarks.label_free.report import write
@@ -86,11 +86,15 @@ class Study:
             try:
                 self.data(name)
             except Absent as error:
-                self.store.cell(f"absent/{name}", str(error), partial(dict, why=str(error)))
+                self._absent(name, error)
                 continue
             self.store.forget(f"absent/{name}")
             found.append(name)
         return found
+
+    def _absent(self, name: str, error: Absent) -> None:
+        why = str(error)
+        self.store.cell(f"absent/{name}", partial(dict, why=why), condition=why)
 
     def run(self, parts: Sequence[str]) -> None:
         steps: dict[str, Callable[[], None]] = {
@@ -131,91 +135,55 @@ class Study:
             result = {metric: round(float(found[metric]), 6) for metric in METRICS}
             return {**result, "seconds": seconds, **why}
 
-        condition = self.condition(method)
-        return self.store.cell(f"main/{chosen.name}/{method.name}/{seed}", condition, measure)
+        key = f"main/{chosen.name}/{method.name}/{seed}"
+        return self.store.cell(key, measure, condition=self.condition(method))
+
+    def _cell(self, key: str, part: str, work: Callable[..., dict], *given: Any) -> None:
+        self.store.cell(key, partial(work, *given), condition=self.depends(part))
 
     def run_noise(self) -> None:
         for name in self.present(NOISE_SETS):
-            X, y = self.data(name)
-            for good, noise, features in NOISE_CASES:
-                self.store.cell(
-                    f"noise/{name}/{good}/{noise}/{features}",
-                    self.depends("kernels"),
-                    partial(
-                        extras.noise_kernels,
-                        X,
-                        y,
-                        n_good=good,
-                        n_noise=noise,
-                        n_features=features,
-                        seed=0,
-                    ),
-                )
+            for case in NOISE_CASES:
+                key = "/".join(map(str, ("noise", name, *case)))
+                self._cell(key, "kernels", extras.noise_kernels, *self.data(name), *case)
 
     def run_count(self) -> None:
         for name in counting.PROBLEMS:
             for seed in self.seeds(2):
-                X, y = counting.problem(name, seed)
-                self._count("count", f"{name}/{seed}", X, y, 30)
+                given = (*counting.problem(name, seed), 30)
+                self._cell(f"count/{name}/{seed}", "count", counting.count, *given)
         real = [one.name for one in (*DESIGN, *VALIDATION) if one.paper] + ["digits", "wine"]
         for name in self.present([*real, "iris", "breast cancer"]):
             if name not in COSTLY:
-                X, y = self.data(name)
-                self._count("count-real", f"{name}/0", X, y, 150)
-
-    def _count(self, part: str, key: str, X: Any, y: np.ndarray, most: int) -> None:
-        self.store.cell(
-            f"{part}/{key}",
-            self.depends("count"),
-            partial(counting.count, X, y, max_clusters=most, seed=0),
-        )
+                given = (*self.data(name), 150)
+                self._cell(f"count-real/{name}/0", "count", counting.count, *given)
 
     def run_outliers(self) -> None:
         for name in self.present([one.name for one in DESIGN]):
-            X, y = self.data(name)
             for seed in self.seeds(2):
-                self.store.cell(
-                    f"outliers/{name}/{seed}",
-                    self.depends("outliers"),
-                    partial(extras.outliers, X, y, seed=seed),
-                )
+                key = f"outliers/{name}/{seed}"
+                self._cell(key, "outliers", extras.outliers, *self.data(name), seed)
 
     def run_splits(self) -> None:
         for name in self.present(SPLIT_SETS):
-            X, y = self.data(name)
             for seed in self.seeds(3):
-                self.store.cell(
-                    f"split/{name}/{seed}",
-                    self.depends("new points"),
-                    partial(extras.held_out, X, y, seed=seed),
-                )
+                key = f"split/{name}/{seed}"
+                self._cell(key, "new points", extras.held_out, *self.data(name), seed)
 
     def run_views(self) -> None:
-        condition = self.depends("kernels")
         for name, load in views.DESIGN.items():
             if name in SETS and name not in self.names:
                 continue
             try:
-                tables, y = load()
+                given = (*load(), 0)
             except Absent as error:
-                self.store.cell(f"absent/{name}", str(error), partial(dict, why=str(error)))
+                self._absent(name, error)
                 continue
-            for seed in self.seeds(1):
-                self.store.cell(
-                    f"views-design/{name}/{seed}",
-                    condition,
-                    partial(views.against_rivals, tables, y, seed),
-                )
-        if "digits" not in self.names:
-            return
-        tables, y = views.digits()
-        for case in views.CASES:
-            for seed in self.seeds(1):
-                self.store.cell(
-                    f"views/{case}/{seed}",
-                    condition,
-                    partial(views.cluster_digits, tables, y, case, seed),
-                )
+            self._cell(f"views-design/{name}/0", "kernels", views.against_rivals, *given)
+        if "digits" in self.names:
+            given = (*views.digits(), 0)
+            for case in views.CASES:
+                self._cell(f"views/{case}/0", "kernels", views.cluster_digits, case, *given)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ Table: TypeAlias = Any  # an array or a CSR matrix
 
 
 def noise_kernels(
-    X: Table, y: np.ndarray, *, n_noise: int, n_good: int, n_features: int, seed: int
+    X: Table, y: np.ndarray, n_good: int, n_noise: int, n_features: int, seed: int = 0
 ) -> dict[str, float]:
     """Cluster with good kernels and kernels of pure noise; how much weight the noise gets.
 
@@ -57,7 +57,7 @@ def noise_kernels(
     }
 
 
-def outliers(X: Table, y: np.ndarray, *, seed: int) -> dict[str, float]:
+def outliers(X: Table, y: np.ndarray, seed: int) -> dict[str, float]:
     """Add one uniform point for twenty samples; how well scores tell them (area under the ROC)."""
     table = X.toarray() if sp.issparse(X) else np.asarray(X)
     rng = np.random.default_rng(2000 + seed)
@@ -77,7 +77,7 @@ def outliers(X: Table, y: np.ndarray, *, seed: int) -> dict[str, float]:
     }
 
 
-def held_out(X: Table, y: np.ndarray, *, seed: int) -> dict[str, float]:
+def held_out(X: Table, y: np.ndarray, seed: int) -> dict[str, float]:
     """Cluster one half, predict the other; and the other's accuracy if all are clustered at once.
 
     The halves have each class in equal parts, so that no cluster is missing from one of them.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from scipy.stats import rankdata
 
+from benchmarks._report import Target, markdown_table, target_table
+from benchmarks._store import Store
 from benchmarks.label_free import _sections
-from benchmarks.label_free._sections import Target
-from benchmarks.label_free._store import Store
 from benchmarks.label_free.data import DESIGN, FRESH, SETS, VALIDATION, StudySet
 from benchmarks.label_free.peers import METHODS
 from unispectral._files import write_text_atomic
@@ -121,7 +122,7 @@ def write(store: Store, path: Path | None) -> str:
         "Validation and fresh sets together": Figures(store, (*VALIDATION, *FRESH)),
     }
     targets = [*_main_targets(store, groups), *_sections.targets(store)]
-    parts = [INTRODUCTION, _target_table(targets)]
+    parts = [INTRODUCTION, f"## Targets\n\n{target_table(targets)}\n"]
     for title, figures in groups.items():
         whole = title.endswith("together")
         parts.append(_group(title, figures, rows=not whole))
@@ -146,65 +147,34 @@ def _main_targets(store: Store, groups: dict[str, Figures]) -> list[Target]:
         best = max(peers, key=lambda one: means[one])
         rivals = f"best peer {first} {ranks[first]:.2f}"
         for name in OURS:
-            found.append(
-                Target(
-                    f"{title}: average rank of {name} by accuracy",
-                    "best of all",
-                    f"{ranks[name]:.2f}, {rivals}",
-                    ranks[name] < ranks[first],
-                )
-            )
-            found.append(
-                Target(
-                    f"{title}: mean accuracy of {name}",
-                    "best peer + 3",
-                    f"{means[name]:.1f}, {best} {means[best]:.1f}",
-                    means[name] >= means[best] + 3.0,
-                )
-            )
+            what, reached = f"{title}: average rank of {name} by accuracy", f"{ranks[name]:.2f}"
+            good = ranks[name] < ranks[first]
+            found.append(Target(what, "best of all", f"{reached}, {rivals}", good))
+            what, reached = f"{title}: mean accuracy of {name}", f"{means[name]:.1f}"
+            good = means[name] >= means[best] + 3.0
+            against = f"{best} {means[best]:.1f}"
+            found.append(Target(what, "best peer + 3", f"{reached}, {against}", good))
     paper = Figures(store, [one for one in SETS.values() if one.paper])
-    for name in OURS:
-        won = [
-            one
-            for one in paper.sets
-            if paper.mean("accuracy", one, name) >= paper.mean("accuracy", one, PAPER)
-        ]
-        if paper.sets:
-            found.append(
-                Target(
-                    f"{name} at or above the paper's label-tuned SCMK",
-                    "7 of 10 sets",
-                    f"{len(won)} of {len(paper.sets)} ({', '.join(won)})",
-                    len(won) >= 7,
-                )
-            )
+    for name in OURS if paper.sets else ():
+        accuracy = partial(paper.mean, "accuracy")
+        won = [one for one in paper.sets if accuracy(one, name) >= accuracy(one, PAPER)]
+        what = f"{name} at or above the paper's label-tuned SCMK"
+        reached = f"{len(won)} of {len(paper.sets)} ({', '.join(won)})"
+        found.append(Target(what, "7 of 10 sets", reached, len(won) >= 7))
     return found
-
-
-def _target_table(targets: Sequence[Target]) -> str:
-    words = {True: "yes", False: "**no**"}
-    lines = ["## Targets", "", "| what | target | reached | met |", "|---|---|---|---|"]
-    lines += [
-        f"| {one.what} | {one.target} | {one.reached} | {words[one.met]} |" for one in targets
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def _group(title: str, figures: Figures, *, rows: bool) -> str:
     if not figures.sets:
         return ""
     lines = [f"## {title}", ""]
+    complete = len(figures.complete())
     for metric, name in METRICS.items():
-        shown = [_marked(column) for column in COLUMNS]
-        lines += [f"### {name}: {title.lower()}", "", f"| set | {' | '.join(shown)} |"]
-        lines.append("|---" * (len(COLUMNS) + 1) + "|")
-        if rows:
-            lines += [_row(figures, metric, one) for one in figures.sets]
-        complete = figures.complete()
-        means, ranks = figures.averages(metric), figures.ranks(metric)
-        lines.append(_summary(f"mean of {len(complete)}", means, 1))
-        lines.append(_summary(f"average rank on {len(complete)}", ranks, 2))
-        lines.append("")
+        table = [_row(figures, metric, one) for one in figures.sets] if rows else []
+        table.append(_summary(f"mean of {complete}", figures.averages(metric), 1))
+        table.append(_summary(f"average rank on {complete}", figures.ranks(metric), 2))
+        header = ["set", *(_marked(column) for column in COLUMNS)]
+        lines += [f"### {name}: {title.lower()}", "", markdown_table(header, table), ""]
     return "\n".join(lines)
 
 
@@ -212,7 +182,7 @@ def _marked(column: str) -> str:
     return f"{column} (labels)" if column in TUNED else column
 
 
-def _row(figures: Figures, metric: str, name: str) -> str:
+def _row(figures: Figures, metric: str, name: str) -> list[str]:
     fair = [figures.mean(metric, name, one) for one in COLUMNS if one not in TUNED]
     best = max(value for value in fair if not np.isnan(value))
     cells = []
@@ -228,12 +198,12 @@ def _row(figures: Figures, metric: str, name: str) -> str:
             text += f" ± {np.std(values):.1f}"
         winner = column not in TUNED and round(float(np.mean(values)), 1) >= round(best, 1)
         cells.append(f"**{text}**" if winner else text)
-    return f"| {name} | {' | '.join(cells)} |"
+    return [name, *cells]
 
 
-def _summary(title: str, values: dict[str, float], digits: int) -> str:
+def _summary(title: str, values: dict[str, float], digits: int) -> list[str]:
     cells = [f"{values[one]:.{digits}f}" if one in values else "" for one in COLUMNS]
-    return f"| *{title}* | {' | '.join(cells)} |"
+    return [f"*{title}*", *cells]
 
 
 def _absent(store: Store) -> str:

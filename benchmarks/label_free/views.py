@@ -70,7 +70,7 @@ def concatenation(views: Views) -> np.ndarray:
     return np.hstack([view / np.sqrt(view.var(axis=0).sum()) for view in views.values()])
 
 
-def cluster_digits(views: Views, y: np.ndarray, case: str, seed: int) -> dict[str, float]:
+def cluster_digits(case: str, views: Views, y: np.ndarray, seed: int) -> dict[str, float]:
     """Cluster all views together, one after the other as columns, or one of them alone."""
     table: Any = views.get(case, views)
     if case == "concatenation":
