@@ -97,16 +97,17 @@ class _Stages:
 def _ours(data: str, **params: Any) -> dict[str, Any]:
     from unispectral import UnifiedSpectralClustering
     from unispectral.graph import candidates
-    from unispectral.labelfree import _coding, _coupling, _rivals
+    from unispectral.labelfree import _coding, _contest, _fit
 
     X, y = _data(data)
     _warm()
     stages = _Stages()
     stages.watch(candidates, "nearest", "search")
-    stages.watch(_rivals, "localize", "kernels")
-    stages.watch(_coupling, "codes_of", "codes")
+    stages.watch(_contest, "localize", "kernels")
+    stages.watch(_fit, "localize", "kernels")
+    stages.watch(_coding, "codes_of", "codes")
     stages.watch(_coding, "smallest_eigenvectors", "eigenvectors")
-    stages.watch(_coupling, "read_out", "labels")
+    stages.watch(_fit, "read_out", "labels")
     model = UnifiedSpectralClustering(len(np.unique(y)), **params)
     return _measured(lambda: model.fit(X).labels_, y) | {"stages": stages.seconds}
 

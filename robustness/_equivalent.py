@@ -19,7 +19,7 @@ _REASONS: dict[str, dict[str, str]] = {
         "10 → 11 in n_init: int = 10,": _LIMIT,
         "100 → 101 in max_iter: int = 100,": _LIMIT,
     },
-    "weights": {
+    "paper._weights": {
         "2 ** 19 → 2 * 19": _BATCH,
         "19 → 20 in _BATCH_ENTRIES = 2**19": _BATCH,
         "meetings + np.diff(uses.indptr) → meetings - np.diff(uses.indptr)": _BATCH,
@@ -39,7 +39,7 @@ _REASONS: dict[str, dict[str, str]] = {
             "one more cluster without members, which counts nowhere"
         ),
     },
-    "spectrum": {
+    "spectrum._stiefel": {
         "False → True in root = scipy.linalg.cholesky(Y.T @ Y, lower=True, check_finite=False)": (
             "whether numbers that are finite are looked at once more"
         ),
@@ -50,7 +50,7 @@ _REASONS: dict[str, dict[str, str]] = {
         "along > 0 → along >= 0": _TIE,
         "1e-300 → 2e-300 in else along / max(float(np.vdot(change, change)), 1e-300)": _GUARD,
     },
-    "solvers._stiefel": {
+    "paper._wen_yin": {
         "True → False in @dataclass(frozen=True)": "whether the result can be changed by hand",
         "1e-08 → 2e-08 in ftol: float = 1e-8,": _LIMIT,
         "1000 → 1001 in max_iter: int = 1000,": _LIMIT,

@@ -26,26 +26,26 @@ _APART = ("cli", "bench", "report", "plotting", "datasets")
 #: Groups of tests; those of the second table run with the compiler off.
 _GROUPS: dict[str, tuple[str, ...]] = {
     "steps": (
-        "tests/test_steps.py", "tests/test_step_details.py", "tests/test_eigen.py",
-        "tests/graph", "tests/kernels", "tests/solvers", "tests/test_metrics.py",
+        "tests/test_steps.py", "tests/test_step_details.py", "tests/graph", "tests/kernels",
+        "tests/spectrum", "tests/paper", "tests/oracle", "tests/test_metrics.py",
+        "tests/test_kmeans.py",
     ),
     "estimators": (
-        "tests/test_cluster.py", "tests/test_counting.py", "tests/test_departures.py",
-        "tests/test_model_selection.py", "tests/test_repr.py", "tests/test_large_input.py",
-        "tests/dask",
+        "tests/test_cluster.py", "tests/labelfree", "tests/test_model_selection.py",
+        "tests/test_repr.py", "tests/test_large_input.py", "tests/dask",
+        "tests/test_predict_invariance.py", "tests/test_views_argument.py",
     ),
     "input": (
         "tests/test_hostile_input.py", "tests/tables", "tests/test_files.py",
         "tests/test_graph_files.py", "tests/test_persistence.py",
     ),
-    "long fits": ("tests/test_checkpoint.py", "tests/test_kmeans.py"),
     "baselines": ("tests/baselines",),
     "examples": ("--doctest-modules", "src/unispectral"),
 }  # fmt: skip
 _UNCOMPILED: dict[str, tuple[str, ...]] = {
     "loops": (
         "tests/test_steps.py", "tests/test_step_details.py", "tests/graph/test_codes.py",
-        "tests/solvers/test_stiefel.py", "tests/kernels",
+        "tests/paper/test_wen_yin.py", "tests/kernels",
     ),
     "loops of the search": ("tests/graph/test_candidates.py",),
     "loops of the baselines": ("tests/baselines/test_properties.py",),

@@ -36,10 +36,11 @@ _ROOT = Path(__file__).resolve().parent.parent
 #: Modules and the tests that are about them.
 MODULES: dict[str, tuple[str, ...]] = {
     "labels": ("tests/test_step_details.py", "tests/test_steps.py"),
-    "weights": ("tests/test_step_details.py", "tests/test_steps.py"),
-    "spectrum": ("tests/test_step_details.py", "tests/test_steps.py"),
+    "paper._weights": ("tests/test_step_details.py", "tests/test_steps.py"),
+    "spectrum._laplacian": ("tests/test_step_details.py", "tests/test_steps.py"),
+    "spectrum._stiefel": ("tests/test_step_details.py", "tests/test_steps.py"),
     "graph.quality": ("tests/test_step_details.py",),
-    "solvers._stiefel": ("tests/solvers/test_stiefel.py",),
+    "paper._wen_yin": ("tests/paper/test_wen_yin.py",),
     "graph._dense": ("tests/graph/test_codes.py",),
     "graph._loops": ("tests/graph/test_codes.py", "tests/test_steps.py"),
 }

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from robustness import audit, concurrency, files, inputs, interrupts, memory, mutation, security
+from robustness import (
+    _equivalent,
+    audit,
+    concurrency,
+    cover,
+    files,
+    inputs,
+    interrupts,
+    memory,
+    mutation,
+    security,
+)
 from robustness.__main__ import main, parts, replay, run_parts
 from robustness._pool import run_cases
 from robustness._results import Plan, Record, Result, write_page
@@ -140,6 +153,17 @@ def test_versions_without_known_weaknesses(tmp_path):
     assert [text.split()[0] for text in audit.weak_bounds(old)] == ["pyarrow>=13", "numpy"]
 
 
+def test_modules_and_tests_that_are_named_exist():
+    root = Path(cover.__file__).parents[1]
+    for module, tests in mutation.MODULES.items():
+        source = root / "src" / "unispectral" / f"{module.replace('.', '/')}.py"
+        assert source.is_file(), module
+        assert all((root / test).exists() for test in tests), tests
+    assert set(_equivalent._REASONS) <= set(mutation.MODULES)
+    for tests in (*cover._GROUPS.values(), *cover._UNCOMPILED.values()):
+        assert all(test.startswith("-") or (root / test).exists() for test in tests), tests
+
+
 def test_mutants_are_kept_and_explained(tmp_path):
     source = "def f(a, b=True):\n    return -a + 1 if a < 2 else b\n"
     found = {what for _, what, _ in mutation.mutants(source)}
@@ -148,8 +172,8 @@ def test_mutants_are_kept_and_explained(tmp_path):
     assert found >= {"True → False in def f(a, b=True):", "-a + 1 → -a - 1"}
     known = "19 → 20 in _BATCH_ENTRIES = 2**19"
     tried = {f"9: {known}": True, "9: 19 → 20 in other": True, "8: a → b": False}
-    page = mutation.page({"weights": {"every": 4, "survives": tried}})
-    assert "| weights | 4 | 3 | 1 | 2 | 1 |" in page
+    page = mutation.page({"paper._weights": {"every": 4, "survives": tried}})
+    assert "| paper._weights | 4 | 3 | 1 | 2 | 1 |" in page
     assert f"line 9, `{known}`: the size of a batch" in page
     assert "line 9, `19 → 20 in other`: a test for it is lacking" in page
 
