@@ -96,13 +96,12 @@ class _Stages:
 
 def _ours(data: str, **params: Any) -> dict[str, Any]:
     from unispectral import UnifiedSpectralClustering
-    from unispectral.graph import candidates
-    from unispectral.labelfree import _coding, _contest, _fit
+    from unispectral.labelfree import _coding, _contest, _fit, _neighbourhoods
 
     X, y = _data(data)
     _warm()
     stages = _Stages()
-    stages.watch(candidates, "nearest", "search")
+    stages.watch(_neighbourhoods, "nearest_in", "search")
     stages.watch(_contest, "localize", "kernels")
     stages.watch(_fit, "localize", "kernels")
     stages.watch(_coding, "codes_of", "codes")
