@@ -14,11 +14,6 @@ METHODS = ("predict", "predict_membership", "predict_outlier_score", "transform"
 FORMS = [
     name for name in _estimators.ON_TABLES if hasattr(type(_estimators.make(name, 3)), "predict")
 ]
-#: Forms whose limit for "this is a training point" is a share of the batch's median distance.
-_BY_BATCH = {
-    ("SCSK", 1e5), ("SCMK", 1e5), ("SCSK pulled", 1e5), ("SCMK kernels", 1e5),
-    ("SCSK paper linear", 1e5), ("SCMK paper centred", 1e2), ("SCMK paper centred", 1e5),
-}  # fmt: skip
 
 
 def _points() -> tuple[np.ndarray, np.ndarray]:
@@ -76,9 +71,7 @@ def test_every_row_twice(form):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("far", [1e2, 1e5])
-def test_beside_rows_that_are_far_away(form, far, request):
-    if (form, far) in _BY_BATCH:
-        request.applymarker(pytest.mark.xfail(strict=True, reason="the limit is of the batch"))
+def test_beside_rows_that_are_far_away(form, far):
     model, new = _fitted(form), _points()[1]
     away = far * np.random.default_rng(2).normal(size=(2 * len(new), new.shape[1]))
     together = _all(model, np.concatenate([new, away]))
@@ -100,6 +93,7 @@ def test_sparse_rows_of_a_dense_model(form):
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore::UserWarning:distributed")
 @pytest.mark.xdist_group("dask")
 @pytest.mark.parametrize("form", _estimators.ON_DASK)
 def test_on_dask_in_blocks_of_any_size(form):
