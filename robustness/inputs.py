@@ -155,7 +155,7 @@ def outcome(case: Case) -> tuple[str, str]:
         found = _try(estimator, X, _n_samples(X))
     if fingerprint(X) != before:
         return "failed", "the input was changed"
-    unwanted = [w for w in caught if not _tolerated(w)]
+    unwanted = [w for w in caught if not _tolerated(w, estimator)]
     if unwanted and found[0] == "works":
         where = f"{unwanted[0].filename.rpartition('/')[2]}:{unwanted[0].lineno}"
         return "failed", f"{unwanted[0].category.__name__} at {where}: {unwanted[0].message}"
@@ -173,11 +173,13 @@ def _input(case: Case) -> Any:
         return _hostile.make_kernel(case.family, rng)
 
 
-def _tolerated(warning: warnings.WarningMessage) -> bool:
-    """A fit may say that it did not converge; nothing else is worth a warning."""
+def _tolerated(warning: warnings.WarningMessage, estimator: Any) -> bool:
+    """A fit may say that it did not converge, or what is wrong with an argument that it names."""
     from sklearn.exceptions import ConvergenceWarning
 
     if issubclass(warning.category, ConvergenceWarning):
+        return True
+    if warning.category is UserWarning and names_argument(str(warning.message), estimator):
         return True
     # Of other packages about frames and formats that the user chose.
     return issubclass(warning.category, (DeprecationWarning, FutureWarning, ResourceWarning))
