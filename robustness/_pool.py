@@ -1,25 +1,15 @@
-"""Worker processes that may crash or hang on a case; the case is then known, and the rest goes on.
-
-A worker is handed cases in batches and answers each. Whoever falls silent for too long is killed,
-whoever dies is replaced: the first case without an answer is the one that did it.
-"""
+"""Cases in worker processes that may crash or hang; the case is then known, the rest goes on."""
 
 from __future__ import annotations
 
-import multiprocessing
-import multiprocessing.connection
-import os
+import importlib
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["Answer", "run_cases"]
+from unispectral.bench._pool import Pool, run_each
 
-_BATCH = 100
-#: On a crowded machine a case takes longer; one that computes nothing is given up later.
-_PATIENCE = 15
+__all__ = ["Answer", "run_cases"]
 
 
 class Answer(NamedTuple):
@@ -31,56 +21,20 @@ class Answer(NamedTuple):
     seconds: float
 
 
-class _Worker:
-    def __init__(self, context: Any, work: Callable[[Any], tuple[str, str]]) -> None:
-        self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, work), daemon=True)
-        self.process.start()
-        theirs.close()
-        self.todo: deque = deque()
-        self.heard = time.monotonic()
-        self.used = 0.0
-        self.ready = False
+class CaseWorker:
+    """What a worker process does with a job: one case of one function."""
 
-    def listen(self) -> None:
-        """Note when, and at which processor time, it was last heard of."""
-        self.heard, self.used = time.monotonic(), self._processor_seconds()
-
-    def hangs(self, limit: float) -> bool:
-        """Whether it has computed for so long without an answer, or done nothing for longer."""
-        silent = time.monotonic() - self.heard
-        if silent <= limit:
-            return False
-        return self._processor_seconds() - self.used > limit / 2 or silent > _PATIENCE * limit
-
-    def _processor_seconds(self) -> float:
-        try:
-            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        except (OSError, ValueError, IndexError):  # no such file system: silence alone counts
-            return time.monotonic()
-
-    def give(self, cases: list[Any]) -> None:
-        self.todo = deque(cases)
-        self.listen()
-        self.pipe.send(cases)
-
-    def stop(self) -> None:
-        self.process.kill()
-        self.process.join()
-        self.pipe.close()
-
-
-def _serve(pipe: Any, work: Callable[[Any], tuple[str, str]]) -> None:
-    pipe.send("ready")
-    try:
-        while True:
-            for case in pipe.recv():
-                begun = time.perf_counter()
-                outcome, words = work(case)
-                pipe.send((outcome, words, time.perf_counter() - begun))
-    except (EOFError, KeyboardInterrupt, BrokenPipeError):
-        return
+    def __call__(self, job: dict[str, Any], begin: Callable[[], None]) -> dict[str, Any]:
+        module = importlib.import_module(job["module"])
+        case = job["case"]
+        if job["type"]:
+            case = getattr(module, job["type"])(*case)
+        begin()
+        begun = time.perf_counter()
+        outcome, words = getattr(module, job["function"])(case)
+        # A lone surrogate in a message is no JSON text.
+        words = words.encode("utf-8", "replace").decode()
+        return {"outcome": outcome, "words": words, "seconds": time.perf_counter() - begun}
 
 
 def run_cases(
@@ -97,69 +51,23 @@ def run_cases(
     work : callable
         Importable; takes a case, returns an outcome and its words.
     cases : iterable
-        Cases that can be sent to another process.
+        Texts, or named tuples of JSON values that live in the module of `work`.
     workers : int
     limit : float
-        Seconds without an answer that count as a hang, if they were spent computing.
+        Seconds that a case may take.
     """
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    context = multiprocessing.get_context("spawn")
-    supply = iter(cases)
-    again: deque = deque()
 
-    def batch() -> list[Any]:
-        found: list[Any] = []
-        while len(found) < _BATCH:
-            case = again.popleft() if again else next(supply, None)
-            if case is None:
-                break
-            found.append(case)
-        return found
+    def job(case: Any) -> dict[str, Any]:
+        return {
+            "module": work.__module__,
+            "function": work.__name__,
+            "type": "" if isinstance(case, str) else type(case).__name__,
+            "case": case,
+            "limits": {"seconds": limit, "bytes": None},
+        }
 
-    pool = [_Worker(context, work) for _ in range(workers)]
-    try:
-        while pool:
-            for worker in list(pool):
-                if worker.ready and not worker.todo:
-                    given = batch()
-                    if given:
-                        worker.give(given)
-                    else:
-                        worker.stop()
-                        pool.remove(worker)
-            for pipe in multiprocessing.connection.wait([w.pipe for w in pool], timeout=0.5):
-                worker = next(one for one in pool if one.pipe is pipe)
-                try:
-                    message = worker.pipe.recv()
-                except (EOFError, ConnectionResetError):
-                    worker.process.join(5)
-                    code = worker.process.exitcode
-                    yield from _failed(worker, f"the process died with code {code}", again)
-                    pool[pool.index(worker)] = _replaced(worker, context, work)
-                    continue
-                worker.listen()
-                if message == "ready":
-                    worker.ready = True
-                else:
-                    yield Answer(worker.todo.popleft(), *message)
-            for worker in list(pool):
-                if worker.todo and worker.hangs(limit):
-                    yield from _failed(worker, f"no answer within {limit:g} s", again)
-                    pool[pool.index(worker)] = _replaced(worker, context, work)
-    finally:
-        for worker in pool:
-            worker.stop()
-
-
-def _failed(worker: _Worker, words: str, again: deque) -> Iterator[Answer]:
-    if not worker.ready:
-        raise RuntimeError(f"a worker of the robustness did not start: {words}")
-    if worker.todo:
-        case = worker.todo.popleft()
-        again.extend(worker.todo)
-        yield Answer(case, "failed", words, time.monotonic() - worker.heard)
-
-
-def _replaced(worker: _Worker, context: Any, work: Callable[[Any], tuple[str, str]]) -> _Worker:
-    worker.stop()
-    return _Worker(context, work)
+    with Pool(workers, target="robustness._pool:CaseWorker") as pool:
+        for case, answer in run_each(pool, ((case, job(case)) for case in cases)):
+            outcome = answer.get("outcome", "failed")
+            words = answer.get("words", answer.get("reason", ""))
+            yield Answer(case, outcome, words, answer["seconds"])

@@ -152,7 +152,4 @@ Bench.TestCase.settings = settings(
 )
 
 
-class TestBench(Bench.TestCase):
-    pytestmark = pytest.mark.xfail(
-        strict=True, reason="failed cells count as done in a second run"
-    )
+TestBench = Bench.TestCase
