@@ -179,8 +179,8 @@ def _tolerated(warning: warnings.WarningMessage, estimator: Any) -> bool:
 
     if issubclass(warning.category, ConvergenceWarning):
         return True
-    if warning.category is UserWarning and names_argument(str(warning.message), estimator):
-        return True
+    if issubclass(warning.category, UserWarning):
+        return names_argument(str(warning.message), estimator)
     # Of other packages about frames and formats that the user chose.
     return issubclass(warning.category, (DeprecationWarning, FutureWarning, ResourceWarning))
 
