@@ -44,7 +44,7 @@ def test_the_forms_are_valid_models(form, tmp_path):
 def test_every_change_changes_something(name):
     whole = Archive(model_fuzz.valid(FORM)).pack()
     changed = 0
-    for seed in range(20):
+    for seed in range(60):
         archive = Archive(model_fuzz.valid(FORM))
         MUTATORS[name](archive, np.random.default_rng(seed))
         archive.declare()

@@ -14,9 +14,7 @@ from tests.oracle import paper_oracle as oracle
 PROBLEMS = range(300)
 
 _WAITS = {
-    "embedding, warm start": "the P-step stops short of the optimum",
-    "embedding, cold start": "the P-step stops short of the optimum",
-    "alm, stopping rule": "the library consults its rule after two iterations, not one",
+    "embedding, warm start": "the P-step stays where it is at a saddle (problem 174)",
     "descent, ridge and several kernels": "the w-step leaves the ridge term out of the errors h",
 }
 
