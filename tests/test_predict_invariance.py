@@ -78,7 +78,6 @@ def test_beside_rows_that_are_far_away(form, far):
     _same({name: values[: len(new)] for name, values in together.items()}, _all(model, new), ...)
 
 
-@pytest.mark.xfail(strict=True, reason="the products of a dense and a sparse table are missing")
 @pytest.mark.parametrize("form", FORMS)
 def test_sparse_rows_of_a_dense_model(form):
     """Sparse rows are the same rows; a form that cannot take them says so."""
