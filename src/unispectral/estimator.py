@@ -199,7 +199,7 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
             ridge=float(self.ridge),
             n_neighbors=None if self.n_neighbors == auto else int(self.n_neighbors),
             whiten=_strengths(self.whiten),
-            compete=isinstance(self.whiten, str),
+            compete=self.whiten is None or isinstance(self.whiten, str),
             max_clusters=int(self.max_clusters),
             max_iter=int(self.max_iter),
             tol=None if self.tol == auto else float(self.tol),
