@@ -568,18 +568,6 @@ def test_a_full_disk_is_a_sentence_and_the_rest_is_kept(
     assert content(path) == content(ran)
 
 
-def test_dask_gives_the_same_results(tiny: Study, ran: Path, tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
-        ) as cluster,
-        Store(tmp_path / "r.sqlite") as store,
-    ):
-        run(tiny, store, backend="dask", address=cluster.scheduler_address)
-    assert content(tmp_path / "r.sqlite") == content(ran)
-
-
 def test_wrong_arguments_are_named(tiny: Study, tmp_path: Path) -> None:
     with Store(tmp_path / "r.sqlite") as store:
         with pytest.raises(ValueError, match="processes=0"):

@@ -284,11 +284,6 @@ class Pool:
             self._guard.communicate()
             self._guard = None
 
-    def __del__(self) -> None:
-        # A pool that a thread of a Dask worker kept ends with that thread.
-        with contextlib.suppress(Exception):
-            self.close()
-
     def __enter__(self) -> Pool:
         return self
 

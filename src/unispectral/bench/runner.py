@@ -75,7 +75,6 @@ def run(
     force: bool = False,
     retry: bool = False,
     backend: str = "processes",
-    address: str | None = None,
     reporter: Reporter | None = None,
     command: str = "",
 ) -> Summary:
@@ -95,10 +94,8 @@ def run(
         Do all cells again.
     retry : bool
         Do again the cells that failed.
-    backend : {"processes", "dask", "here"}
-        Our own processes, a Dask cluster, or this very process: no limits then, but a debugger.
-    address : str
-        The address of the cluster's scheduler.
+    backend : {"processes", "here"}
+        Worker processes, or this very process: no limits then, but a debugger.
     reporter : Reporter
         Is told of every cell; silent by default.
     command : str
@@ -112,13 +109,14 @@ def run(
     count = processes if processes is not None else cores()
     check_count(count, "processes")
     check_count(threads if threads is not None else 1, "threads")
-    check_choice(backend, ("processes", "dask", "here"), "backend")
+    check_choice(backend, ("processes", "here"), "backend")
     study = store_arrays(study, store)
     cells = list({cell.key: cell for cell in expand(study)}.values())
     records = store.records(cell.key for cell in cells)
     todo = cells if force else pending(cells, records, retry=retry)
     share = threads if threads is not None else max(1, cores() // count)
-    pool = _backend(backend if todo else "here", address, min(count, len(todo)), share)
+    here = backend == "here" or not todo
+    pool: Any = _Here() if here else Pool(min(count, len(todo)), share)
     try:
         _check(pool, study)
         store.save_study(study, command)
@@ -131,17 +129,6 @@ def run(
         return _Run(store, pool, reporter, summary, force).go(todo)
     finally:
         pool.close()
-
-
-def _backend(backend: str, address: str | None, workers: int, threads: int) -> Any:
-    """Where cells run: what it lists as idle can be given a job, and it yields the answers."""
-    if backend == "here":
-        return _Here()
-    if backend == "dask":
-        from unispectral.bench._dask import DaskPool
-
-        return DaskPool(address)
-    return Pool(workers, threads)
 
 
 def _check(pool: Any, study: Study) -> None:
