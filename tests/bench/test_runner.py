@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from unispectral.bench import Results, Store, StoreError, Study, StudyDataset, StudyMethod, run
-from unispectral.bench._progress import Lines, duration
+from unispectral.bench._progress import Reporter, duration
 
 HERE = Path(__file__).parent
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
@@ -178,31 +178,33 @@ def test_sparse_and_precomputed_data(tmp_path: Path) -> None:
     assert found == {None, "first", "second"}
 
 
-def test_two_runs_share_the_work(tmp_path: Path) -> None:
-    """Both finish, no cell is done twice, and the results are those of one run."""
-    path, alone = tmp_path / "both.sqlite", tmp_path / "alone.sqlite"
-    cells = study(fake("Steady", repeats=30, parameters={"seconds": 0.05}))
+def _studies(path: Path) -> list[str]:
+    try:
+        with Store(path, readonly=True) as store:
+            return store.studies()
+    except StoreError:  # not there yet
+        return []
+
+
+def test_a_second_run_on_a_store_is_refused(tmp_path: Path) -> None:
+    """As long as the first one lives, however it ends."""
+    path = tmp_path / "r.sqlite"
     script = (
         "import sys; sys.path.insert(0, sys.argv[2])\n"
         "from unispectral.bench import *\n"
-        "m = StudyMethod('Steady', 'fakes.Steady', repeats=30, parameters={'seconds': 0.05})\n"
+        "m = StudyMethod('Steady', 'fakes.Steady', repeats=30, parameters={'seconds': 9})\n"
         "with Store(sys.argv[1]) as store:\n"
-        "    s = run(Study('faults', ['iris'], [m]), store, processes=1)\n"
-        "print(s.outcomes['done'], s.found + s.elsewhere)\n"
+        "    run(Study('faults', ['iris'], [m]), store, processes=1)\n"
     )
-    runs = [
-        subprocess.Popen(
-            [sys.executable, "-c", script, str(path), str(HERE)], stdout=subprocess.PIPE, text=True
-        )
-        for _ in range(2)
-    ]
-    said = [process.communicate(timeout=120)[0].split() for process in runs]
-    assert [process.returncode for process in runs] == [0, 0]
-    assert sum(int(done) for done, _ in said) == 30
-    assert all(int(done) + int(other) == 30 for done, other in said)
-    with Store(alone) as store:
-        run(cells, store, processes=2)
-    assert content(path) == content(alone)
+    process = subprocess.Popen([sys.executable, "-c", script, str(path), str(HERE)])
+    wait_until(lambda: _studies(path) == ["faults"], 60)
+    with Store(path) as store:
+        with pytest.raises(StoreError, match="Another run is writing"):
+            run(study(fake("Steady")), store, backend="here")
+        process.kill()
+        process.wait()
+        assert run(study(fake("Steady")), store, backend="here").done == 1
+        assert run(study(fake("Steady")), store, backend="here").found == 1
 
 
 def test_concurrent_writers(tmp_path: Path) -> None:
@@ -313,7 +315,7 @@ def test_messages_with_a_lone_surrogate_end_no_study(tmp_path: Path) -> None:
     methods = (fake("Surrogate", "failing", parameters={"seconds": 1.0}), fake("Surrogate"))
     with Store(tmp_path / "r.sqlite") as store:
         with open(tmp_path / "said.txt", "w", encoding="utf-8") as stream:
-            summary = run(study(*methods), store, backend="here", reporter=Lines(stream))
+            summary = run(study(*methods), store, backend="here", reporter=Reporter(stream))
         assert summary.outcomes == Counter(error=1, done=1)
         results = Results(study(*methods), store)
         write_report(results, tmp_path / "page.html")
@@ -583,7 +585,7 @@ def test_lines_name_failures_and_the_time_remaining(tiny: Study, tmp_path: Path)
 
     stream = io.StringIO()
     with Store(tmp_path / "r.sqlite") as store:
-        run(tiny.select(["iris"]), store, backend="here", reporter=Lines(stream))
+        run(tiny.select(["iris"]), store, backend="here", reporter=Reporter(stream))
     said = stream.getvalue()
     assert "error: broken on iris, repeat 0: InvalidParameterError" in said
     assert "iris: SC finished; " in said
@@ -602,7 +604,7 @@ def test_a_terminal_gets_one_more_line_that_is_rewritten(tmp_path: Path) -> None
     stream = Terminal()
     slow = study(fake("Steady", repeats=3, parameters={"seconds": 0.6}))
     with Store(tmp_path / "r.sqlite") as store:
-        run(slow, store, backend="here", reporter=Lines(stream))
+        run(slow, store, backend="here", reporter=Reporter(stream))
     shown = stream.getvalue().split("\r\033[K")
     assert any(re.fullmatch(r"2/3  iris: Steady; about \d+ s left\.", text) for text in shown)
     assert "3/3  iris: Steady finished; about 0 s left.\n" in shown
@@ -642,19 +644,19 @@ def test_study_is_read_back_from_the_store(tiny: Study, ran: Path) -> None:
 
 
 def test_time_is_estimated_from_the_nearest_size() -> None:
-    from unispectral.bench._progress import Estimate
-
     sizes = {"a": 100, "b": 1000, "c": 2000}
-    sets = {name: StudyDataset(name, samples=size) for name, size in sizes.items()}
-    cells = Study("s", list(sets.values()), [fake("Steady")]).cells()
-    estimate = Estimate()
-    assert estimate.seconds(sets["c"], "Steady") is None
-    for cell, seconds in zip(cells[:2], (1.0, 3.0), strict=True):
-        estimate.add(cell, seconds, sizes[cell.dataset.name])
-    assert estimate.seconds(sets["a"], "Steady") == 1.0
-    assert estimate.seconds(sets["c"], "Steady") == pytest.approx(12.0)
-    left = Counter({("c", "Steady"): 2, ("c", "other"): 5})
-    assert estimate.total(left, sets) == (pytest.approx(24.0), 5)
+    sets = [StudyDataset(name, samples=size) for name, size in sizes.items()]
+    cells = Study("s", sets, [fake("Steady", repeats=2), fake("Steady", "other")]).cells()
+    reporter = Reporter()
+    reporter.start(cells, cells, {}, processes=2)
+    assert reporter.seconds("c", "Steady") is None
+    assert reporter.remaining() == "time unknown yet"
+    for cell, seconds in ((cells[0], 1.0), (cells[3], 3.0)):
+        reporter.measured(cell, seconds, sizes[cell.dataset.name])
+    assert reporter.seconds("a", "Steady") == 1.0
+    assert reporter.seconds("c", "Steady") == pytest.approx(12.0)
+    # Two cells each of 1, 3 and 12 seconds, and three that nobody knows, on two processes.
+    assert reporter.remaining() == "about 24 s left"
 
 
 def test_durations() -> None:
@@ -678,8 +680,8 @@ def test_a_cell_costs_little_more_than_its_fit(tmp_path: Path) -> None:
     """The quick tenth, for the sake of busy machines; benchmarks.overhead measures it."""
     times: list[float] = []
 
-    class Watch(Lines):
-        def show(self, cell: object, answer: dict) -> None:
+    class Watch(Reporter):
+        def cell(self, cell: object, answer: dict) -> None:
             times.append(time.monotonic())
 
     cells = study(fake("Steady", repeats=60, parameters={"seconds": 0.02}))

@@ -1,19 +1,15 @@
-"""Telling how a run goes, in lines."""
+"""Telling how a run goes, in lines, and how long the rest of it will take."""
 
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections import Counter, defaultdict
 from typing import IO, Any
 
 from unispectral.bench._cells import Cell
 
-__all__ = ["Estimate", "Lines", "Reporter", "duration"]
-
-#: Fits of these methods grow about with the square of the samples.
-_POWER = 2.0
+__all__ = ["Reporter", "duration"]
 
 
 def duration(seconds: float) -> str:
@@ -32,119 +28,110 @@ def duration(seconds: float) -> str:
     return f"{seconds // 3600} h {seconds % 3600 // 60:02d} min"
 
 
-class Estimate:
-    """How long the cells that are left will take, from those that were measured.
+class Reporter:
+    """Counts cells and estimates the time of the rest; to a stream, it also writes lines.
 
-    A method that was seen on a data set is taken to need the same again; one that was seen on
-    another set, the same scaled with the square of the samples.
+    One line for each method that is finished on a data set, and one for each failure. A terminal
+    gets one more line, which is rewritten in place.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, stream: IO[str] | None = None) -> None:
+        self.stream = stream
+        self.terminal = stream is not None and stream.isatty()
+        self.updated = 0.0
+        self.absent: set[str] = set()
         self._seen: dict[tuple[str, str], list[float]] = defaultdict(list)
         self._samples: dict[str, int] = {}
 
-    def add(self, cell: Cell, seconds: float | None, samples: int | None) -> None:
-        if samples:
-            self._samples[cell.dataset.name] = samples
-        if seconds is not None:
-            self._seen[cell.method.name, cell.dataset.name].append(seconds)
-
-    def seconds(self, dataset: Any, method: str) -> float | None:
-        """The expected seconds of one cell, or None if the method was never seen."""
-        here = self._seen.get((method, dataset.name))
-        if here is not None:
-            return sum(here) / len(here)
-        size = self._samples.get(dataset.name, dataset.samples)
-        guesses = []
-        for (seen, name), times in self._seen.items():
-            if seen == method:
-                other = self._samples.get(name)
-                ratio = size / other if size and other else 1.0
-                mean = sum(times) / len(times)
-                guesses.append((abs(math.log(ratio)), mean * ratio**_POWER))
-        # From the data set of the nearest size: the cost of tiny ones is what does not grow.
-        return min(guesses, default=(0.0, None))[1]
-
-    def total(self, counts: Counter, datasets: dict[str, Any]) -> tuple[float, int]:
-        """Seconds of all counted cells, and how many of them could not be estimated."""
-        known, unknown = 0.0, 0
-        for (name, method), count in counts.items():
-            seconds = self.seconds(datasets[name], method)
-            known += (seconds or 0.0) * count
-            unknown += count if seconds is None else 0
-        return known, unknown
-
-
-class Reporter:
-    """Counts the cells and says nothing; what is shown is up to :class:`Lines`."""
-
-    #: Which of the measured times the rest is estimated from. Processor time tells how long a free
-    #: machine would take, whatever else was running when the cells were measured.
-    clock = "seconds"
-
     def start(
-        self, cells: list[Cell], todo: list[Cell], records: dict[str, Any], processes: int
+        self,
+        cells: list[Cell],
+        todo: list[Cell],
+        records: dict[str, Any],
+        processes: int = 1,
+        clock: str = "seconds",
     ) -> None:
-        self.estimate = Estimate()
-        self.absent: set[str] = set()
+        """The run starts; `clock` names the time of a record from which the rest is estimated."""
         self.processes, self.total, self.ended = processes, len(cells), len(cells) - len(todo)
         self.left = Counter((cell.dataset.name, cell.method.name) for cell in todo)
         self.datasets = {cell.dataset.name: cell.dataset for cell in cells}
         for cell in cells:
             if (record := records.get(cell.key)) is not None:
-                self.estimate.add(cell, getattr(record, self.clock), record.n_samples)
+                self.measured(cell, getattr(record, clock), record.n_samples)
+        found = {cell.key for cell in cells} - {cell.key for cell in todo}
+        failed = sum(records[key].status != "done" for key in found)
+        before = f"{len(found) - failed} done before"
+        if failed:
+            before += f", {failed} failed before and not tried again"
+        self.say(f"{self.total} cells: {before}, {len(todo)} to do.")
 
-    def begin(self, summary: Any) -> None:
-        """The run starts."""
+    def measured(self, cell: Cell, seconds: float | None, samples: int | None) -> None:
+        """Learn how long a cell took."""
+        if samples:
+            self._samples[cell.dataset.name] = samples
+        if seconds is not None:
+            self._seen[cell.method.name, cell.dataset.name].append(seconds)
+
+    def seconds(self, dataset: str, method: str) -> float | None:
+        """The expected seconds of one cell, or None if the method was never seen.
+
+        From the data set of the nearest size, the cost of a fit growing with its square: the cost
+        of tiny ones is what does not grow.
+        """
+        size = self._samples.get(dataset, self.datasets[dataset].samples)
+        guesses = []
+        for (seen, name), times in self._seen.items():
+            if seen == method:
+                other = self._samples.get(name)
+                ratio = size / other if size and other and name != dataset else 1.0
+                distance = -1.0 if name == dataset else abs(math.log(ratio))
+                guesses.append((distance, sum(times) / len(times) * ratio**2))
+        return min(guesses, default=(0.0, None))[1]
 
     def remaining(self) -> str:
-        """The time remaining, in words."""
-        seconds, unknown = self.estimate.total(self.left, self.datasets)
-        measured = sum(self.left.values()) - unknown
-        if not measured and unknown:
+        """The time remaining, in words; methods never seen are taken for average ones."""
+        known = [
+            (self.seconds(dataset, method), count)
+            for (dataset, method), count in self.left.items()
+        ]
+        measured = sum(count for seconds, count in known if seconds is not None)
+        if self.left and not measured:
             return "time unknown yet"
-        seconds *= 1.0 + (unknown / measured if measured else 0.0)
+        seconds = sum((seconds or 0.0) * count for seconds, count in known)
+        seconds *= self.left.total() / max(measured, 1)
         return f"about {duration(seconds / self.processes)} left"
 
-    def cell(self, cell: Cell, answer: dict[str, Any] | None = None) -> None:
-        """A cell has ended, here or, without an answer, in another run."""
+    def cell(self, cell: Cell, answer: dict[str, Any]) -> None:
+        """A cell has ended."""
         group = cell.dataset.name, cell.method.name
         self.left[group] -= 1
         self.left += Counter()  # drops what has come to zero
         self.ended += 1
-        if answer is not None:
-            self.estimate.add(cell, answer.get("seconds"), answer.get("n_samples"))
-            self.show(cell, answer)
+        self.measured(cell, answer.get("seconds"), answer.get("n_samples"))
+        finished = group not in self.left
+        if finished or (self.terminal and time.monotonic() - self.updated > 0.5):
+            self.updated = time.monotonic()
+            what = f"{cell.dataset.title}: {cell.method.name}{' finished' if finished else ''}"
+            text = f"{self.ended}/{self.total}  {what}; {self.remaining()}."
+            self.say(text, end="\n" if finished else "")
 
-    def failure(self, cell: Cell, answer: dict[str, Any]) -> str | None:
-        """What to say of a cell that failed; of a data set that cannot be loaded, only once."""
-        dataset, status, reason = cell.dataset, answer["status"], answer.get("reason")
-        if status == "done" or dataset.name in self.absent:
-            return None
+    def failure(self, cell: Cell, answer: dict[str, Any]) -> None:
+        """A cell has failed, or all cells of a data set, which is said once."""
+        title, status, reason = cell.dataset.title, answer["status"], answer.get("reason")
         if status == "data":
-            self.absent.add(dataset.name)
-            return f"{dataset.title} cannot be loaded, its cells wait: {reason}"
+            if title in self.absent:
+                return
+            self.absent.add(title)
+            self.say(f"{title} cannot be loaded, its cells wait: {reason}")
+            return
         kernel = f", {cell.kernel}" if cell.kernel else ""
-        where = f"{cell.method.name} on {dataset.title}{kernel}, repeat {cell.repeat}"
-        return f"{status}: {where}: {reason}"
+        where = f"{cell.method.name} on {title}{kernel}, repeat {cell.repeat}"
+        self.say(f"{status}: {where}: {reason}")
 
-    def show(self, cell: Cell, answer: dict[str, Any]) -> None:
-        """A cell has ended here."""
-
-    def finish(self, summary: Any) -> None:
+    def finish(self, seconds: float, failed: int) -> None:
         """The run has ended, for whatever reason."""
-
-
-class Lines(Reporter):
-    """One line for each method that is finished on a data set, one for each failure.
-
-    On a terminal one more line, which is rewritten in place, tells how far the run has got.
-    """
-
-    def __init__(self, stream: IO[str] | None = None) -> None:
-        self.stream: IO[str] | None = stream or sys.stdout
-        self.terminal = self.stream.isatty()
-        self.updated = 0.0
+        spent = duration(seconds)
+        self.say(f"{self.ended}/{self.total} cells after {spent}; {failed} failed in this run.")
 
     def say(self, text: str, end: str = "\n") -> None:
         if self.stream is None:
@@ -155,24 +142,3 @@ class Lines(Reporter):
         except BrokenPipeError:
             # Nobody listens any more; the study is worth finishing all the same.
             self.stream = None
-
-    def begin(self, summary: Any) -> None:
-        before = f"{summary.found - summary.failed_before} done before"
-        if summary.failed_before:
-            before += f", {summary.failed_before} failed before and not tried again"
-        self.say(f"{self.total} cells: {before}, {self.total - summary.found} to do.")
-
-    def show(self, cell: Cell, answer: dict[str, Any]) -> None:
-        if (failure := self.failure(cell, answer)) is not None:
-            self.say(failure)
-        finished = (cell.dataset.name, cell.method.name) not in self.left
-        if finished or (self.terminal and time.monotonic() - self.updated > 0.5):
-            self.updated = time.monotonic()
-            what = f"{cell.dataset.title}: {cell.method.name}{' finished' if finished else ''}"
-            text = f"{self.ended}/{self.total}  {what}; {self.remaining()}."
-            self.say(text, end="\n" if finished else "")
-
-    def finish(self, summary: Any) -> None:
-        spent = duration(summary.seconds)
-        failed = f"{summary.failed} failed in this run"
-        self.say(f"{self.ended}/{self.total} cells after {spent}; {failed}.")

@@ -44,8 +44,6 @@ class Summary:
         Those of them that had failed.
     outcomes : Counter
         Cells of this run by their outcome; ``"done"`` is the good one.
-    elsewhere : int
-        Cells that another run did meanwhile.
     """
 
     total: int
@@ -53,7 +51,6 @@ class Summary:
     failed_before: int = 0
     outcomes: Counter = field(default_factory=Counter)
     seconds: float = 0.0
-    elsewhere: int = 0
 
     @property
     def failed(self) -> int:
@@ -63,7 +60,7 @@ class Summary:
     @property
     def done(self) -> int:
         """Cells that have a result, whenever they were run."""
-        return self.found - self.failed_before + self.elsewhere + self.outcomes["done"]
+        return self.found - self.failed_before + self.outcomes["done"]
 
 
 def run(
@@ -110,25 +107,24 @@ def run(
     check_count(count, "processes")
     check_count(threads if threads is not None else 1, "threads")
     check_choice(backend, ("processes", "here"), "backend")
-    study = store_arrays(study, store)
-    cells = list({cell.key: cell for cell in expand(study)}.values())
-    records = store.records(cell.key for cell in cells)
-    todo = cells if force else pending(cells, records, retry=retry)
     share = threads if threads is not None else max(1, cores() // count)
-    here = backend == "here" or not todo
-    pool: Any = _Here() if here else Pool(min(count, len(todo)), share)
-    try:
-        _check(pool, study)
-        store.save_study(study, command)
+    with store.locked():
+        study = store_arrays(study, store)
+        cells = list({cell.key: cell for cell in expand(study)}.values())
+        records = store.records(cell.key for cell in cells)
+        todo = cells if force else pending(cells, records, retry=retry)
         summary = Summary(total=len(cells), found=len(cells) - len(todo))
         again = {cell.key for cell in todo}
         left = [record for key, record in records.items() if key not in again]
         summary.failed_before = sum(record.status != "done" for record in left)
-        reporter = reporter or Reporter()
-        reporter.start(cells, todo, records, count)
-        return _Run(store, pool, reporter, summary, force).go(todo)
-    finally:
-        pool.close()
+        here = backend == "here" or not todo
+        with _Here() if here else Pool(min(count, len(todo)), share) as pool:
+            _check(pool, study)
+            store.save_study(study, command)
+            reporter = reporter or Reporter()
+            reporter.start(cells, todo, records, count)
+            _Run(store, pool, reporter, summary, _Queue(todo)).go()
+        return summary
 
 
 def _check(pool: Any, study: Study) -> None:
@@ -158,7 +154,10 @@ class _Here:
         for token, job in waiting:
             yield token, {**self.worker(job), "environment": environment()}
 
-    def close(self) -> None: ...
+    def __enter__(self) -> _Here:
+        return self
+
+    def __exit__(self, *error: object) -> None: ...
 
 
 def store_arrays(study: Study, store: Store) -> Study:
@@ -252,53 +251,25 @@ class _Run:
     pool: Any
     reporter: Reporter
     summary: Summary
-    force: bool
-    elsewhere: list[Cell] = field(default_factory=list)
-    running: dict[str, Cell] = field(default_factory=dict)
+    queue: _Queue
     crashed: set[str] = field(default_factory=set)
 
-    def go(self, todo: list[Cell]) -> Summary:
-        started = time.monotonic()
-        self.queue = _Queue(todo)
-        self.reporter.begin(self.summary)
+    def go(self) -> None:
+        started, running = time.monotonic(), 0
         try:
-            while self.queue.groups or self.running or self.elsewhere:
-                self._hand_out()
+            while self.queue.groups or running:
+                for worker in self.pool.idle():
+                    if (cell := self.queue.take(worker)) is not None:
+                        running += 1
+                        worker.submit(cell.job(), cell)
                 for cell, answer in self.pool.answers():
+                    running -= 1
                     self._take_in(cell, answer)
         finally:
             self.summary.seconds = time.monotonic() - started
-            self.reporter.finish(self.summary)
-        return self.summary
-
-    def _hand_out(self) -> None:
-        if not self.queue.groups and not self.running:
-            # Cells that another run had: it has finished them, or died and left them to us.
-            time.sleep(0.2)
-            waiting, self.elsewhere = self.elsewhere, []
-            self.queue = _Queue(waiting)
-        for worker in self.pool.idle():
-            while (cell := self.queue.take(worker)) is not None:
-                if self._mine(cell):
-                    self.running[cell.key] = cell
-                    worker.submit(cell.job(), cell)
-                    break
-
-    def _mine(self, cell: Cell) -> bool:
-        """Whether this run is to do a cell: no other run has done it or is doing it."""
-        if not self.store.claim(cell.key):
-            self.elsewhere.append(cell)
-            return False
-        record = None if self.force else self.store.records([cell.key]).get(cell.key)
-        if record is None or record.status != "done":
-            return True
-        self.store.release(cell.key)
-        self.summary.elsewhere += 1
-        self.reporter.cell(cell)
-        return False
+            self.reporter.finish(self.summary.seconds, self.summary.failed)
 
     def _take_in(self, cell: Cell, answer: dict[str, Any]) -> None:
-        del self.running[cell.key]
         if answer["status"] == "crash" and cell.key not in self.crashed:
             # Something may have killed the process from outside: the cell gets a second chance.
             self.crashed.add(cell.key)
@@ -306,8 +277,9 @@ class _Run:
             return
         answer = plain_text(answer)
         others = self.queue.drop(cell.dataset.name) if answer["status"] == "data" else []
+        if answer["status"] != "done":
+            self.reporter.failure(cell, answer)
         for ended in (cell, *others):
             self.store.put(ended, answer)
-            self.store.release(ended.key)
             self.summary.outcomes[answer["status"]] += 1
             self.reporter.cell(ended, answer)

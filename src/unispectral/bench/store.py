@@ -1,8 +1,8 @@
 """The store: every result of every study in one SQLite file.
 
 Why SQLite and not Parquet: a result is committed the moment it exists, a process that is killed
-leaves all committed results behind, several runs may write at once, and one file is easy to keep
-and to send. The write-ahead log makes a commit cheap enough for one per cell. What SQLite does
+leaves all committed results behind, a report may read while a run writes, and one file is easy to
+keep and to send. The write-ahead log makes a commit cheap enough for one per cell. What SQLite does
 not have is a checksum of its content, so each row carries its own.
 
 A store may come from anybody: its schema must be ours to the letter, every row is checked before
@@ -113,7 +113,6 @@ class Store:
         if readonly and not self.path.is_file():
             raise StoreError(f"There are no results at {self.path}; run a study first.")
         self.set_aside: Path | None = None
-        self._claims: int | None = None
         self._deadline = 0.0
         with self._sentences():
             try:
@@ -214,9 +213,6 @@ class Store:
 
     def close(self) -> None:
         """Close the file; the write-ahead log is folded in."""
-        if self._claims is not None:
-            os.close(self._claims)
-            self._claims = None
         self._db.close()
 
     def __enter__(self) -> Store:
@@ -321,36 +317,27 @@ class Store:
             )
         return found[0]
 
-    # Claims
-    def claim(self, key: str) -> bool:
-        """Reserve a cell among several runs on this file; the system frees it if we die.
-
-        The reservation is a lock on one byte of a file beside the store, at a place that the key
-        decides. It needs no clock and no clean-up. Where there are no such locks, every claim
-        succeeds: two runs then do some cells twice, with the same result.
-        """
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other runs off this file, where the system has locks; it frees ours if we die."""
         if sys.platform == "win32":
-            return True
+            yield
+            return
         import fcntl
 
-        if self._claims is None:
-            with self._sentences():
-                self._claims = os.open(f"{self.path}.claims", os.O_RDWR | os.O_CREAT, 0o644)
+        with self._sentences():
+            number = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            fcntl.lockf(self._claims, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, int(key[:15], 16))
-        except BlockingIOError:
-            return False
-        except OSError:  # a file system without locks
-            return True
-        return True
-
-    def release(self, key: str) -> None:
-        """Give a reservation back."""
-        if self._claims is not None and sys.platform != "win32":
-            import fcntl
-
-            with contextlib.suppress(OSError):
-                fcntl.lockf(self._claims, fcntl.LOCK_UN, 1, int(key[:15], 16))
+            with contextlib.suppress(OSError):  # a file system without locks
+                try:
+                    fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise StoreError(
+                        f"Another run is writing {self.path}; wait for it, or name another store."
+                    ) from None
+            yield
+        finally:
+            os.close(number)
 
 
 def plain_text(value: Any) -> Any:

@@ -277,7 +277,7 @@ def _run(
     from dataclasses import replace
 
     from unispectral.bench import run
-    from unispectral.bench._progress import Lines, Reporter
+    from unispectral.bench._progress import Reporter
     from unispectral.bench._toml import parse_size
 
     if time_limit is not None:
@@ -292,7 +292,7 @@ def _run(
             _estimate(study, store, options["processes"])
             return
         try:
-            reporter = Reporter() if quiet else Lines()
+            reporter = Reporter(None if quiet else sys.stdout)
             summary = run(study, store, reporter=reporter, command=command, **options)
         except KeyboardInterrupt:
             click.echo("Stopped. Finished cells are kept; the same command goes on.", err=True)
@@ -341,14 +341,14 @@ def _estimate(study: Study, store: Store, processes: int | None) -> None:
     records = store.records(cell.key for cell in cells)
     todo = pending(cells, records)
     reporter = Reporter()
-    reporter.clock = "cpu_seconds"
-    reporter.start(cells, todo, records, processes or cores())
+    # Processor time tells how long a free machine takes, whatever else ran beside the cells.
+    reporter.start(cells, todo, records, processes or cores(), clock="cpu_seconds")
     click.echo(f"{len(cells)} cells, {len(todo)} to do; {reporter.remaining()}.")
     for dataset in study.datasets:
         counts = {m: n for (d, m), n in reporter.left.items() if d == dataset.name}
         parts = []
         for method, count in counts.items():
-            seconds = reporter.estimate.seconds(reporter.datasets[dataset.name], method)
+            seconds = reporter.seconds(dataset.name, method)
             time = "?" if seconds is None else duration(seconds * count)
             parts.append(f"{method} {count} × = {time}")
         if parts:
