@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unispectral.baselines._spectral import unit_rows
-from unispectral.bench.recorded_baselines import (
+from benchmarks.recorded_baselines import (
     RecordedStream,
     aasc_vectors,
     eigenvectors,
@@ -18,6 +17,7 @@ from unispectral.bench.recorded_baselines import (
     mkkm,
     rmkkm,
 )
+from unispectral.baselines._spectral import unit_rows
 
 __all__ = ["aasc_root", "replay"]
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import recorded_baselines
 from benchmarks._data import Input
 from unispectral.baselines import SSR, TSEP, ClustRF
 from unispectral.baselines._base import Partition
 from unispectral.baselines._kmeans import kmeans
-from unispectral.bench import recorded_baselines
 from unispectral.kernels import KernelBank
 from unispectral.metrics import scores
 

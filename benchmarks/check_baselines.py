@@ -25,8 +25,8 @@ from benchmarks._measure import machine
 from benchmarks._replay import aasc_root, replay
 from benchmarks._store import Store
 from benchmarks._unrecorded import UNRECORDED
+from benchmarks.recorded_baselines import METHODS, SINGLE
 from unispectral._files import write_text_atomic
-from unispectral.bench.recorded_baselines import METHODS, SINGLE
 from unispectral.kernels import KernelBank, paper_kernels
 from unispectral.metrics import clustering_accuracy, normalized_mutual_info, purity
 

@@ -138,7 +138,7 @@ def _study_pages(folder: Path, attacks: Sequence[str], plan: Plan):
                     one,
                     "sklearn.cluster.KMeans",
                     parameters={"n_init": 1, **({"init": one} if i else {})},
-                    columns=(Column(one, ("record", "label-free")),),
+                    columns=(Column(one, ("paper", "label-free")),),
                     title=one,
                 )
                 for i, one in enumerate(batch[:2])

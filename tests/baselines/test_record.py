@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks._replay import aasc_root, replay
-from sklearn.datasets import make_blobs
+from benchmarks.recorded_baselines import RecordedStream
 
-from unispectral.bench.recorded_baselines import METHODS, RecordedMethod, RecordedStream
 from unispectral.kernels import KernelBank, paper_kernels
 
 from ._cells import (
@@ -109,23 +108,6 @@ def test_a_random_state_continues_the_stream():
     np.testing.assert_array_equal(second, together.distinct(50, 4))
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_recorded_repeats_are_those_of_the_replay(method):
-    """Each repeat alone, from the place of the stream where the last one stopped."""
-    X, _ = make_blobs(60, centers=5, cluster_std=4.0, random_state=1)
-    bank = KernelBank(X, ["gaussian", "linear"])
-    kernels = bank.matrix(0) if method in ("KKM", "RKKM", "SC") else bank
-    expected = replay(method, kernels, 5, 2)
-    state = np.random.RandomState(5489)
-    for labels in expected:
-        if method in ("SC", "AASC"):  # the k-means that the paper does not quote comes first
-            for _ in range(10):
-                RecordedStream(state).distinct(60, 5)
-        model = RecordedMethod(5, method=method, random_state=state).fit(kernels)
-        np.testing.assert_array_equal(model.labels_, labels)
-        assert np.isfinite(model.objective_)
-
-
 def test_replay_says_what_it_takes():
     with pytest.raises(ValueError, match="method='SSR' has no record"):
         replay("SSR", np.eye(3), 2)
@@ -133,5 +115,3 @@ def test_replay_says_what_it_takes():
         replay("KKM", KernelBank.precomputed([np.eye(3)]), 2)
     with pytest.raises(ValueError, match="RandomState"):
         RecordedStream(np.random.default_rng(0))
-    with pytest.raises(ValueError, match="method"):
-        RecordedMethod(2, method="TSEP").fit(np.eye(3))

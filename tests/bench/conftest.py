@@ -32,7 +32,7 @@ def small_study(name: str = "tiny", repeats: int = 3, title: str = "A tiny study
                 parameters={"n_init": 1},
                 repeats=repeats,
                 columns=(
-                    Column("k-means", ("record", "label-free")),
+                    Column("k-means"),
                     Column("k-means", ("paper",), repeats="objective"),
                 ),
             ),
@@ -43,15 +43,15 @@ def small_study(name: str = "tiny", repeats: int = 3, title: str = "A tiny study
                 kernel_parameter="affinity",
                 kernels=("gaussian_0.1", "gaussian_1"),
                 columns=(
-                    Column("SC", ("record", "paper")),
-                    Column("SC-m", ("record",), kernels="mean"),
+                    Column("SC", ("paper",)),
+                    Column("SC-m", ("paper",), kernels="mean"),
                 ),
             ),
             StudyMethod(
                 "agglomerative",
                 "sklearn.cluster.AgglomerativeClustering",
                 grid={"linkage": ["ward", "average"], "compute_full_tree": [True, False]},
-                columns=(Column("agglomerative", ("record", "paper")),),
+                columns=(Column("agglomerative", ("paper",)),),
             ),
             StudyMethod(
                 "broken",

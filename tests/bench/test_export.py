@@ -46,12 +46,12 @@ def test_markdown_has_our_figure_the_papers_and_the_difference(results: Results)
     text = to_markdown(results)
     assert "| Data | KKM | =mine\\|x\\_% |" in text
     assert "| YALE | **50.00** (47.12, +2.88) | 40.00 |" in text
-    assert "protocol `record`" in text
+    assert "protocol `label-free`" in text
 
 
 def test_markdown_begins_with_one_line_per_method(results: Results) -> None:
     text = to_markdown(results).partition("## In short")[2].partition("## ")[0]
-    assert "(1 under `record`)" in text
+    assert "(1 under `label-free`)" in text
     assert "| KKM | **50.00** | 47.12 |" in text
     assert "| =mine\\|x\\_% | 40.00 | – |" in text
 

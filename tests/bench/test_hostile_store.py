@@ -244,7 +244,6 @@ def test_redo_imports_no_module_that_a_store_names(
         ("parameters", {"init": "../cache/x.npy"}),
         ("parameters", {"init": {"$object": ["a/b"]}}),
         ("parameters", {"verbose": 1}),
-        ("stream", {"draws": "labels", "repeat": 10**12}),
         ("bank", {"kernels": ["/etc/passwd"]}),
         ("dataset", {"name": 5}),
         ("dataset", {"file": "/dev/zero"}),

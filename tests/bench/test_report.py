@@ -85,7 +85,7 @@ def choose(browser: Any, name: str, value: str) -> None:
 def test_sorting_and_switching(browser: Any, page: Path) -> None:
     browser.get(page.as_uri())
     assert browser.find_element("css selector", "html").get_attribute("data-ready") == "yes"
-    choose(browser, "protocol", "record")
+    choose(browser, "protocol", "paper")
     assert rows(browser) == ["k-means", "SC", "SC-m", "agglomerative"]
     header = browser.find_elements("css selector", "#table thead button")
     iris = next(i for i, b in enumerate(header) if b.text.startswith("iris"))
@@ -185,7 +185,7 @@ def test_text_has_contrast(browser: Any, page: Path) -> None:
 @pytest.mark.browser
 def test_figures_open_and_close(browser: Any, page: Path) -> None:
     browser.get(page.as_uri())
-    choose(browser, "protocol", "record")
+    choose(browser, "protocol", "paper")
     browser.find_element("css selector", "#table tbody tr:nth-child(2) button.figure").click()
     dialog = browser.find_element("id", "cell")
     assert dialog.get_attribute("open") is not None
@@ -205,10 +205,10 @@ def test_figures_of_the_page_are_those_of_the_store(
     browser: Any, page: Path, tiny: Study, ran: Path
 ) -> None:
     browser.get(page.as_uri())
-    choose(browser, "protocol", "record")
+    choose(browser, "protocol", "paper")
     with Store(ran, readonly=True) as store:
         study, _ = store.load_study()
-        table = Results(study, store).table("record", "accuracy")
+        table = Results(study, store).table("paper", "accuracy")
     for place, dataset in enumerate(study.datasets):
         expected = ["–" if f.value is None else f"{f.value:.2f}" for f in table.row(dataset.name)]
         assert values(browser, place + 4) == expected
@@ -217,7 +217,7 @@ def test_figures_of_the_page_are_those_of_the_store(
 @pytest.mark.browser
 def test_pictures_failures_and_provenance(browser: Any, page: Path) -> None:
     browser.get(page.as_uri())
-    choose(browser, "protocol", "record")
+    choose(browser, "protocol", "paper")
     for css in ("#ranks-picture circle", "#time-picture circle", "#surfaces-pictures rect"):
         assert browser.find_elements("css selector", css), css
     failures = browser.find_element("id", "failure-table").text
@@ -260,7 +260,7 @@ def hostile(tmp_path: Path) -> Path:
             "sklearn.cluster.KMeans",
             title=name,
             grid={"algorithm": [name, "lloyd"], "init": ["random"]},
-            columns=(Column(f"{name}{i}"[:70], ("record", "paper")),),
+            columns=(Column(f"{name}{i}"[:70], ("label-free", "paper")),),
         )
         for i, name in enumerate(XSS)
         if "\u2028" not in name
@@ -284,7 +284,7 @@ def hostile(tmp_path: Path) -> Path:
 def test_hostile_names_do_nothing(browser: Any, tmp_path: Path) -> None:
     browser.get(hostile(tmp_path).as_uri())
     assert browser.find_element("css selector", "html").get_attribute("data-ready") == "yes"
-    for protocol in ("record", "paper"):
+    for protocol in ("label-free", "paper"):
         choose(browser, "protocol", protocol)
         browser.find_element("css selector", "button.figure").click()
         browser.find_element("css selector", ".close").click()

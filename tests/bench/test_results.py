@@ -64,18 +64,18 @@ def test_repeats_then_grid_then_kernels(tmp_path: Path) -> None:
     with Store(tmp_path / "s.sqlite") as store:
         fill(store, study, value, objective=lambda cell: -cell.repeat)
         results = Results(study, store)
-    record = figures(results, "record")
-    assert record["X"].value == pytest.approx(61.0)
-    assert record["X"].kernel == "gaussian_1"
-    assert record["X"].parameters == {"n_init": 2}
-    assert record["X"].spread == pytest.approx(1.0)
-    assert record["X-m"].value == pytest.approx((61.0 + 41.0) / 2)
-    assert record["X-g"].value == pytest.approx((56.0 + 36.0) / 2)
-    assert record["X-1"].value == pytest.approx(51.0)
+    means = figures(results, "label-free")
+    assert means["X"].value == pytest.approx(61.0)
+    assert means["X"].kernel == "gaussian_1"
+    assert means["X"].parameters == {"n_init": 2}
+    assert means["X"].spread == pytest.approx(1.0)
+    assert means["X-m"].value == pytest.approx((61.0 + 41.0) / 2)
+    assert means["X-g"].value == pytest.approx((56.0 + 36.0) / 2)
+    assert means["X-1"].value == pytest.approx(51.0)
     assert figures(results, "paper")["X"].value == pytest.approx(62.0)
     # The best kernel and grid point are those of each metric by itself.
-    assert figures(results, "record", "nmi")["X"].kernel == "linear"
-    assert figures(results, "record", "nmi")["X"].value == pytest.approx(69.0)
+    assert figures(results, "label-free", "nmi")["X"].kernel == "linear"
+    assert figures(results, "label-free", "nmi")["X"].value == pytest.approx(69.0)
 
 
 def test_swapped_purity_is_shown_where_the_accuracy_is_best(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_swapped_purity_is_shown_where_the_accuracy_is_best(tmp_path: Path) -> N
             scores = {"accuracy": value(cell), "swapped_purity": 1.0 - value(cell) / 2}
             store.put(cell, {"status": "done", "scores": scores, "seconds": 1.0})
         results = Results(study, store)
-    figure = figures(results, "record", "swapped_purity")["X"]
+    figure = figures(results, "label-free", "swapped_purity")["X"]
     assert figure.kernel == "gaussian_1"
     assert figure.value == pytest.approx(100 - 61 / 2)
 
@@ -96,7 +96,7 @@ def test_missing_and_failed_cells_are_counted(tmp_path: Path) -> None:
     with Store(tmp_path / "s.sqlite") as store:
         fill(store, study, lambda cell: None if cell.kernel == "linear" else value(cell))
         results = Results(study, store)
-    figure = figures(results, "record")["X-m"]
+    figure = figures(results, "label-free")["X-m"]
     assert (figure.done, figure.expected, figure.failed, figure.partial) == (6, 12, 6, True)
     assert figure.value == pytest.approx(61.0)
     assert len(results.failures()) == 6
@@ -105,7 +105,7 @@ def test_missing_and_failed_cells_are_counted(tmp_path: Path) -> None:
 def test_nothing_yet_is_no_figure(tmp_path: Path) -> None:
     study = study_of()
     with Store(tmp_path / "s.sqlite") as store:
-        figure = figures(Results(study, store), "record")["X"]
+        figure = figures(Results(study, store), "label-free")["X"]
     assert figure.value is None
     assert figure.difference is None
 
@@ -115,7 +115,7 @@ def test_notes_name_reductions_and_missing_objectives(tmp_path: Path) -> None:
     with Store(tmp_path / "s.sqlite") as store:
         fill(store, study, value)
         results = Results(study, store)
-    assert figures(results, "record")["X"].note == "2 of 3 repeats: it is slow"
+    assert figures(results, "label-free")["X"].note == "2 of 3 repeats: it is slow"
     assert "no objective" in (figures(results, "paper")["X"].note or "")
     assert results.reductions() == [("YALE", "X", "2 of 3 repeats: it is slow")]
 
@@ -124,7 +124,7 @@ def test_paper_figures_stand_beside(tmp_path: Path) -> None:
     study = study_of(columns=(Column("mine", paper="SCMK"), Column("KKM", kernels="mean")))
     with Store(tmp_path / "s.sqlite") as store:
         fill(store, study, value)
-        row = figures(Results(study, store), "record")
+        row = figures(Results(study, store), "label-free")
     assert row["mine"].paper == 63.25
     assert row["mine"].difference == pytest.approx(61.0 - 63.25)
     assert row["KKM"].paper == 47.12
@@ -138,7 +138,7 @@ def table_of(values: np.ndarray) -> ResultTable:
         for d, row in zip(datasets, values, strict=True)
         for c, v in zip(columns, row, strict=True)
     }
-    return ResultTable("record", "accuracy", datasets, columns, entries)
+    return ResultTable("label-free", "accuracy", datasets, columns, entries)
 
 
 @pytest.mark.parametrize(("columns", "q"), [(2, 1.960), (4, 2.569), (7, 2.949), (10, 3.164)])

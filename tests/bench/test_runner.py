@@ -635,7 +635,7 @@ def test_study_is_read_back_from_the_store(tiny: Study, ran: Path) -> None:
     with Store(ran, readonly=True) as store:
         study, saved = store.load_study()
         assert saved["command"] == "unispectral bench --study tiny.toml"
-        assert Results(study, store).table("record", "accuracy").columns == (
+        assert Results(study, store).table("paper", "accuracy").columns == (
             "k-means",
             "SC",
             "SC-m",

@@ -11,7 +11,7 @@ import pytest
 from sklearn.cluster import KMeans
 
 from unispectral.bench import Column, Reduction, Study, StudyDataset, StudyMethod
-from unispectral.bench._estimators import build, check_method, estimator_class
+from unispectral.bench._estimators import check_method, estimator_class
 from unispectral.bench._toml import parse_size, study_from_json, study_to_json
 
 TOML = """
@@ -99,9 +99,8 @@ def test_paper_study_has_the_papers_columns() -> None:
     from unispectral.bench.paper import paper_columns, paper_figure
 
     study = Study.load("paper")
-    for protocol in ("paper", "record"):
-        shown = [c.name for m in study.methods for c in m.columns if protocol in c.protocols]
-        assert shown == paper_columns()
+    shown = [c.name for m in study.methods for c in m.columns if "paper" in c.protocols]
+    assert shown == paper_columns()
     for dataset in study.datasets:
         assert paper_figure("accuracy", dataset.title, "KKM") is not None
 
@@ -226,22 +225,6 @@ def test_select_is_case_blind_and_says_what_there_is() -> None:
     assert [d.title for d in study.select(["YALE", "Tr11"]).datasets] == ["YALE", "TR11"]
     with pytest.raises(ValueError, match="no 'mars'; it has yale"):
         study.select(["mars"])
-
-
-def test_repeats_of_the_record_go_on_in_its_stream() -> None:
-    from unispectral.bench.recorded_baselines import RecordedStream
-
-    job = {
-        "estimator": "unispectral.bench.recorded_baselines.RecordedMethod",
-        "parameters": {"method": "KKM"},
-        "kernel_parameter": "kernels",
-        "stream": {"draws": "distinct", "each": 3, "before": 1, "repeat": 2},
-    }
-    state = build(job, 5, 60).random_state
-    draws = RecordedStream()
-    for _ in range(7):
-        draws.distinct(60, 5)
-    assert state.random_sample() == draws.state.random_sample()
 
 
 def test_sizes() -> None:

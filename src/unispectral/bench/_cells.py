@@ -52,9 +52,6 @@ class Cell:
         """What decides the labels."""
         dataset, method = self.dataset, self.method
         kernel = None if method.input == "features" else method.kernel_parameter or method.input
-        randomness: dict[str, Any] = {"seed": self.seed}
-        if method.stream is not None:
-            randomness = {"stream": {**method.stream, "repeat": self.repeat}}
         return {
             "dataset": dataset.digest or dataset.name,
             "truth": dataset.truth if dataset.file else None,
@@ -66,7 +63,7 @@ class Cell:
             "parameters": self.parameters,
             "kernel": self.kernel,
             "bank": self.bank,
-            **randomness,
+            "seed": self.seed,
         }
 
     @property

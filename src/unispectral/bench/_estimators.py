@@ -27,17 +27,16 @@ _REDO = {
         ("AASC", "KKM", "MKKM", "RKKM", "RMKKM", "SC", "SSR", "TSEP", "ClustRF"),
         "unispectral.baselines",
     ),
-    "RecordedMethod": "unispectral.bench.recorded_baselines",
 }  # fmt: skip
 #: The parameters that it may set: none of them is a file, a folder, an address or a function.
 _REDO_PARAMETERS = {
     "affinity", "algorithm", "alpha", "assign_labels", "batch_size", "beta",
-    "bisecting_strategy", "branching_factor", "complete", "compute_full_tree", "copy", "damping",
+    "bisecting_strategy", "branching_factor", "compute_full_tree", "copy", "damping",
     "degree", "eigen_solver", "eigen_tol", "eps", "gamma", "init", "kernel", "kernels",
     "leaf_size", "linkage", "max_clusters", "max_eps", "max_iter", "max_time", "method",
     "metric", "min_cluster_size", "min_samples", "mu", "n_clusters", "n_components",
     "n_estimators", "n_init", "n_neighbors", "normalize", "p", "preference", "random_state",
-    "ridge", "root", "rounds", "scaling", "solver", "threshold", "tol", "weights", "whiten",
+    "ridge", "root", "scaling", "solver", "threshold", "tol", "weights", "whiten",
     "xi",
 }  # fmt: skip
 _PLAIN_TEXT = re.compile(r"[\w+. -]{1,80}")
@@ -115,13 +114,8 @@ def check_redo(job: Mapping[str, Any]) -> dict[str, Any]:
         if key != "n_jobs":
             remedy = "run the study itself instead"
             raise InputError("parameters", f"has {key!r}, which redo does not set", remedy)
-    stream = job.get("stream") or {}
-    for part in (job["parameters"], job.get("bank"), stream, job.get("kernel"), job.get("seed")):
+    for part in (job["parameters"], job.get("bank"), job.get("kernel"), job.get("seed")):
         _check_plain(part)
-    if any(
-        isinstance(value, (int, float)) and not 0 <= value <= 1000 for value in stream.values()
-    ):
-        raise InputError("stream", "asks for too many random numbers", value=stream)
     given = {key: job["dataset"][key] for key in ("name", "file", "truth", "read", "n_clusters")}
     kernels = job["dataset"]["kernels"]
     dataset = StudyDataset(**given, kernels=kernels, digest=job["dataset"]["digest"])
@@ -148,7 +142,7 @@ def _check_plain(value: Any) -> None:
         )
 
 
-def build(job: dict[str, Any], n_clusters: int, n_samples: int = 0) -> Any:
+def build(job: dict[str, Any], n_clusters: int) -> Any:
     """The estimator of a cell, with the number of clusters, the seed and the kernel set."""
     cls = estimator_class(job["estimator"])
     accepted = inspect.signature(cls).parameters
@@ -158,20 +152,5 @@ def build(job: dict[str, Any], n_clusters: int, n_samples: int = 0) -> Any:
     if "n_clusters" in accepted:
         arguments.setdefault("n_clusters", n_clusters)
     if "random_state" in accepted:
-        arguments.setdefault("random_state", _random_state(job, n_clusters, n_samples))
+        arguments.setdefault("random_state", job["seed"])
     return cls(**arguments)
-
-
-def _random_state(job: dict[str, Any], n_clusters: int, n_samples: int) -> Any:
-    """The seed of a cell, or the stream of the published record at the repeat's place in it."""
-    stream = job.get("stream")
-    if stream is None:
-        return job["seed"]
-    from unispectral.bench.recorded_baselines import RecordedStream
-
-    draws = RecordedStream()
-    draw = draws.labels if stream["draws"] == "labels" else draws.distinct
-    if n_samples:
-        for _ in range(stream["repeat"] * stream.get("each", 1) + stream.get("before", 0)):
-            draw(n_samples, n_clusters)
-    return draws.state

@@ -84,7 +84,7 @@ class CellWorker:
             reset_peak()
             X = self.data.prepare(job)
             n = self.data.n_samples
-            estimator = build(job, self.data.n_clusters(job), n)
+            estimator = build(job, self.data.n_clusters(job))
             self._compile(job)
             begin()
             with (

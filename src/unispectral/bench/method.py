@@ -15,9 +15,7 @@ __all__ = ["PROTOCOLS", "Column", "Reduction", "StudyMethod"]
 #: What each protocol means; the report prints these sentences beside the figures.
 PROTOCOLS = {
     "paper": "Tuned with the true labels over a declared grid, the best kernel, and of the "
-    "repeats the one with the best objective, as the paper's text says.",
-    "record": "The mean of the repeats, as the public record of the paper's figures shows; the "
-    "best kernel and any parameters are chosen with the true labels, '-m' is the mean over "
+    "repeats the one with the best objective, as the paper's text says; '-m' is the mean over "
     "the kernels.",
     "label-free": "Defaults only, no label seen before the score: what a user gets. "
     "The mean of the repeats.",
@@ -87,7 +85,7 @@ class Column:
     """
 
     name: str
-    protocols: tuple[str, ...] = ("record",)
+    protocols: tuple[str, ...] = ("label-free",)
     repeats: str = "mean"
     kernels: str = "best"
     grid: str = "best"
@@ -163,10 +161,6 @@ class StudyMethod:
         Restrict the bank to these names.
     repeats : int
         Fits with different seeds.
-    stream : mapping
-        Instead of seeds, the places of the repeats in the one stream of random numbers of the
-        published record: ``draws`` ("distinct" or "labels"), how many ``each`` repeat takes, and
-        how many of them come ``before`` those of the estimator.
     columns : sequence of Column
         What is made of the cells; by default one column for the protocol ``label-free``.
     reduced : sequence of Reduction
@@ -186,7 +180,6 @@ class StudyMethod:
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     kernels: tuple[str, ...] | None = None
     repeats: int = 1
-    stream: Mapping[str, Any] | None = None
     columns: tuple[Column, ...] = ()
     reduced: tuple[Reduction, ...] = ()
     datasets: tuple[str, ...] | None = None
@@ -205,20 +198,13 @@ class StudyMethod:
                 problem = "must be a list of at least one value"
                 raise InputError(f"grid[{key!r}] {where}", problem, value=values)
             check_json(list(values), f"grid[{key!r}] {where}")
-        if self.stream is not None and (
-            self.stream.get("draws") not in ("distinct", "labels")
-            or set(self.stream) - {"draws", "each", "before"}
-        ):
-            problem = "must have draws = 'distinct' or 'labels'"
-            remedy = "it may also have the numbers each and before"
-            raise InputError(f"stream {where}", problem, remedy, value=self.stream)
         assign(
             self,
             title=self.title or self.name,
             kernels=as_tuple(self.kernels),
             datasets=as_tuple(self.datasets),
             reduced=tuple(self.reduced),
-            columns=tuple(self.columns) or (Column(self.name, ("label-free",)),),
+            columns=tuple(self.columns) or (Column(self.name),),
         )
 
     def _take_over_estimator(self) -> None:

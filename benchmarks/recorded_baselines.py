@@ -7,27 +7,23 @@ experiment starts MATLAB's default generator anew and draws all its repeats from
 
 from __future__ import annotations
 
-from numbers import Real
 from operator import attrgetter
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClusterMixin
 
-from unispectral._compat import Interval, StrOptions, fit_context
 from unispectral._errors import InputError, InputTypeError
 from unispectral.baselines import _loops
-from unispectral.baselines._base import POSITIVE, Partition
+from unispectral.baselines._base import Partition
 from unispectral.baselines._kernels import Kernels
-from unispectral.baselines._spectral import laplacian_eigenvectors, unit_rows
 from unispectral.baselines.aasc import coefficients_at
 from unispectral.baselines.mkkm import inverse_weights
 from unispectral.baselines.rmkkm import power_weights
 from unispectral.kernels import KernelBank
 
-__all__ = ["METHODS", "RecordedMethod", "RecordedStream"]
+__all__ = ["METHODS", "SINGLE", "RecordedStream"]
 
 #: The methods that have a record: of one kernel, and of several.
 SINGLE, SEVERAL = ("KKM", "RKKM", "SC"), ("MKKM", "AASC", "RMKKM")
@@ -36,6 +32,8 @@ METHODS = (*SINGLE, *SEVERAL)
 SEED = 5489
 #: Random starts of k-means on eigenvectors, and of robust kernel k-means in a round of RMKKM.
 STARTS = 10
+#: Rounds of labels and weights of RMKKM.
+ROUNDS = 50
 
 
 class RecordedStream:
@@ -82,106 +80,6 @@ class RecordedStream:
     def labels(self, n: int, k: int) -> np.ndarray:
         """``n`` labels below ``k``."""
         return self.uniform(n, k).argmax(axis=1)
-
-
-class RecordedMethod(ClusterMixin, BaseEstimator):
-    """One repeat of a recorded run.
-
-    Parameters
-    ----------
-    n_clusters : int, default=8
-        The number of clusters.
-    method : {"KKM", "RKKM", "SC", "MKKM", "AASC", "RMKKM"}, default="KKM"
-        The first three take one kernel, the others several.
-    kernels : "precomputed"
-        ``fit`` takes the kernel matrix, or a :class:`~unispectral.kernels.KernelBank`.
-    gamma : float, default=0.4
-        RMKKM's exponent; the paper's figures are those of 0.4 (0.3 for BA).
-    root : float, default=1.0
-        The start of AASC's search for a multiplier: -1 in the record of YALE.
-    rounds : int, default=50
-        RMKKM's rounds of labels and weights.
-    complete : bool, default=True
-        SC: find all eigenvectors, as the record did. LAPACK then takes another way, and k-means
-        near a tie may see the difference in the last digits.
-    random_state : int, RandomState or None, default=None
-        ``None`` begins the stream of the record, a ``RandomState`` continues it.
-
-    Attributes
-    ----------
-    labels_ : ndarray of shape (n_samples,)
-    objective_ : float
-    n_iter_ : int
-
-    Examples
-    --------
-    >>> K = np.kron(np.eye(2), np.ones((3, 3)))
-    >>> sorted(np.bincount(RecordedMethod(2, method="KKM").fit(K).labels_).tolist())
-    [3, 3]
-    """
-
-    _parameter_constraints = {
-        "n_clusters": POSITIVE,
-        "method": [StrOptions(set(METHODS))],
-        "kernels": [StrOptions({"precomputed"})],
-        "gamma": [Interval(Real, 0, 1, closed="neither")],
-        "root": [Interval(Real, None, None, closed="neither")],
-        "rounds": POSITIVE,
-        "complete": ["boolean"],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        method: str = "KKM",
-        kernels: str = "precomputed",
-        gamma: float = 0.4,
-        root: float = 1.0,
-        rounds: int = 50,
-        complete: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.method = method
-        self.kernels = kernels
-        self.gamma = gamma
-        self.root = root
-        self.rounds = rounds
-        self.complete = complete
-        self.random_state = random_state
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Replay one repeat.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_samples), or KernelBank
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        c, stream = self.n_clusters, RecordedStream(self.random_state)
-        kernels = kernels_for(self.method, X)
-        if self.method in ("KKM", "RKKM"):
-            found = kernel_kmeans(kernels, c, stream, robust=self.method == "RKKM")
-        elif self.method == "MKKM":
-            found = mkkm(kernels, c, stream)
-        elif self.method == "RMKKM":
-            found = rmkkm(kernels, c, stream, self.gamma, self.rounds)
-        elif self.method == "SC":
-            rows = unit_rows(eigenvectors(kernels, c, self.complete))
-            found = kmeans(rows, c, stream, max_iter=100)
-        else:
-            found = kmeans(unit_rows(aasc_vectors(kernels, c, self.root)), c, stream)
-        self.labels_ = found.labels.astype(np.int32)
-        self.objective_ = found.objective
-        self.n_iter_ = found.n_iter
-        return self
 
 
 def kernels_for(method: str, kernels: Any) -> Any:
@@ -315,13 +213,11 @@ def mkkm(kernels: Kernels, n_clusters: int, stream: RecordedStream) -> Partition
     return Partition(labels, objective, n_iter, True, kernel_weights=weights)
 
 
-def rmkkm(
-    kernels: Kernels, n_clusters: int, stream: RecordedStream, gamma: float, rounds: int = 50
-) -> Partition:
+def rmkkm(kernels: Kernels, n_clusters: int, stream: RecordedStream, gamma: float) -> Partition:
     """RMKKM: always fifty rounds, each from new random starts, from weights of sum one."""
     weights = np.full(len(kernels), 1.0 / len(kernels))
     stream.distinct(kernels.n_samples, n_clusters)  # drawn there, and not used
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         K = kernels.combine(weights)
         found = kernel_kmeans(K, n_clusters, stream, robust=True, n_init=STARTS, max_iter=30)
         assert found.sample_weights is not None
@@ -329,13 +225,14 @@ def rmkkm(
         squared = np.maximum(squared, np.finfo(np.float64).eps)
         weights = power_weights(squared @ (0.5 / np.sqrt(weights @ squared)), gamma)
     objective = float(np.sqrt(weights @ squared).sum())
-    return Partition(found.labels, objective, rounds, True, kernel_weights=weights)
+    return Partition(found.labels, objective, ROUNDS, True, kernel_weights=weights)
 
 
-def eigenvectors(W: np.ndarray, n_vectors: int, complete: bool = True) -> np.ndarray:
-    """The smallest eigenvectors of the Laplacian, cut from all of them unless told otherwise."""
-    if not complete:
-        return laplacian_eigenvectors(W, n_vectors)[1]
+def eigenvectors(W: np.ndarray, n_vectors: int) -> np.ndarray:
+    """The smallest eigenvectors of the Laplacian, cut from all of them as the record did.
+
+    LAPACK takes another way to some of them, and k-means near a tie may see the last digits.
+    """
     L = -np.asarray(W, dtype=np.float64)
     L[np.diag_indices(len(L))] += W.sum(axis=1, dtype=np.float64)
     vectors = scipy.linalg.eigh(L, driver="evr", overwrite_a=True, check_finite=False)[1]
