@@ -73,6 +73,14 @@ def test_edge_list(tmp_path, graph, suffix, separator):
     ]
 
 
+def test_edge_list_runs_no_formula(tmp_path, graph):
+    path = tmp_path / "graph.csv"
+    write_graph(path, graph, names=["=1+2", "@b", "-3", "d", "e"])
+    with path.open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert [row[:2] for row in rows[1:]] == [["'=1+2", "'@b"], ["'@b", "-3"], ["d", "d"]]
+
+
 def test_names_that_are_not_unique_do_not_merge_nodes(tmp_path, graph):
     path = tmp_path / "graph.csv"
     write_graph(path, graph, names=["same"] * 5)
@@ -99,8 +107,8 @@ def test_empty_graph(tmp_path):
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [
-        ("graph.png", {}, "must end in one of .graphml"),
-        ("graph.csv", {"format": "gexf"}, "format must be one of"),
+        ("graph.png", {}, "format='png' must be one of graphml"),
+        ("graph.csv", {"format": "gexf"}, "format='gexf' must be one of"),
         ("graph.csv", {"names": ["a"]}, "names has 1 entries for 5 nodes"),
         ("graph.csv", {"labels": [1, 2]}, "labels has 2 entries for 5 nodes"),
     ],

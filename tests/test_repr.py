@@ -73,7 +73,7 @@ def test_summary_of_the_model():
     tags = Tags(text)
     assert not tags.open
     assert tags.seen.count("rect") == 2
-    assert tags.seen.count("tr") == 3
+    assert all(name in text for name in model.kernel_names_)
     assert model.stop_reason_.split("<")[0][:20] in text
     assert f"{model.n_iter_} iterations" in text
     heaviest = model.kernel_names_[int(np.argmax(model.kernel_weights_))]
@@ -93,10 +93,10 @@ def test_many_clusters_and_kernels_stay_short(count):
         kernel_weights_=np.arange(40.0),
         kernel_names_=[f"k{r}" for r in range(40)],
     )
-    tags = Tags(summary_html(model))
-    assert tags.seen.count("rect") == (count if count <= 120 else 0)
-    assert tags.seen.count("tr") == 12
-    assert "and 28 lighter kernels" in summary_html(model)
+    text = summary_html(model)
+    assert Tags(text).seen.count("rect") == (count if count <= 120 else 0)
+    heaviest = ", ".join(f"k{r} {r}" for r in range(39, 27, -1))
+    assert f"kernel weights: {heaviest} and 28 lighter kernels" in text
 
 
 def test_everything_is_escaped():

@@ -59,21 +59,8 @@ def summary_html(estimator: Any) -> str:
     labels = getattr(estimator, "labels_", None)
     if labels is None:
         return ""
-    names, sizes = np.unique(np.asarray(labels), return_counts=True)
-    facts = [
-        f"<b>{len(names)} clusters</b> of {sizes.min():,} to {sizes.max():,} samples, "
-        f"{sizes.sum():,} in all"
-    ]
-    facts += _ending(
-        getattr(estimator, "n_iter_", None),
-        getattr(estimator, "converged_", None),
-        getattr(estimator, "stop_reason_", ""),
-    )
-    parts = [f"<div>{' · '.join(facts)}</div>", _bars(names, sizes)]
-    weights = getattr(estimator, "kernel_weights_", None)
-    if weights is not None and len(weights) > 1:
-        parts.append(_weights(getattr(estimator, "kernel_names_", ()), weights))
-    return _framed(parts)
+    attributes = ("n_iter_", "converged_", "stop_reason_", "kernel_weights_", "kernel_names_")
+    return _html("", labels, *(getattr(estimator, name, None) for name in attributes))
 
 
 def solution_html(solution: Any) -> str:
@@ -91,39 +78,36 @@ def solution_html(solution: Any) -> str:
     >>> "it was told to" in solution_html(found)
     True
     """
-    names, sizes = np.unique(solution.labels, return_counts=True)
-    facts = [f"<b>{type(solution).__name__}</b>: {len(names)} clusters of {sizes.sum():,} samples"]
-    facts += _ending(solution.n_iter, solution.converged, solution.reason)
-    numbers = [f"{solution.Z.nnz:,} edges", f"optimality residual {solution.kkt:.2g}"]
-    if len(solution.objective):
-        numbers.insert(0, f"objective {solution.objective[-1]:.6g}")
-    parts = [
-        f"<div>{' · '.join(facts)}</div>",
-        f"<div>{' · '.join(numbers)}</div>",
-        _bars(names, sizes),
-    ]
-    if len(solution.weights) > 1:
-        parts.append(_weights((), solution.weights))
-    return _framed(parts)
+    objective = f"objective {solution.objective[-1]:.6g}, " if len(solution.objective) else ""
+    title = f"{objective}{solution.Z.nnz:,} edges, optimality residual {solution.kkt:.2g}"
+    how = solution.n_iter, solution.converged, solution.reason, solution.weights
+    return _html(f"<b>{type(solution).__name__}</b>: {title}", solution.labels, *how)
 
 
-def _ending(n_iter: Any, converged: Any, reason: Any) -> list[str]:
-    facts = []
+def _html(
+    title: str,
+    labels: Any,
+    n_iter: Any,
+    converged: Any,
+    reason: Any,
+    weights: Any,
+    kernels: Sequence[str] | None = None,
+) -> str:
+    names, sizes = np.unique(np.asarray(labels), return_counts=True)
+    facts = f"<b>{len(names)} clusters</b> of {sizes.min():,} to {sizes.max():,} samples, "
+    facts += f"{sizes.sum():,} in all"
     if n_iter is not None:
-        facts.append(f"{int(n_iter)} iterations")
-    state = {None: "", True: "converged", False: "<b>not converged</b>"}[
-        None if converged is None else bool(converged)
-    ]
-    told = f"{state}: {escape(str(reason))}" if state and reason else state or escape(str(reason))
-    return [*facts, told] if told else facts
-
-
-def _framed(parts: Sequence[str]) -> str:
-    style = (
-        "font-family:sans-serif;font-size:13px;line-height:1.5;margin:6px 0 2px 0;"
-        "padding:6px 10px;border-left:3px solid #0072B2;max-width:60em"
-    )
-    return f'<div style="{style}">{"".join(part for part in parts if part)}</div>'
+        facts += f" · {int(n_iter)} iterations"
+    if converged is not None:
+        facts += " · converged" if converged else " · <b>not converged</b>"
+    if reason:
+        facts += f" · {escape(str(reason))}"
+    lines = [title, facts, _bars(names, sizes)]
+    if weights is not None and len(weights) > 1:
+        lines.append(_weights(np.asarray(weights, dtype=float), kernels))
+    style = "font:13px/1.5 sans-serif;margin:6px 0 2px;padding:6px 10px;max-width:60em"
+    inside = "".join(f"<div>{line}</div>" for line in lines if line)
+    return f'<div style="{style};border-left:3px solid #0072B2">{inside}</div>'
 
 
 def _bars(names: np.ndarray, sizes: np.ndarray) -> str:
@@ -141,29 +125,15 @@ def _bars(names: np.ndarray, sizes: np.ndarray) -> str:
             zip(names, sizes, heights, hex_colors(len(sizes)), strict=True)
         )
     )
-    return (
-        f'<svg width="{len(sizes) * wide}" height="30" role="img" '
-        f'aria-label="cluster sizes" style="display:block;margin:4px 0">{bars}</svg>'
-    )
+    size = f'width="{len(sizes) * wide}" height="30"'
+    return f'<svg {size} role="img" aria-label="cluster sizes">{bars}</svg>'
 
 
-def _weights(names: Sequence[str], weights: Any) -> str:
-    """Kernel weights as bars, the heaviest first."""
-    weights = np.asarray(weights, dtype=float)
-    names = (
-        list(names) if len(names) == len(weights) else [f"kernel {r}" for r in range(len(weights))]
-    )
+def _weights(weights: np.ndarray, kernels: Sequence[str] | None) -> str:
+    """Kernel weights, the heaviest first."""
+    if kernels is None or len(kernels) != len(weights):
+        kernels = [f"kernel {r}" for r in range(len(weights))]
     heaviest = np.argsort(-weights, kind="stable")[:_MOST_WEIGHTS]
-    top = max(float(weights.max()), 1e-300)
-    rows = "".join(
-        '<tr style="background:none"><td style="text-align:left;padding:0 8px 0 0;border:0">'
-        f"{escape(str(names[r]))}</td>"
-        '<td style="text-align:left;padding:0;border:0;white-space:nowrap">'
-        '<span style="display:inline-block;vertical-align:middle;height:9px;background:#0072B2;'
-        f'width:{max(weights[r], 0.0) / top * 140:.0f}px"></span> {weights[r]:.3g}</td></tr>'
-        for r in heaviest
-    )
+    shown = ", ".join(f"{escape(str(kernels[r]))} {weights[r]:.3g}" for r in heaviest)
     left = len(weights) - len(heaviest)
-    more = f"<div>and {left} lighter kernels</div>" if left else ""
-    style = "border-collapse:collapse;font-size:12px;margin:2px 0;border:0"
-    return f'<table style="{style}">{rows}</table>{more}'
+    return f"kernel weights: {shown}{f' and {left} lighter kernels' if left else ''}"

@@ -13,14 +13,16 @@ from xml.sax.saxutils import escape
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._errors import InputError
 from unispectral._files import atomic_path
+from unispectral.tables._write import escape_formula
 
-__all__ = ["GRAPH_FORMATS", "graph_format", "write_graph"]
+__all__ = ["GRAPH_FORMATS", "write_graph"]
 
-#: Endings of file names and the formats they stand for.
-GRAPH_FORMATS = {".graphml": "graphml", ".npz": "npz", ".csv": "csv", ".tsv": "tsv"}
+#: What a graph can be written as; also the endings of the files.
+GRAPH_FORMATS = ("graphml", "npz", "csv", "tsv")
 
-_BLOCK = 2**18
+_BLOCK = 2**12  # rows
 # What XML 1.0 has no way to write, not even escaped.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -55,7 +57,8 @@ def write_graph(
         Cluster of each node.
     names : sequence of length n, default=None
         Name of each node; None counts from 0. Names that are not unique would merge nodes in an
-        edge list, which then counts, too.
+        edge list, which then counts, too; there, names that a spreadsheet would run as a formula
+        get an apostrophe in front.
     format : {"graphml", "npz", "csv", "tsv"}, default=None
         None goes by the ending of the name. ``"graphml"`` opens in Gephi, Cytoscape and networkx,
         ``"npz"`` with ``scipy.sparse.load_npz`` (and holds ``labels`` and ``names``), ``"csv"``
@@ -70,9 +73,10 @@ def write_graph(
     source,target,weight
     a,b,0.5
     """
-    chosen = graph_format(path) if format is None else format
-    if chosen not in GRAPH_FORMATS.values():
-        raise ValueError(f"format must be one of graphml, npz, csv, tsv, but is {format!r}.")
+    chosen = Path(path).suffix.lower()[1:] if format is None else format
+    if chosen not in GRAPH_FORMATS:
+        problem = f"must be one of {', '.join(GRAPH_FORMATS)} to write {str(path)!r}"
+        raise InputError("format", problem, value=chosen)
     matrix = sp.csr_array(graph)
     size = matrix.shape[0]
     if matrix.shape[1] != size:
@@ -84,7 +88,13 @@ def write_graph(
     called = [str(i) for i in range(size)] if names is None else [str(name) for name in names]
     with atomic_path(path) as temporary:
         if chosen == "npz":
-            _write_npz(temporary, matrix, clusters, called)
+            # As scipy.sparse.save_npz writes it, with labels and names beside; no pickle.
+            content = {part: getattr(matrix, part) for part in ("data", "indices", "indptr")}
+            content |= {"format": b"csr", "shape": matrix.shape, "_is_array": True}
+            content |= {"names": np.array(called, dtype=np.str_)}
+            content |= {} if clusters is None else {"labels": clusters}
+            with temporary.open("wb") as binary:
+                np.savez_compressed(binary, **content)
             return
         directed = not _is_symmetric(matrix)
         with temporary.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
@@ -94,22 +104,6 @@ def write_graph(
                 _write_edges(file, matrix, called, directed, "," if chosen == "csv" else "\t")
 
 
-def graph_format(path: str | os.PathLike[str]) -> str:
-    """Return the format that the ending of a file's name asks for.
-
-    Examples
-    --------
-    >>> graph_format("learned.graphml")
-    'graphml'
-    """
-    suffix = Path(path).suffix.lower()
-    if suffix not in GRAPH_FORMATS:
-        raise ValueError(
-            f"The graph file {str(path)!r} must end in one of {', '.join(GRAPH_FORMATS)}."
-        )
-    return GRAPH_FORMATS[suffix]
-
-
 def _is_symmetric(matrix: sp.csr_array) -> bool:
     gap = abs(matrix - matrix.T)
     return gap.nnz == 0 or float(gap.max()) <= 1e-12 * float(abs(matrix).max())
@@ -117,21 +111,12 @@ def _is_symmetric(matrix: sp.csr_array) -> bool:
 
 def _edges(matrix: sp.csr_array, directed: bool) -> Iterator[tuple[int, int, float]]:
     """The edges, a block of rows at a time: a large graph is never there twice."""
-    begin = 0
-    size = matrix.shape[0]
-    while begin < size:
-        limit = matrix.indptr[begin] + _BLOCK
-        end = max(begin + 1, int(np.searchsorted(matrix.indptr, limit, side="right")) - 1)
-        block = matrix[begin : min(end, size)].tocoo()
-        rows, columns = block.coords
-        rows = rows + begin
-        keep = block.data != 0
-        if not directed:
-            keep &= columns >= rows
-        yield from zip(
-            rows[keep].tolist(), columns[keep].tolist(), block.data[keep].tolist(), strict=True
-        )
-        begin = end
+    for begin in range(0, matrix.shape[0], _BLOCK):
+        block = matrix[begin : begin + _BLOCK].tocoo()
+        rows, columns = block.row + begin, block.col
+        keep = (block.data != 0) & (directed | (columns >= rows))
+        found = (rows[keep].tolist(), columns[keep].tolist(), block.data[keep].tolist())
+        yield from zip(*found, strict=True)
 
 
 def _write_graphml(
@@ -159,25 +144,7 @@ def _write_edges(
 ) -> None:
     if len(set(names)) < len(names):
         names = [str(i) for i in range(len(names))]
+    names = [escape_formula(name) for name in names]
     writer = csv.writer(file, delimiter=separator, lineterminator="\n")
     writer.writerow(["source", "target", "weight"])
     writer.writerows((names[i], names[j], weight) for i, j, weight in _edges(matrix, directed))
-
-
-def _write_npz(
-    path: Path, matrix: sp.csr_array, clusters: np.ndarray | None, names: list[str]
-) -> None:
-    """The layout of ``scipy.sparse.save_npz``, with labels and names beside it; no pickle."""
-    content: dict[str, Any] = {
-        "format": np.array(b"csr"),
-        "shape": np.array(matrix.shape),
-        "data": matrix.data,
-        "indices": matrix.indices,
-        "indptr": matrix.indptr,
-        "_is_array": np.array(True),
-        "names": np.array(names, dtype=np.str_),
-    }
-    if clusters is not None:
-        content["labels"] = clusters
-    with path.open("wb") as file:
-        np.savez_compressed(file, **content)

@@ -37,7 +37,7 @@ def refused(capsys, code, *arguments):
 def test_lists_for_help_are_those_of_the_readers():
     assert _options.SCALES == tables.SCALES
     assert _options.IMPUTATIONS == tables.IMPUTATIONS
-    assert _outputs._ENDINGS["graph"] == tuple(GRAPH_FORMATS)
+    assert _outputs._ENDINGS["graph"] == tuple(f".{name}" for name in GRAPH_FORMATS)
     assert _options.FORMATS == FORMATS
 
 
