@@ -56,7 +56,7 @@ def test_run_export_report_list_redo(folder: Path) -> None:
 
     out = call("export", "--out", "tables")
     assert out.exit_code == 0, out.output
-    assert len(list((folder / "tables").iterdir())) == 4
+    assert len(list((folder / "tables").iterdir())) == 3
 
     page = call("report", "--study", "typed", "--out", "mine.html")
     assert page.output == "mine.html\n"
@@ -118,6 +118,7 @@ def test_failures_show_in_words_and_in_the_exit_code(folder: Path) -> None:
         (("--study", "typed.toml", "--datasets", "mars"), "has no 'mars'"),
         (("--study", "typed.toml", "--memory-limit", "lots"), "'lots' is not a size"),
         (("report",), "run a study first"),
+        (("report", "--store", "typed.toml", "--out", "typed.toml"), "would be overwritten"),
         (("export", "--store", "typed.toml"), "cannot be kept in typed.toml"),
         (("--nonsense",), "No such option"),
     ],

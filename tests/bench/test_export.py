@@ -18,7 +18,7 @@ from unispectral.bench import (
     StudyMethod,
     write_tables,
 )
-from unispectral.bench.export import long_rows, to_csv, to_latex, to_markdown
+from unispectral.bench.export import to_csv, to_latex, to_markdown
 
 
 @pytest.fixture
@@ -80,16 +80,13 @@ def test_csv_is_long_and_runs_no_formula(results: Results) -> None:
 
 
 def test_all_formats_are_written_inside_the_folder(results: Results, tmp_path: Path) -> None:
-    import pyarrow.parquet as parquet
-
     paths = write_tables(results, tmp_path / "out")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(
         path.name for path in paths
     )
-    assert {path.suffix for path in paths} == {".csv", ".parquet", ".tex", ".md"}
+    assert {path.suffix for path in paths} == {".csv", ".tex", ".md"}
     assert all(path.parent == tmp_path / "out" for path in paths)
-    table = parquet.read_table(next(p for p in paths if p.suffix == ".parquet")).to_pylist()
-    assert table == long_rows(results)
+    assert paths[0].read_text() == to_csv(results)
 
 
 def test_unknown_format_is_named(results: Results, tmp_path: Path) -> None:

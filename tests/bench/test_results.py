@@ -40,8 +40,6 @@ def study_of(**changes: object) -> Study:
             Column("X"),
             Column("X-m", kernels="mean"),
             Column("X", ("paper",), repeats="objective"),
-            Column("X-g", grid="mean", kernels="mean"),
-            Column("X-1", fix={"n_init": 1}),
         ),
         **changes,
     }
@@ -70,8 +68,6 @@ def test_repeats_then_grid_then_kernels(tmp_path: Path) -> None:
     assert means["X"].parameters == {"n_init": 2}
     assert means["X"].spread == pytest.approx(1.0)
     assert means["X-m"].value == pytest.approx((61.0 + 41.0) / 2)
-    assert means["X-g"].value == pytest.approx((56.0 + 36.0) / 2)
-    assert means["X-1"].value == pytest.approx(51.0)
     assert figures(results, "paper")["X"].value == pytest.approx(62.0)
     # The best kernel and grid point are those of each metric by itself.
     assert figures(results, "label-free", "nmi")["X"].kernel == "linear"

@@ -31,7 +31,7 @@ name = "k-means"
 estimator = "sklearn.cluster.KMeans"
 grid = { n_init = [1, 2], max_iter = [5, 10, 20] }
 repeats = 2
-columns = [{ name = "k-means", protocols = ["paper"], fix = { n_init = 1 } }]
+columns = [{ name = "k-means", protocols = ["paper"] }]
 
 [[method.reduced]]
 datasets = ["table"]
@@ -212,12 +212,6 @@ def test_skipped_cells_do_not_exist() -> None:
     )
     cells = Study("s", ["iris", "wine"], [method]).cells()
     assert [cell.dataset.name for cell in cells] == ["wine"]
-
-
-def test_columns_may_fix_parameters_per_data_set() -> None:
-    column = Column("c", fix={"gamma": 0.4}, fix_for={"ba": {"gamma": 0.3}})
-    assert column.fixed("yale") == {"gamma": 0.4}
-    assert column.fixed("ba") == {"gamma": 0.3}
 
 
 def test_select_is_case_blind_and_says_what_there_is() -> None:

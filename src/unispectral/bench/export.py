@@ -1,4 +1,4 @@
-"""Tables as files: CSV and Parquet for machines, LaTeX and Markdown in the layout of the paper."""
+"""Tables as files: CSV for machines, LaTeX and Markdown in the layout of the paper."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from unispectral._files import atomic_path
+from unispectral._files import write_text_atomic
 from unispectral.bench._cells import canonical
 from unispectral.bench.method import check_choice
 from unispectral.bench.paper import paper_notes
 from unispectral.bench.results import Figure, Results, ResultTable
 from unispectral.bench.study import METRICS
+from unispectral.tables._write import escape_formula
 
 __all__ = ["FORMATS", "long_rows", "to_csv", "to_latex", "to_markdown", "write_tables"]
 
-FORMATS = ("csv", "parquet", "latex", "markdown")
-_SUFFIX = {"csv": ".csv", "parquet": ".parquet", "latex": ".tex", "markdown": ".md"}
+FORMATS = ("csv", "latex", "markdown")
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -36,7 +36,7 @@ def write_tables(
         The figures.
     folder : path-like
         Made if it does not exist.
-    formats : sequence of {"csv", "parquet", "latex", "markdown"}
+    formats : sequence of {"csv", "latex", "markdown"}
         What to write.
 
     Returns
@@ -50,16 +50,15 @@ def write_tables(
     folder.mkdir(parents=True, exist_ok=True)
     # The name of a study is a text of the user's: no separator of it may leave the folder.
     stem = "".join(c if c.isalnum() or c in "-_." else "-" for c in results.study.name)
+    makers = {
+        "csv": (".csv", to_csv),
+        "latex": (".tex", to_latex),
+        "markdown": (".md", to_markdown),
+    }
     written = []
-    for name in formats:
-        path = folder / f"{stem.lstrip('.') or 'study'}{_SUFFIX[name]}"
-        with atomic_path(path) as temporary:
-            if name == "parquet":
-                _write_parquet(results, temporary)
-            else:
-                make = {"csv": to_csv, "latex": to_latex, "markdown": to_markdown}[name]
-                temporary.write_text(make(results), encoding="utf-8")
-        written.append(path)
+    for suffix, make in map(makers.__getitem__, formats):
+        written.append(folder / f"{stem.lstrip('.') or 'study'}{suffix}")
+        write_text_atomic(written[-1], make(results))
     return written
 
 
@@ -103,24 +102,10 @@ def to_csv(results: Results) -> str:
     if rows:
         writer = csv.DictWriter(stream, fieldnames=list(rows[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows({key: _harmless(value) for key, value in row.items()} for row in rows)
+        for row in rows:
+            short = {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()}
+            writer.writerow({key: escape_formula(value) for key, value in short.items()})
     return stream.getvalue()
-
-
-def _harmless(value: Any) -> Any:
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return "'" + value
-    return value
-
-
-def _write_parquet(results: Results, path: Path) -> None:
-    from unispectral._compat import optional
-
-    arrow = optional("pyarrow", extra="io")
-    parquet = optional("pyarrow.parquet", extra="io")
-    parquet.write_table(arrow.Table.from_pylist(long_rows(results)), path)
 
 
 def to_markdown(results: Results) -> str:

@@ -70,16 +70,11 @@ class Column:
         The heading.
     protocols : sequence of str
         Under which protocols the column is shown, see :data:`PROTOCOLS`.
-    repeats : {"mean", "objective", "first"}
-        The mean over the repeats, the repeat of the best objective, or the first repeat.
+    repeats : {"mean", "objective"}
+        The mean over the repeats, or the repeat of the best objective.
     kernels : {"best", "mean"}
-        The best kernel, for each metric by itself, or the mean over the kernels.
-    grid : {"best", "mean"}
-        The best point of the grid within each kernel, for each metric by itself, or the mean.
-    fix : mapping
-        Use only the cells with these parameters.
-    fix_for : mapping
-        Data set → parameters that replace `fix` there.
+        The best kernel, for each metric by itself, or the mean over the kernels; with each, the
+        best point of the grid.
     paper : str
         The column of the paper's table to compare with; the name by default.
     """
@@ -88,9 +83,6 @@ class Column:
     protocols: tuple[str, ...] = ("label-free",)
     repeats: str = "mean"
     kernels: str = "best"
-    grid: str = "best"
-    fix: Mapping[str, Any] = field(default_factory=dict)
-    fix_for: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     paper: str | None = None
 
     def __post_init__(self) -> None:
@@ -99,13 +91,8 @@ class Column:
         where = f"of the column {self.name!r}"
         for protocol in self.protocols:
             check_choice(protocol, PROTOCOLS, f"protocol {where}")
-        check_choice(self.repeats, ("mean", "objective", "first"), f"repeats {where}")
+        check_choice(self.repeats, ("mean", "objective"), f"repeats {where}")
         check_choice(self.kernels, ("best", "mean"), f"kernels {where}")
-        check_choice(self.grid, ("best", "mean"), f"grid {where}")
-
-    def fixed(self, dataset: str) -> Mapping[str, Any]:
-        """The parameters to which the column is restricted on a data set."""
-        return self.fix_for.get(dataset, self.fix)
 
 
 @dataclass(frozen=True)

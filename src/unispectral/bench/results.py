@@ -32,8 +32,6 @@ class Setting:
         if not self.done:
             return float("nan")
         values = [record.scores[metric] for record in self.done]
-        if rule == "first":
-            return values[0]
         if rule == "objective" and self.has_objectives():
             return values[int(np.argmin([record.facts["objective"] for record in self.done]))]
         return float(np.mean(values))
@@ -178,7 +176,7 @@ class Results:
         self, dataset: StudyDataset, method: StudyMethod, column: Column, metric: str
     ) -> Figure:
         """One figure."""
-        settings = self.chosen_settings(dataset, method, column)
+        settings = self.settings(dataset.name, method.name)
         base: dict[str, Any] = {
             "dataset": dataset.name,
             "column": column.name,
@@ -203,17 +201,6 @@ class Results:
             failed=sum(len(setting.failed) for setting in settings),
             **base,
         )
-
-    def chosen_settings(
-        self, dataset: StudyDataset, method: StudyMethod, column: Column
-    ) -> list[Setting]:
-        """The settings a column is made of on a data set."""
-        fixed = column.fixed(dataset.name)
-        return [
-            setting
-            for setting in self.settings(dataset.name, method.name)
-            if all(setting.parameters.get(key) == value for key, value in fixed.items())
-        ]
 
     def note(
         self, dataset: StudyDataset, method: StudyMethod, column: Column, settings: list[Setting]
@@ -280,18 +267,12 @@ def _reduce(settings: list[Setting], column: Column, metric: str) -> tuple[float
     groups: dict[str | None, list[Setting]] = {}
     for setting in settings:
         groups.setdefault(setting.kernel, []).append(setting)
-    kernels: list[tuple[float, float, Setting | None]] = []
+    kernels: list[tuple[float, float, Setting]] = []
     for group in groups.values():
-        values = np.array([setting.value(metric, column.repeats) for setting in group])
         merits = np.array([setting.value(judge, column.repeats) for setting in group])
-        if np.isnan(values).all():
-            continue
-        if column.grid == "best":
-            place = int(np.nanargmax(merits))
-            kernels.append((float(merits[place]), float(values[place]), group[place]))
-        else:
-            only = group[0] if len(group) == 1 else None
-            kernels.append((float(np.nanmean(merits)), float(np.nanmean(values)), only))
+        if not np.isnan(merits).all():
+            best = group[int(np.nanargmax(merits))]
+            kernels.append((np.nanmax(merits), best.value(metric, column.repeats), best))
     if not kernels:
         return float("nan"), None
     if column.kernels == "best" or len(kernels) == 1:

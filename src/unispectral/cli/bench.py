@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from unispectral.bench import Store, StoreError, Study
+from unispectral.bench import Results, Store, StoreError, Study
+from unispectral.bench.export import FORMATS
+from unispectral.cli._app import sentence
+from unispectral.cli._options import all_of, quiet_option, split_names
+from unispectral.cli._outputs import check_outputs
 
 __all__ = ["bench"]
 
-DEFAULT_STORE = "unispectral-bench.sqlite"
 
-
-class _RunByDefault(click.Group):
-    """A group in which a missing command means ``run``."""
+class _Bench(click.Group):
+    """A group in which a missing command means ``run`` and errors of input are one line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or (args[0] not in self.commands and args[0] not in ("--help", "-h")):
             args = ["run", *args]
         return super().parse_args(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise click.ClickException(sentence(error)) from error
+        except (StoreError, ValueError, TypeError, ImportError) as error:
+            raise click.ClickException(str(error)) from error
 
-@click.group(cls=_RunByDefault)
+
+@click.group(cls=_Bench)
 def bench() -> None:
     """Compare clustering methods: run studies, export tables, write reports.
 
@@ -36,90 +47,70 @@ def bench() -> None:
     """
 
 
-def _study_options(command: Any) -> Any:
-    for option in (
-        click.option("--datasets", metavar="A,B", help="Only these data sets of the study."),
-        click.option("--methods", metavar="A,B", help="Only these methods of the study."),
-    ):
-        command = option(command)
-    return command
-
-
 _store_option = click.option(
     "--store",
-    default=DEFAULT_STORE,
+    default="unispectral-bench.sqlite",
     show_default=True,
     type=click.Path(dir_okay=False, path_type=Path),
     help="The file of results.",
 )
 
 
-def _run_options(command: Any) -> Any:
-    for option in (
-        click.option("--processes", "-j", type=click.IntRange(1), help="Worker processes."),
-        click.option("--threads", type=click.IntRange(1), help="Threads of each process."),
-        click.option("--force", is_flag=True, help="Do all cells again."),
-        click.option("--retry", is_flag=True, help="Do failed cells again."),
-        click.option(
-            "--allow-failures", is_flag=True, help="Exit with 0 although some cells failed."
-        ),
-        click.option("--time-limit", type=float, metavar="SECONDS", help="Limit of one fit."),
-        click.option("--memory-limit", metavar="SIZE", help="Limit of one fit, like 6GB."),
-        click.option(
-            "--backend",
-            type=click.Choice(["processes", "here"]),
-            default="processes",
-            show_default=True,
-            help="Worker processes, or this process (for debugging).",
-        ),
-        click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result."),
-        click.option("--no-report", is_flag=True, help="Do not write the page afterwards."),
-        click.option("--dry-run", is_flag=True, help="Count the cells and estimate their time."),
-    ):
-        command = option(command)
-    return command
+_stored_option = click.option("--study", "name", help="A study of the store; by default the last.")
+_run_options = all_of(
+    _store_option,
+    click.option("--processes", "-j", type=click.IntRange(1), help="Worker processes."),
+    click.option("--threads", type=click.IntRange(1), help="Threads of each process."),
+    click.option("--force", is_flag=True, help="Do all cells again."),
+    click.option("--retry", is_flag=True, help="Do failed cells again."),
+    click.option("--allow-failures", is_flag=True, help="Exit with 0 although some cells failed."),
+    click.option("--time-limit", type=float, metavar="SECONDS", help="Limit of one fit."),
+    click.option("--memory-limit", metavar="SIZE", help="Limit of one fit, like 6GB."),
+    click.option(
+        "--backend",
+        type=click.Choice(["processes", "here"]),
+        default="processes",
+        show_default=True,
+        help="Worker processes, or this process (for debugging).",
+    ),
+    quiet_option,
+    click.option("--no-report", is_flag=True, help="Do not write the page afterwards."),
+    click.option("--dry-run", is_flag=True, help="Count the cells and estimate their time."),
+)
 
 
 @bench.command("run")
 @click.option("--study", "source", default="small", show_default=True, metavar="NAME|FILE.toml")
-@_study_options
-@_store_option
+@click.option("--datasets", metavar="A,B", help="Only these data sets of the study.")
+@click.option("--methods", metavar="A,B", help="Only these methods of the study.")
 @_run_options
-def run_command(
-    source: str, datasets: str | None, methods: str | None, store: Path, **options: Any
-) -> None:
+def run_command(source: str, datasets: str | None, methods: str | None, **options: Any) -> None:
     """Run what the store lacks of a study, then write its report.
 
     The exit code is 0 if every cell has a result, and 1 if any failed, in this run or before it:
     with --allow-failures only if all of them failed.
     """
-    with _sentences():
-        study = Study.load(source)
-        study = study.select(_split(datasets, study.datasets), _split(methods, study.methods))
-        _run(study, store, **options)
+    chosen = (split_names([names]) if names else None for names in (datasets, methods))
+    _run(Study.load(source).select(*chosen), **options)
 
 
 @bench.command("surface")
 @click.argument("dataset")
 @click.option("--truth", help="The column of true classes, if DATASET is a file.")
 @click.option("--gamma", "gammas", multiple=True, type=float, help="Values of gamma; repeat it.")
-@_store_option
 @_run_options
 def surface_command(
-    dataset: str, truth: str | None, gammas: tuple[float, ...], store: Path, **options: Any
+    dataset: str, truth: str | None, gammas: tuple[float, ...], **options: Any
 ) -> None:
     """Run the parameter study (accuracy over alpha and beta for some gammas) on DATASET.
 
     DATASET is a built-in name such as yale, or a file.
     """
-    with _sentences():
-        _run(parameter_study(dataset, truth, gammas), store, **options)
+    _run(parameter_study(dataset, truth, gammas), **options)
 
 
 def parameter_study(dataset: str, truth: str | None = None, gammas: tuple[float, ...] = ()) -> Any:
     """The built-in parameter study, on another data set."""
-    from dataclasses import replace
-
     from unispectral.bench import StudyDataset
 
     study = Study.load("parameters")
@@ -132,42 +123,41 @@ def parameter_study(dataset: str, truth: str | None = None, gammas: tuple[float,
     methods = study.methods
     if gammas:
         methods = tuple(replace(m, grid={**m.grid, "gamma": list(gammas)}) for m in methods)
-    title = f"{study.title}: {chosen.title}"
-    name = f"parameters-{chosen.name}"[:80]
+    name, title = f"parameters-{chosen.name}"[:80], f"{study.title}: {chosen.title}"
     return replace(study, name=name, title=title, datasets=(chosen,), methods=methods)
 
 
 @bench.command("export")
-@click.option("--study", "name", help="A study of the store; the latest by default.")
+@_stored_option
 @click.option(
     "--format",
     "formats",
     multiple=True,
-    type=click.Choice(["csv", "parquet", "latex", "markdown"]),
+    type=click.Choice(FORMATS),
     help="What to write; repeat it. All by default.",
 )
 @click.option("--out", type=click.Path(path_type=Path), default=Path("."), help="The folder.")
 @_store_option
 def export_command(name: str | None, formats: tuple[str, ...], out: Path, store: Path) -> None:
-    """Write the tables of a study: CSV, Parquet, LaTeX, Markdown."""
-    from unispectral.bench import Results, write_tables
+    """Write the tables of a study: CSV, LaTeX, Markdown."""
+    from unispectral.bench import write_tables
 
-    with _sentences(), Store(store, readonly=True) as results:
+    with Store(store, readonly=True) as results:
         study, _ = results.load_study(name)
-        chosen = formats or ("csv", "parquet", "latex", "markdown")
-        for path in write_tables(Results(study, results), out, chosen):
+        for path in write_tables(Results(study, results), out, formats or FORMATS):
             click.echo(str(path))
 
 
 @bench.command("report")
-@click.option("--study", "name", help="A study of the store; the latest by default.")
+@_stored_option
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The page.")
 @_store_option
 def report_command(name: str | None, out: Path | None, store: Path) -> None:
     """Write the report of a study: one page that works offline."""
-    from unispectral.bench import Results, write_report
+    from unispectral.bench import write_report
 
-    with _sentences(), Store(store, readonly=True) as results:
+    check_outputs({"out": None if out is None else str(out)}, [str(store)])
+    with Store(store, readonly=True) as results:
         study, saved = results.load_study(name)
         path = out or _page(store, study.name)
         write_report(Results(study, results), path, command=saved["command"])
@@ -178,22 +168,18 @@ def report_command(name: str | None, out: Path | None, store: Path) -> None:
 @_store_option
 def list_command(store: Path) -> None:
     """List the built-in studies and those of the store."""
-    from unispectral.bench import Results
-
-    with _sentences():
-        for name in Study.builtin():
-            study = Study.load(name)
-            click.echo(f"built-in  {name}: {study.title} ({len(study.cells())} cells)")
-        if not store.is_file():
-            return
-        with Store(store, readonly=True) as results:
-            for name in results.studies():
-                study, _ = results.load_study(name)
-                figures = Results(study, results)
-                done = sum(r.status == "done" for r in figures.records.values())
-                total = len({cell.key for cell in figures.cells})
-                failed = len(figures.records) - done
-                click.echo(f"stored    {name}: {done} of {total} cells done, {failed} failed")
+    for name in Study.builtin():
+        study = Study.load(name)
+        click.echo(f"built-in  {name}: {study.title} ({len(study.cells())} cells)")
+    if not store.is_file():
+        return
+    with Store(store, readonly=True) as results:
+        for name in results.studies():
+            figures = Results(results.load_study(name)[0], results)
+            done = sum(r.status == "done" for r in figures.records.values())
+            total = len({cell.key for cell in figures.cells})
+            failed = len(figures.records) - done
+            click.echo(f"stored    {name}: {done} of {total} cells done, {failed} failed")
 
 
 @bench.command("redo")
@@ -213,7 +199,7 @@ def redo_command(key: str, store: Path) -> None:
     from unispectral.bench._pool import Pool, run_alone
     from unispectral.bench._worker import decode_labels
 
-    with _sentences(), Store(store, readonly=True) as results:
+    with Store(store, readonly=True) as results:
         record = results.find(key)
         try:
             job = check_redo(record.job)
@@ -234,29 +220,6 @@ def redo_command(key: str, store: Path) -> None:
         sys.exit(0 if same else 1)
 
 
-def _split(names: str | None, entries: Sequence[Any]) -> list[str] | None:
-    """The names in a list with commas; a name that has a comma itself is recognised.
-
-    Examples
-    --------
-    >>> from unispectral.bench import Study
-    >>> _split("KKM, default,SC", Study.load("paper").methods)
-    ['KKM, default', 'SC']
-    """
-    if not names:
-        return None
-    known = {entry.name.lower() for entry in entries}
-    pieces = [piece.strip() for piece in names.split(",") if piece.strip()]
-    found = []
-    while pieces:
-        longest = next(
-            (n for n in range(len(pieces), 1, -1) if ", ".join(pieces[:n]).lower() in known), 1
-        )
-        found.append(", ".join(pieces[:longest]))
-        pieces = pieces[longest:]
-    return found
-
-
 def _page(store: Path, name: str) -> Path:
     safe = "".join(c if c.isalnum() or c in "-_" else "-" for c in name)
     return store.with_name(f"{store.stem}-{safe}.html")
@@ -264,8 +227,8 @@ def _page(store: Path, name: str) -> Path:
 
 def _run(
     study: Study,
-    path: Path,
     *,
+    store: Path,
     time_limit: float | None,
     memory_limit: str | None,
     quiet: bool,
@@ -274,9 +237,7 @@ def _run(
     allow_failures: bool,
     **options: Any,
 ) -> None:
-    from dataclasses import replace
-
-    from unispectral.bench import run
+    from unispectral.bench import run, write_report
     from unispectral.bench._progress import Reporter
     from unispectral.bench._toml import parse_size
 
@@ -284,26 +245,25 @@ def _run(
         study = replace(study, time_limit=time_limit)
     if memory_limit is not None:
         study = replace(study, memory_limit=parse_size(memory_limit))
-    command = _command()
-    with Store(path) as store:
-        if store.set_aside is not None:
-            click.echo(f"The store was damaged and is now {store.set_aside}.", err=True)
+    command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])  # no folder in front
+    with Store(store) as results:
+        if results.set_aside is not None:
+            click.echo(f"The store was damaged and is now {results.set_aside}.", err=True)
         if dry_run:
-            _estimate(study, store, options["processes"])
+            _estimate(study, results, options["processes"])
             return
         try:
             reporter = Reporter(None if quiet else sys.stdout)
-            summary = run(study, store, reporter=reporter, command=command, **options)
+            summary = run(study, results, reporter=reporter, command=command, **options)
         except KeyboardInterrupt:
             click.echo("Stopped. Finished cells are kept; the same command goes on.", err=True)
             sys.exit(130)
         lines = [_outcome(summary)]
         if not no_report:
-            from unispectral.bench import Results, write_report
-
-            page = write_report(Results(study, store), _page(path, study.name), command=command)
+            page = _page(store, study.name)
+            write_report(Results(study, results), page, command=command)
             lines.append(f"Report: {page}")
-    _echo(lines)
+    click.echo("\n".join(lines))
     if summary.done < summary.total and (summary.done == 0 or not allow_failures):
         sys.exit(1)
 
@@ -322,14 +282,6 @@ def _outcome(summary: Any) -> str:
         text += f", {summary.failed_before} failed before"
     again = summary.failed + summary.failed_before
     return text + ("; --retry tries them again." if again else ".")
-
-
-def _echo(lines: list[str]) -> None:
-    try:
-        for line in lines:
-            click.echo(line)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _estimate(study: Study, store: Store, processes: int | None) -> None:
@@ -353,19 +305,3 @@ def _estimate(study: Study, store: Store, processes: int | None) -> None:
             parts.append(f"{method} {count} × = {time}")
         if parts:
             click.echo(f"  {dataset.title}: " + "; ".join(parts))
-
-
-def _command() -> str:
-    """The command as typed, with the program's name and no folder in front of it."""
-    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
-
-
-class _sentences:
-    """Errors of input become one line and an exit code."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, (StoreError, ValueError, TypeError, ImportError, OSError)):
-            raise click.ClickException(str(error)) from error

@@ -25,7 +25,6 @@ __all__ = ["payload"]
 _RULES = {
     "mean": "mean of the repeats",
     "objective": "repeat with the best objective",
-    "first": "first repeat",
 }
 
 
@@ -103,8 +102,7 @@ def _column(method: Method, column: Column) -> dict[str, Any]:
     parts = [_RULES[column.repeats]] if method.repeats > 1 else []
     if method.grid:
         size = int(np.prod([len(values) for values in method.grid.values()]))
-        fixed = ", ".join(f"{key} = {value}" for key, value in column.fix.items())
-        parts.append(f"at {fixed}" if fixed else f"{column.grid} of {size} grid points")
+        parts.append(f"best of {size} grid points")
     if method.input == "kernel":
         parts.append("best kernel" if column.kernels == "best" else "mean over the kernels")
     estimator = method.estimator
