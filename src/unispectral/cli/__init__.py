@@ -12,11 +12,10 @@ def main() -> None:
     try:
         from unispectral.cli._app import run
     except ImportError as error:
-        if error.name not in ("click", "rich"):
+        if error.name != "click":
             raise
         sys.stderr.write(
-            "Error: the command line needs click and rich; install them with: "
-            "pip install 'unispectral[cli]'.\n"
+            "Error: the command line needs click; install it with: pip install 'unispectral[cli]'.\n"
         )
         sys.exit(1)
     sys.exit(run())

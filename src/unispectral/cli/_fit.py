@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from dataclasses import dataclass, field
@@ -12,7 +13,6 @@ import numpy as np
 
 from unispectral.cli._input import Input
 from unispectral.cli._methods import METHODS
-from unispectral.cli._progress import progress
 
 __all__ = ["Fitted", "fit"]
 
@@ -36,14 +36,14 @@ def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> Fitt
         raise click.UsageError(f"The method {method} takes one table; views are for {able}.")
     samples = data.samples()
     begun = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught, progress(method, quiet=quiet) as show:
+    verbose = getattr(estimator, "verbose", None)
+    if METHODS[method].ours and not verbose:
+        estimator.set_params(verbose=int(not quiet and sys.stderr is not None))
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if METHODS[method].ours:
-            verbose = estimator.verbose
-            labels = estimator.set_params(verbose=show).fit_predict(samples)
-            estimator.set_params(verbose=verbose)  # a function is no part of a saved model
-        else:
-            labels = np.asarray(estimator.fit_predict(samples))
+        labels = np.asarray(estimator.fit_predict(samples))
+    if METHODS[method].ours:
+        estimator.set_params(verbose=verbose)  # how it was shown is no part of the model
     seconds = time.perf_counter() - begun
     # Packages warn about each other; what the fit says is for people.
     others = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)

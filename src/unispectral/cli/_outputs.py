@@ -19,11 +19,17 @@ if TYPE_CHECKING:
     from unispectral.cli._fit import Fitted
     from unispectral.cli._input import Input
 
-__all__ = ["check_outputs", "echo_json", "label_columns", "row_names", "write_outputs"]
+__all__ = ["check_outputs", "echo_json", "label_columns", "row_names", "say", "write_outputs"]
 
 _TABLES = (".csv", ".tsv", ".json", ".parquet", ".pq")
 _ENDINGS = {"output": _TABLES, "labels": _TABLES, "report": (".html", ".htm")}
 _ENDINGS["graph"] = (".graphml", ".npz", ".csv", ".tsv")
+
+
+def say(text: str, *, quiet: bool = False) -> None:
+    """Print a line for people, on standard error so that results stay clean."""
+    if not quiet:
+        click.echo(text, err=True)
 
 
 def echo_json(content: Any) -> None:

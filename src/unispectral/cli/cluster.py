@@ -21,8 +21,7 @@ from unispectral.cli._options import (
     split_names,
     table_options,
 )
-from unispectral.cli._outputs import check_outputs, echo_json, write_outputs
-from unispectral.cli._progress import say
+from unispectral.cli._outputs import check_outputs, echo_json, say, write_outputs
 
 __all__ = ["cluster"]
 

@@ -16,8 +16,7 @@ from unispectral.cli._options import (
     split_names,
     table_options,
 )
-from unispectral.cli._outputs import check_outputs, echo_json, row_names
-from unispectral.cli._progress import say
+from unispectral.cli._outputs import check_outputs, echo_json, row_names, say
 
 __all__ = ["compare"]
 

@@ -8,8 +8,7 @@ import click
 
 from unispectral.cli._methods import DEFAULT, build_method
 from unispectral.cli._options import debug_option, quiet_option
-from unispectral.cli._outputs import label_columns, write_outputs
-from unispectral.cli._progress import say
+from unispectral.cli._outputs import label_columns, say, write_outputs
 
 __all__ = ["demo"]
 

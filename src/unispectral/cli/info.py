@@ -15,8 +15,8 @@ from unispectral.cli._outputs import echo_json
 __all__ = ["info"]
 
 _PACKAGES = (
-    "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl", "click", "rich",
-    "pandas", "pyarrow", "openpyxl", "h5py", "matplotlib", "pooch", "dask", "distributed",
+    "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl", "click", "pandas",
+    "pyarrow", "openpyxl", "h5py", "matplotlib", "pooch", "dask", "distributed",
     "anndata", "zarr", "umap-learn",
 )  # fmt: skip
 

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from unispectral.cli._options import debug_option, quiet_option, table_options
-from unispectral.cli._outputs import check_outputs, echo_json, label_columns
-from unispectral.cli._progress import say
+from unispectral.cli._outputs import check_outputs, echo_json, label_columns, say
 
 __all__ = ["predict"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -12,7 +11,6 @@ from unispectral._compat import optional
 
 __all__ = ["float_for", "label_values", "number_column", "row_numbers", "unique_names"]
 
-_SAMPLE = 50
 _LONGEST = 20
 
 
@@ -60,49 +58,27 @@ def number_column(series: Any) -> tuple[np.ndarray | None, str]:
         values = series.to_numpy(dtype=float_for(dtype))
         return (values, "") if not np.isnan(values).all() else (None, "no value present")
     pandas = optional("pandas", extra="io")
-    if series.isna().all():
-        return None, "no value present"
-    if isinstance(dtype, pandas.CategoricalDtype):
-        return None, f"categories, {series.nunique()} different"
-    if pandas.api.types.is_complex_dtype(series):
-        return None, "complex numbers"
-    if pandas.api.types.is_numeric_dtype(series):
-        return series.to_numpy(dtype=np.float64, na_value=np.nan), ""
-    if pandas.api.types.is_datetime64_any_dtype(series):
-        return None, "dates"
-    if pandas.api.types.is_timedelta64_dtype(series):
-        return None, "durations"
     present = series.dropna()
-    if any(isinstance(value, (list, dict, tuple, set, np.ndarray)) for value in present):
-        return None, "nested values"
-    if any(isinstance(value, complex) for value in present):
-        return None, "complex numbers"
-    numbers = pandas.to_numeric(present, errors="coerce")
-    wrong = present[numbers.isna()]
+    if present.empty:
+        return None, "no value present"
+    kinds = pandas.api.types
+    if kinds.is_numeric_dtype(series) and not kinds.is_complex_dtype(series):
+        return series.to_numpy(dtype=np.float64, na_value=np.nan), ""
+    wrong = present
+    if dtype == object or isinstance(dtype, pandas.StringDtype):
+        nested = present.map(
+            lambda v: isinstance(v, (list, dict, tuple, set, np.ndarray, complex))
+        )
+        numbers = pandas.to_numeric(present.mask(nested), errors="coerce")
+        wrong = present[numbers.isna()]
+        dtype = "text"
     if wrong.empty:
         return numbers.reindex(series.index).to_numpy(dtype=np.float64, na_value=np.nan), ""
-    if _are_dates(present.head(_SAMPLE)):
-        return None, "dates"
     example = str(wrong.iloc[0])
     example = example if len(example) <= _LONGEST else example[: _LONGEST - 1] + "…"
     if len(wrong) <= len(present) / 2:
         return None, f"{len(wrong)} of {len(present)} values are not numbers, as {example!r}"
-    return None, f"text, for example {example!r}"
-
-
-def _are_dates(sample: Any) -> bool:
-    text = sample.astype(str)
-    if not text.str.contains(r"\d").all():  # names of months are words first
-        return False
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            parsed = optional("pandas", extra="io").to_datetime(
-                text, errors="coerce", format="mixed", utc=True
-            )
-        except (ValueError, TypeError, OverflowError):
-            return False
-    return bool(parsed.notna().all())
+    return None, f"{dtype}, for example {example!r}"
 
 
 def label_values(values: Any) -> np.ndarray:

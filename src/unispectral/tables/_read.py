@@ -70,8 +70,8 @@ class Table:
 
         Examples
         --------
-        >>> Table(np.zeros((2, 1)), ["x"], dropped=[("day", "dates")]).describe()
-        ['2 rows, 1 column.', "Left out: 'day' (dates)."]
+        >>> Table(np.zeros((2, 1)), ["x"], dropped=[("day", "text")]).describe()
+        ['2 rows, 1 column.', "Left out: 'day' (text)."]
         """
         rows, columns = self.values.shape
         lines = [f"{plural(rows, 'row')}, {plural(columns, 'column')}."]
@@ -144,10 +144,10 @@ def read_table(
     Examples
     --------
     >>> import io
-    >>> csv = b"city,day,t,rain\\nUlm,2024-01-01,1.5,\\nBonn,2024-01-02,3.5,2\\n"
+    >>> csv = b"city,t,rain\\nUlm,1.5,\\nBonn,3.5,2\\n"
     >>> table = read_table(io.BytesIO(csv), impute="zero")
     >>> table.columns, table.dropped
-    (['t', 'rain'], [('city', "text, for example 'Ulm'"), ('day', 'dates')])
+    (['t', 'rain'], [('city', "text, for example 'Ulm'")])
     """
     if preparation is not None:
         if columns is not None or impute is not None or scale != "none":
