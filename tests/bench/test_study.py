@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from unispectral.bench import Column, Reduction, Study, StudyDataset, StudyMethod
+from unispectral.bench import Reduction, Study, StudyDataset, StudyMethod
 from unispectral.bench._estimators import check_method, estimator_class
 from unispectral.bench._toml import parse_size, study_from_json, study_to_json
 

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from unispectral.bench._data import DataCache, DataUnavailable
-from unispectral.bench._estimators import build, check_method
+from unispectral.bench._estimators import build
 from unispectral.bench._machine import limit_growth, peak_bytes, reset_peak
-from unispectral.bench._toml import study_from_json
 
 __all__ = ["CellWorker", "decode_labels", "encode_labels"]
 
@@ -57,8 +56,6 @@ class CellWorker:
         self, job: dict[str, Any], begin: Callable[[], Any] = lambda: None
     ) -> dict[str, Any]:
         """The answer to a job: its results, or the reason why there are none."""
-        if "check" in job:
-            return _check(job["check"])
         answer: dict[str, Any]
         try:
             answer = self._fit(job, begin)
@@ -129,19 +126,6 @@ class CellWorker:
         with warnings.catch_warnings(), contextlib.suppress(Exception):
             warnings.simplefilter("ignore")
             build(job, 2).fit(given)
-
-
-def _check(study: str) -> dict[str, Any]:
-    """Whether the estimators of a study exist and have their parameters.
-
-    A worker has to import them anyway; the runner itself then need not.
-    """
-    try:
-        for method in study_from_json(study).methods:
-            check_method(method)
-    except ValueError as error:
-        return {"status": "error", "reason": str(error)}
-    return {"status": "done"}
 
 
 def _facts(estimator: Any) -> dict[str, Any]:

@@ -15,10 +15,10 @@ import numpy as np
 from unispectral._errors import InputError
 from unispectral._files import atomic_path
 from unispectral.bench._cells import Cell, expand, fingerprint
+from unispectral.bench._estimators import check_method
 from unispectral.bench._machine import cores, environment
-from unispectral.bench._pool import Pool, run_alone
+from unispectral.bench._pool import Pool
 from unispectral.bench._progress import Reporter
-from unispectral.bench._toml import study_to_json
 from unispectral.bench._worker import CellWorker
 from unispectral.bench.method import check_choice, check_count
 from unispectral.bench.store import Record, Store, plain_text
@@ -107,6 +107,8 @@ def run(
     check_count(count, "processes")
     check_count(threads if threads is not None else 1, "threads")
     check_choice(backend, ("processes", "here"), "backend")
+    for method in study.methods:
+        check_method(method)
     share = threads if threads is not None else max(1, cores() // count)
     with store.locked():
         study = store_arrays(study, store)
@@ -119,20 +121,11 @@ def run(
         summary.failed_before = sum(record.status != "done" for record in left)
         here = backend == "here" or not todo
         with _Here() if here else Pool(min(count, len(todo)), share) as pool:
-            _check(pool, study)
             store.save_study(study, command)
             reporter = reporter or Reporter()
             reporter.start(cells, todo, records, count)
             _Run(store, pool, reporter, summary, _Queue(todo)).go()
         return summary
-
-
-def _check(pool: Any, study: Study) -> None:
-    """Refuse a study with an estimator that does not exist or lacks a parameter."""
-    job = {"check": study_to_json(study), "limits": {"seconds": None, "bytes": None}}
-    answer = run_alone(pool, job)
-    if answer["status"] != "done":
-        raise ValueError(answer["reason"])
 
 
 class _Here:

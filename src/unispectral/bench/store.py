@@ -2,8 +2,8 @@
 
 Why SQLite and not Parquet: a result is committed the moment it exists, a process that is killed
 leaves all committed results behind, a report may read while a run writes, and one file is easy to
-keep and to send. The write-ahead log makes a commit cheap enough for one per cell. What SQLite does
-not have is a checksum of its content, so each row carries its own.
+keep and to send. The write-ahead log makes a commit cheap enough for one per cell. What SQLite
+does not have is a checksum of its content, so each row carries its own.
 
 A store may come from anybody: its schema must be ours to the letter, every row is checked before
 it is used, and no statement runs for ever.

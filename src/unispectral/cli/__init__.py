@@ -15,7 +15,8 @@ def main() -> None:
         if error.name != "click":
             raise
         sys.stderr.write(
-            "Error: the command line needs click; install it with: pip install 'unispectral[cli]'.\n"
+            "Error: the command line needs click; install it with: "
+            "pip install 'unispectral[cli]'.\n"
         )
         sys.exit(1)
     sys.exit(run())

@@ -65,7 +65,7 @@ def number_column(series: Any) -> tuple[np.ndarray | None, str]:
     if kinds.is_numeric_dtype(series) and not kinds.is_complex_dtype(series):
         return series.to_numpy(dtype=np.float64, na_value=np.nan), ""
     wrong = present
-    if dtype == object or isinstance(dtype, pandas.StringDtype):
+    if kinds.is_object_dtype(dtype) or isinstance(dtype, pandas.StringDtype):
         nested = present.map(
             lambda v: isinstance(v, (list, dict, tuple, set, np.ndarray, complex))
         )
