@@ -145,7 +145,7 @@ def test_heading_adds_up(browser: Any, page: Path, ran: Path) -> None:
 @pytest.mark.parametrize("kind", ["PNG", "SVG", "CSV"])
 def test_figures_can_be_taken_away(browser: Any, page: Path, kind: str) -> None:
     browser.get(page.as_uri())
-    choose(browser, "protocol", "record")
+    choose(browser, "protocol", "paper")
     for place in ("#time-picture", "#ranks-picture", "#surfaces-pictures"):
         helper.check_taken(helper.taken(browser, place, kind), kind)
     assert helper.console(browser) == []
@@ -163,7 +163,7 @@ def test_ten_columns_fit_into_1400_pixels(browser: Any, tmp_path: Path) -> None:
     helper.set_width(browser, 1400)
     browser.get(path.as_uri())
     assert len(study.datasets) == 10
-    for protocol in ("label-free", "paper", "record"):
+    for protocol in ("label-free", "paper"):
         choose(browser, "protocol", protocol)
         room, needed = browser.execute_script(
             "const box = document.querySelector('#figures .scroll');"
