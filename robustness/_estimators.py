@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["DEFAULT", "ON_DASK", "ON_KERNELS", "ON_TABLES", "make"]
+__all__ = ["DEFAULT", "ON_DASK", "ON_KERNELS", "ON_TABLES", "close_client", "make"]
 
 
 def _ours(name: str, **params: Any) -> Callable[[int], Any]:
@@ -133,6 +133,15 @@ def _client() -> Any:
         options = {"processes": False, "dashboard_address": None, "silence_logs": 60}
         _CLIENT.append(distributed.Client(n_workers=1, threads_per_worker=2, **options))
     return _CLIENT[0]
+
+
+def close_client() -> None:
+    """End the cluster of this process, if there is one."""
+    while _CLIENT:
+        client = _CLIENT.pop()
+        client.close()
+        if client.cluster is not None:
+            client.cluster.close()
 
 
 #: Estimators that take Dask collections.

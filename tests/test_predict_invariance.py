@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
 from functools import cache
 
@@ -14,6 +15,16 @@ METHODS = ("predict", "predict_membership", "predict_outlier_score", "transform"
 FORMS = [
     name for name in _estimators.ON_TABLES if hasattr(type(_estimators.make(name, 3)), "predict")
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_cluster_is_left():
+    """What a cluster leaves behind would be found, and warned of, in some later test."""
+    yield
+    _estimators.close_client()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gc.collect()
 
 
 def _points() -> tuple[np.ndarray, np.ndarray]:

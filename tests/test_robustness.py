@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import warnings
 from pathlib import Path
 
 import pytest
 from robustness import (
     _equivalent,
+    _estimators,
     audit,
     concurrency,
     cover,
@@ -22,6 +25,16 @@ from robustness._pool import run_cases
 from robustness._results import Plan, Record, Result, write_page
 
 PLAN = Plan(seed=1, quick=True)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_cluster_is_left():
+    """What a cluster leaves behind would be found, and warned of, in some later test."""
+    yield
+    _estimators.close_client()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gc.collect()
 
 
 def _cases(generator, count):
