@@ -73,6 +73,9 @@ def test_normalisations_are_what_they_are_called(X):
     np.testing.assert_allclose(cosine, unit @ unit.T, atol=1e-12)
     np.testing.assert_allclose(centred, shifted @ shifted.T, atol=1e-10)
     assert np.trace(traced) == pytest.approx(len(X))
+    scaled = KernelBank(X, "polynomial_2", normalize="max").matrix(0)
+    plain = KernelBank(X, "polynomial_2", normalize="none").matrix(0)
+    np.testing.assert_allclose(scaled, plain / plain.max(), atol=1e-12)
 
 
 @pytest.mark.parametrize("normalize", ["none", "cosine", ("center", "trace")])

@@ -38,7 +38,7 @@ class AASC(KernelsMethod):
         See :func:`unispectral.kernels.as_kernels`; ``"paper"`` is the paper's twelve. If
         precomputed, ``fit`` takes a list or stack of matrices or a
         :class:`~unispectral.kernels.KernelBank`, which is used as it is.
-    normalize : {"cosine", "center", "trace", "none"} or tuple of them, default="cosine"
+    normalize : {"cosine", "center", "trace", "max", "none"} or tuple of them, default="cosine"
         Applied to the kernels.
     root : "best" or float, default="best"
         Which stationary point of the problem in v to take. ``"best"`` is its global minimum. A

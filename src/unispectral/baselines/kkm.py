@@ -25,7 +25,7 @@ class KKM(KernelMethod):
         The number of clusters.
     kernel : str, kernel object, callable or "precomputed", default="gaussian"
         See :func:`unispectral.kernels.as_kernel`. If precomputed, ``fit`` takes the matrix.
-    normalize : {"cosine", "center", "trace", "none"} or tuple of them, default="cosine"
+    normalize : {"cosine", "center", "trace", "max", "none"} or tuple of them, default="cosine"
         Applied to the kernel.
     n_init : int, default=10
         Random starts.

@@ -26,7 +26,7 @@ class RKKM(KernelMethod):
         The number of clusters.
     kernel : str, kernel object, callable or "precomputed", default="gaussian"
         See :func:`unispectral.kernels.as_kernel`. If precomputed, ``fit`` takes the matrix.
-    normalize : {"cosine", "center", "trace", "none"} or tuple of them, default="cosine"
+    normalize : {"cosine", "center", "trace", "max", "none"} or tuple of them, default="cosine"
         Applied to the kernel.
     n_init : int, default=10
         Random starts.

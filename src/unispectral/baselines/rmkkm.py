@@ -34,7 +34,7 @@ class RMKKM(KernelsMethod):
         See :func:`unispectral.kernels.as_kernels`; ``"paper"`` is the paper's twelve. If
         precomputed, ``fit`` takes a list or stack of matrices or a
         :class:`~unispectral.kernels.KernelBank`, which is used as it is.
-    normalize : {"cosine", "center", "trace", "none"} or tuple of them, default="cosine"
+    normalize : {"cosine", "center", "trace", "max", "none"} or tuple of them, default="cosine"
         Applied to the kernels.
     gamma : float between 0 and 1, default=0.4
         How evenly the kernels are weighted: near 0 all alike, near 1 only the best.

@@ -30,7 +30,7 @@ class TSEP(KernelMethod):
         The number of clusters.
     kernel : str, kernel object, callable or "precomputed", default="gaussian"
         See :func:`unispectral.kernels.as_kernel`. If precomputed, ``fit`` takes the matrix.
-    normalize : {"cosine", "center", "trace", "none"} or tuple of them, default="cosine"
+    normalize : {"cosine", "center", "trace", "max", "none"} or tuple of them, default="cosine"
         Applied to the kernel.
     alpha : float, default=0.1
         The price of a coefficient: the larger, the sparser the graph.

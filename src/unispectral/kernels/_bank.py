@@ -34,7 +34,7 @@ class KernelBank:
         One table of samples, or several views of the same samples.
     kernels : see :func:`as_kernels`
         The kernels of every view.
-    normalize : {"cosine", "center", "trace", "none"} or tuple
+    normalize : {"cosine", "center", "trace", "max", "none"} or tuple
         Applied to each kernel, in the order given.
     gram : bool
         Keep the matrix of dot products. Without it each block is computed from the samples, and
@@ -151,7 +151,9 @@ class KernelBank:
         steps, distances = set(self.normalize), kernel.abilities.distances or ""
         # Centring a dot product leaves its distances as they are; a kernel that falls with the
         # distance has a constant diagonal, so that the other normalisations leave its order.
-        allowed = {"table": {"center", "trace"}, "monotone": {"cosine", "trace"}}.get(distances)
+        scalings = {"trace", "max"}
+        allowed = {"table": {"center"}, "monotone": {"cosine"}}.get(distances)
+        allowed = allowed and allowed | scalings
         if exact:
             allowed = {"center"} if distances == "table" else None
         return kernel.features.X if allowed is not None and steps <= allowed else None

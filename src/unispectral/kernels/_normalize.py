@@ -11,8 +11,9 @@ from unispectral._errors import InputError
 
 __all__ = ["NORMALIZATIONS", "Normalizer", "as_normalizations"]
 
-#: What ``normalize=`` accepts: the paper's unit diagonal, centring in feature space, trace n.
-NORMALIZATIONS = ("cosine", "center", "trace")
+#: What ``normalize=`` accepts: the unit diagonal of the paper's kernel files, centring in feature
+#: space, trace n, and the largest value 1 of the paper's text.
+NORMALIZATIONS = ("cosine", "center", "trace", "max")
 
 
 def as_normalizations(normalize: str | Iterable[str] | None) -> tuple[str, ...]:
@@ -31,7 +32,7 @@ def as_normalizations(normalize: str | Iterable[str] | None) -> tuple[str, ...]:
             raise InputError(
                 "normalize",
                 "is unknown",
-                "use 'cosine', 'center', 'trace', 'none', or a tuple of them in the order of "
+                "use 'cosine', 'center', 'trace', 'max', 'none', or a tuple of them in the order of "
                 "application",
                 value=name,
             )
@@ -43,7 +44,8 @@ class Normalizer:
     """Steps applied to kernel entries; ``vectors`` holds each step's number per training sample.
 
     ``cosine`` divides by √(k(x,x) k(y,y)); ``center`` subtracts both row means and adds the grand
-    mean; ``trace`` multiplies by n / trace.
+    mean; ``trace`` multiplies by n / trace; ``max`` divides by the largest value, which a positive
+    semidefinite kernel has on its diagonal.
     """
 
     steps: tuple[str, ...]
@@ -120,6 +122,9 @@ def fit_normalizer(steps: tuple[str, ...], kernel_rows, diagonal: np.ndarray) ->
             if step == "trace":
                 trace = float(diagonal.sum(dtype=np.float64))
                 constant = n / trace if trace > 0 else 1.0
+            elif step == "max":
+                largest = float(diagonal.max())
+                constant = 1.0 / largest if largest > 0 else 1.0
         part = Normalizer((step,), [vector], [constant])
         part.apply(diagonal, [vector], [vector])
         normalizer = Normalizer(

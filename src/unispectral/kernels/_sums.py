@@ -87,7 +87,7 @@ def sum_rule(kernels: Sequence[BoundKernel], weights: np.ndarray) -> SumRule | N
         weight = float(weight) * math.prod(
             constant
             for step, constant in zip(steps, kernel.normalizer.constants, strict=True)
-            if step == "trace"
+            if step in ("trace", "max")
         )
         rule = kernel.evaluate
         numbers = rule.keywords if isinstance(rule, partial) else {}

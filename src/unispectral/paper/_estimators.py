@@ -80,9 +80,10 @@ class _PaperModel(LearnedGraphClustering):
         )
 
 
-_PARAMETERS = """normalize : {"auto", "cosine", "center", "trace", "none"} or tuple
+_PARAMETERS = """normalize : {"auto", "cosine", "center", "trace", "max", "none"} or tuple
         Normalisation of each kernel; several are applied in order. ``"auto"`` is ``"cosine"``,
-        the paper's, and none for precomputed kernels.
+        that of the paper's kernel files, and none for precomputed kernels; ``"max"`` is that of
+        its text.
     alpha : float
         Price of a coefficient of the graph: larger is sparser.
     beta : float
