@@ -74,6 +74,31 @@ def test_repeats_then_grid_then_kernels(tmp_path: Path) -> None:
     assert figures(results, "label-free", "nmi")["X"].value == pytest.approx(69.0)
 
 
+def test_the_best_of_the_starts_and_of_one_bank(tmp_path: Path) -> None:
+    columns = (
+        Column("mean", ("paper",)),
+        Column("best", ("paper",), repeats="best"),
+        Column("text", ("paper",), bank="paper-text"),
+        Column("all", ("label-free",)),
+    )
+    banks = {"paper": "cosine", "paper-text": "max"}
+    study = study_of(kernels=("linear",), banks=banks, columns=columns)
+
+    def by_bank(cell) -> float:  # type: ignore[no-untyped-def]
+        return 0.3 + 0.2 * (cell.bank_name == "paper") + 0.01 * cell.repeat
+
+    with Store(tmp_path / "s.sqlite") as store:
+        fill(store, study, by_bank)
+        results = Results(study, store)
+    found = figures(results, "paper")
+    assert found["mean"].value == pytest.approx(51.0)
+    assert found["best"].value == pytest.approx(52.0)
+    assert found["best"].bank == "paper"
+    assert found["text"].value == pytest.approx(31.0)
+    assert found["text"].bank == "paper-text"
+    assert results.protocols() == ["label-free", "paper"]  # what a user gets comes first
+
+
 def test_swapped_purity_is_shown_where_the_accuracy_is_best(tmp_path: Path) -> None:
     """One giant cluster would win otherwise."""
     study = replace(study_of(), metrics=("accuracy", "swapped_purity"))

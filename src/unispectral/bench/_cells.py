@@ -67,9 +67,15 @@ class Cell:
         }
 
     @property
-    def setting(self) -> tuple[str | None, str]:
-        """What the repeats of a cell have in common: the kernel and the parameters."""
-        return self.kernel, canonical(self.parameters)
+    def setting(self) -> tuple[str, str | None, str]:
+        """What the repeats of a cell have in common: bank, kernel and parameters."""
+        return canonical(self.bank), self.kernel, canonical(self.parameters)
+
+    @property
+    def bank_name(self) -> str | None:
+        """The kernel bank, where it has a name."""
+        kernels = (self.bank or {}).get("kernels")
+        return kernels if isinstance(kernels, str) else None
 
     def job(self) -> dict[str, Any]:
         """The message a worker gets: with it alone a cell can be done, or done again."""
@@ -116,13 +122,13 @@ def _feed(digest: Any, array: Any) -> None:
     digest.update(array.tobytes() if array.dtype.kind != "O" else repr(array.tolist()).encode())
 
 
-def kernel_names(study: Study, dataset: StudyDataset) -> list[str]:
-    """The names of the kernel bank on a data set, in order."""
+def kernel_names(kernels: str | tuple[str, ...], dataset: StudyDataset) -> list[str]:
+    """The names of a kernel bank on a data set, in order."""
     if dataset.kernels:
         return [Path(name).stem for name in dataset.kernels]
     from unispectral.kernels import as_kernels
 
-    return [kernel.name for kernel in as_kernels(study.kernels)]
+    return [kernel.name for kernel in as_kernels(kernels)]
 
 
 def expand(study: Study) -> list[Cell]:
@@ -146,12 +152,12 @@ def _cells_of(
     elsewhere = method.datasets is not None and dataset.name not in method.datasets
     if elsewhere or (reduction is not None and reduction.skip):
         return
-    kernels, bank = _kernels_of(study, dataset, local)
+    kernels = _kernels_of(study, dataset, local)
     if len(kernels) * math.prod(map(len, local.grid.values())) * local.repeats > most:
         problem = f"has more than {MOST_CELLS} cells with those of the method {method.name!r}"
         raise InputError("study", problem, "ask for fewer repeats or grid points")
     names = list(local.grid)
-    for kernel, point, repeat in itertools.product(
+    for (kernel, bank), point, repeat in itertools.product(
         kernels, itertools.product(*local.grid.values()), range(local.repeats)
     ):
         yield Cell(
@@ -169,19 +175,26 @@ def _cells_of(
 
 def _kernels_of(
     study: Study, dataset: StudyDataset, method: StudyMethod
-) -> tuple[list[str | None], dict[str, Any] | None]:
-    """The kernels that a method is given one after the other, and the bank they are of."""
+) -> list[tuple[str | None, dict[str, Any] | None]]:
+    """The kernels that a method is given one after the other, each with the bank it is of."""
     if method.input == "features":
-        return [None], None
-    names = kernel_names(study, dataset)
-    chosen: list[str | None] = [n for n in names if method.kernels is None or n in method.kernels]
-    unknown = set(method.kernels or ()) - set(names)
-    if unknown or not chosen:
+        return [(None, None)]
+    # Kernel files are a bank of their own, whatever banks the method names.
+    several = None if dataset.kernels else method.banks
+    banks = several or {study.kernels: study.normalize}
+    names = {kernels: kernel_names(kernels, dataset) for kernels in banks}
+    every = list(dict.fromkeys(name for listed in names.values() for name in listed))
+    unknown = set(method.kernels or ()) - set(every)
+    if unknown or not every:
         problem = f"of the method {method.name!r} has {sorted(unknown)}, not in the bank of "
-        raise InputError("kernels", f"{problem}{dataset.name!r}", f"it has {', '.join(names)}")
-    bank = json.loads(canonical({"kernels": study.kernels, "normalize": study.normalize}))
-    if method.input == "kernel":
-        return chosen, bank
-    if method.kernels is not None:
-        bank["only"] = chosen
-    return [None], bank
+        raise InputError("kernels", f"{problem}{dataset.name!r}", f"it has {', '.join(every)}")
+    given: list[tuple[str | None, dict[str, Any] | None]] = []
+    for kernels, listed in names.items():
+        bank = json.loads(canonical({"kernels": kernels, "normalize": banks[kernels]}))
+        chosen = [name for name in listed if method.kernels is None or name in method.kernels]
+        if method.input == "kernel":
+            given += [(name, bank) for name in chosen]
+        elif chosen:
+            only = {} if method.kernels is None else {"only": chosen}
+            given.append((None, {**bank, **only}))
+    return given

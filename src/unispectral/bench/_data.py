@@ -60,12 +60,14 @@ class DataCache:
         bank = self._bank_of(job["bank"], spec["kernels"])
         if job["input"] == "kernel":
             return self._matrix(bank, job["kernel"])
-        only = job["bank"].get("only")
-        if only is None:
+        names = job["bank"].get("only") or list(bank.names)
+        if "only" not in job["bank"] and len(names) * self.n_samples**2 * 8 > _MATRIX_BYTES:
             return bank
+        # A fit ends by releasing what its bank keeps, so that the next one would have to compute
+        # every kernel anew in every iteration; the matrices stay here instead.
         from unispectral.kernels import KernelBank
 
-        return KernelBank.precomputed([self._matrix(bank, name) for name in only], names=only)
+        return KernelBank.precomputed([self._matrix(bank, name) for name in names], names=names)
 
     def n_clusters(self, job: dict[str, Any]) -> int:
         asked = job["dataset"]["n_clusters"]

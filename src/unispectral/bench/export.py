@@ -77,6 +77,7 @@ def long_rows(results: Results) -> list[dict[str, Any]]:
             "difference": figure.difference,
             "best": figure.column in table.best(dataset.name),
             "kernel": figure.kernel,
+            "bank": figure.bank,
             "parameters": canonical(figure.parameters) if figure.parameters else None,
             "seconds": figure.seconds,
             "peak_megabytes": figure.peak_bytes and figure.peak_bytes / 2**20,

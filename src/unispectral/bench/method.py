@@ -70,11 +70,14 @@ class Column:
         The heading.
     protocols : sequence of str
         Under which protocols the column is shown, see :data:`PROTOCOLS`.
-    repeats : {"mean", "objective"}
-        The mean over the repeats, or the repeat of the best objective.
+    repeats : {"mean", "best", "objective"}
+        The mean over the repeats, the best of them for each metric by itself, or the repeat of the
+        best objective.
     kernels : {"best", "mean"}
         The best kernel, for each metric by itself, or the mean over the kernels; with each, the
         best point of the grid.
+    bank : str
+        Use only the cells of this kernel bank, where the method has several.
     paper : str
         The column of the paper's table to compare with; the name by default.
     """
@@ -83,6 +86,7 @@ class Column:
     protocols: tuple[str, ...] = ("label-free",)
     repeats: str = "mean"
     kernels: str = "best"
+    bank: str | None = None
     paper: str | None = None
 
     def __post_init__(self) -> None:
@@ -91,7 +95,7 @@ class Column:
         where = f"of the column {self.name!r}"
         for protocol in self.protocols:
             check_choice(protocol, PROTOCOLS, f"protocol {where}")
-        check_choice(self.repeats, ("mean", "objective"), f"repeats {where}")
+        check_choice(self.repeats, ("mean", "best", "objective"), f"repeats {where}")
         check_choice(self.kernels, ("best", "mean"), f"kernels {where}")
 
 
@@ -105,7 +109,7 @@ class Reduction:
         Where it applies.
     reason : str
         Why; never empty.
-    repeats, kernels, grid, parameters, time_limit, memory_limit
+    repeats, kernels, banks, grid, parameters, time_limit, memory_limit
         What replaces the method's own setting there.
     skip : bool
         Do not run the method there at all.
@@ -115,6 +119,7 @@ class Reduction:
     reason: str
     repeats: int | None = None
     kernels: tuple[str, ...] | None = None
+    banks: Mapping[str, Any] | None = None
     grid: Mapping[str, Sequence[Any]] | None = None
     parameters: Mapping[str, Any] | None = None
     time_limit: float | None = None
@@ -146,6 +151,9 @@ class StudyMethod:
         Fixed parameters, and lists of values of which all combinations are run.
     kernels : sequence of str
         Restrict the bank to these names.
+    banks : mapping
+        Kernel banks to run instead of the study's, each with its normalisation, such as
+        ``{"paper": "cosine", "paper-text": "max"}``.
     repeats : int
         Fits with different seeds.
     columns : sequence of Column
@@ -166,6 +174,7 @@ class StudyMethod:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     kernels: tuple[str, ...] | None = None
+    banks: Mapping[str, Any] | None = None
     repeats: int = 1
     columns: tuple[Column, ...] = ()
     reduced: tuple[Reduction, ...] = ()
@@ -209,7 +218,7 @@ class StudyMethod:
         """The method as it is run on a data set, and the reduction that made it so."""
         for reduction in self.reduced:
             if dataset in reduction.datasets:
-                keys = ("repeats", "kernels", "grid", "time_limit", "memory_limit")
+                keys = ("repeats", "kernels", "banks", "grid", "time_limit", "memory_limit")
                 changes = {key: getattr(reduction, key) for key in keys}
                 if reduction.parameters is not None:
                     changes["parameters"] = {**self.parameters, **reduction.parameters}

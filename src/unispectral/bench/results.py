@@ -23,6 +23,7 @@ class Setting:
 
     kernel: str | None
     parameters: dict[str, Any]
+    bank: str | None = None
     expected: int = 0
     done: list[Record] = field(default_factory=list)
     failed: list[Record] = field(default_factory=list)
@@ -32,6 +33,8 @@ class Setting:
         if not self.done:
             return float("nan")
         values = [record.scores[metric] for record in self.done]
+        if rule == "best":
+            return max(values)
         if rule == "objective" and self.has_objectives():
             return values[int(np.argmin([record.facts["objective"] for record in self.done]))]
         return float(np.mean(values))
@@ -53,6 +56,7 @@ class Figure:
     spread: float | None = None
     paper: float | None = None
     kernel: str | None = None
+    bank: str | None = None
     parameters: dict[str, Any] | None = None
     seconds: float | None = None
     peak_bytes: int | None = None
@@ -129,10 +133,12 @@ class Results:
             for key, record in store.records(cell.key for cell in self.cells).items()
             if record.status != "done" or needed <= record.scores.keys()
         }
-        self._settings: dict[tuple[str, str], dict[tuple[str | None, str], Setting]] = {}
+        self._settings: dict[tuple[str, str], dict[tuple, Setting]] = {}
         for cell in self.cells:
             settings = self._settings.setdefault((cell.dataset.name, cell.method.name), {})
-            setting = settings.setdefault(cell.setting, Setting(cell.kernel, cell.parameters))
+            setting = settings.setdefault(
+                cell.setting, Setting(cell.kernel, cell.parameters, cell.bank_name)
+            )
             setting.expected += 1
             record = self.records.get(cell.key)
             if record is not None:
@@ -148,8 +154,12 @@ class Results:
         return [(method, column) for method, column in pairs if protocol in column.protocols]
 
     def protocols(self) -> list[str]:
-        """The protocols under which the study shows anything."""
-        return [protocol for protocol in PROTOCOLS if self.columns(protocol)]
+        """The protocols under which the study shows anything.
+
+        What a user gets comes first; what is tuned with the true labels comes after it.
+        """
+        shown = [protocol for protocol in PROTOCOLS if self.columns(protocol)]
+        return sorted(shown, key=lambda protocol: protocol != "label-free")
 
     def table(self, protocol: str, metric: str) -> ResultTable:
         """All figures of one metric under one protocol."""
@@ -176,7 +186,11 @@ class Results:
         self, dataset: StudyDataset, method: StudyMethod, column: Column, metric: str
     ) -> Figure:
         """One figure."""
-        settings = self.settings(dataset.name, method.name)
+        settings = [
+            setting
+            for setting in self.settings(dataset.name, method.name)
+            if column.bank in (None, setting.bank)
+        ]
         base: dict[str, Any] = {
             "dataset": dataset.name,
             "column": column.name,
@@ -193,6 +207,7 @@ class Results:
             value=None if np.isnan(value) else 100.0 * value,
             spread=100.0 * float(np.std(scores, ddof=1)) if len(scores) > 1 else None,
             kernel=best.kernel if best is not None else None,
+            bank=best.bank if best is not None else None,
             parameters=best.parameters if best is not None else None,
             seconds=_mean(record.seconds for record in shown),
             peak_bytes=max((record.peak_bytes or 0 for record in shown), default=None),
@@ -220,7 +235,7 @@ class Results:
 
     def bank(self, dataset: StudyDataset) -> list[str]:
         """The names of the kernels on a data set."""
-        return kernel_names(self.study, dataset)
+        return kernel_names(self.study.kernels, dataset)
 
     def failures(self) -> list[tuple[Cell, Record]]:
         """The cells that failed, in order."""
@@ -244,6 +259,8 @@ def _describe(method: StudyMethod, local: StudyMethod) -> str:
         parts.append(f"{local.repeats} of {method.repeats} repeats")
     if local.kernels != method.kernels and local.kernels is not None:
         parts.append(f"{len(local.kernels)} kernels")
+    if local.banks != method.banks:
+        parts.append(f"{len(local.banks or ()) or 1} of {len(method.banks or ())} kernel banks")
     if local.grid != method.grid:
         sizes = [int(np.prod([len(v) for v in m.grid.values()])) for m in (local, method)]
         parts.append(f"{sizes[0]} of {sizes[1]} grid points")
@@ -264,9 +281,9 @@ def _reduce(settings: list[Setting], column: Column, metric: str) -> tuple[float
     # One giant cluster has a swapped purity of one hundred per cent: to look for the best would
     # find that. It is shown where the accuracy is best.
     judge = "accuracy" if metric == "swapped_purity" else metric
-    groups: dict[str | None, list[Setting]] = {}
+    groups: dict[tuple, list[Setting]] = {}
     for setting in settings:
-        groups.setdefault(setting.kernel, []).append(setting)
+        groups.setdefault((setting.bank, setting.kernel), []).append(setting)
     kernels: list[tuple[float, float, Setting]] = []
     for group in groups.values():
         merits = np.array([setting.value(judge, column.repeats) for setting in group])

@@ -24,6 +24,7 @@ __all__ = ["payload"]
 
 _RULES = {
     "mean": "mean of the repeats",
+    "best": "best of the repeats",
     "objective": "repeat with the best objective",
 }
 
@@ -31,8 +32,7 @@ _RULES = {
 def payload(results: Results, command: str) -> dict[str, Any]:
     """Everything that the script of the page draws."""
     study = results.study
-    # What a user gets comes first; what is tuned with the true labels comes after it.
-    protocols = sorted(results.protocols(), key=lambda name: name != "label-free")
+    protocols = results.protocols()
     tables = {p: {m: results.table(p, m) for m in study.metrics} for p in protocols}
     samples = {
         cell.dataset.name: results.records[cell.key].n_samples
@@ -137,7 +137,8 @@ def _shown(
 ) -> tuple[int, Setting] | None:
     """The setting that a figure shows, and its place among those of the method."""
     for index, setting in enumerate(results.settings(dataset.name, method.name)):
-        if (setting.kernel, setting.parameters) == (figure.kernel, figure.parameters):
+        where = (figure.bank, figure.kernel, figure.parameters)
+        if (setting.bank, setting.kernel, setting.parameters) == where:
             return index, setting
     return None
 
@@ -164,6 +165,7 @@ def _setting(setting: Setting, metrics: tuple[str, ...]) -> dict[str, Any]:
     seconds = [record.seconds for record in done if record.seconds is not None]
     return {
         "kernel": setting.kernel,
+        "bank": setting.bank,
         "parameters": setting.parameters,
         "values": {
             metric: [round(100 * r.scores[metric], 2) for r in done] for metric in metrics
@@ -179,7 +181,7 @@ def _weights(results: Results, protocol: str) -> list[dict[str, Any]]:
     metric = results.study.metrics[0]
     found = []
     for method, column in results.columns(protocol):
-        rows, names = [], None
+        rows: dict[tuple[str, ...], list[dict[str, Any]]] = {}  # one picture per bank
         for dataset in results.study.datasets:
             figure = results.figure(dataset, method, column, metric)
             shown = _shown(results, dataset, method, figure)
@@ -189,15 +191,16 @@ def _weights(results: Results, protocol: str) -> list[dict[str, Any]]:
                 continue
             mean = np.abs(np.mean([fact["weights"] for fact in facts], axis=0))
             kernels = next((f["kernels"] for f in facts if "kernels" in f), results.bank(dataset))
-            if len(kernels) != len(mean) or not mean.sum() or kernels != (names or kernels):
+            if len(kernels) != len(mean) or not mean.sum():
                 continue
-            names = kernels
             shares = (mean / mean.sum()).round(4).tolist()
-            rows.append({"dataset": dataset.title, "weights": shares})
-        if rows:
-            found.append(
-                {"protocol": protocol, "column": column.name, "kernels": names, "rows": rows}
+            rows.setdefault(tuple(kernels), []).append(
+                {"dataset": dataset.title, "weights": shares}
             )
+        found += [
+            {"protocol": protocol, "column": column.name, "kernels": kernels, "rows": listed}
+            for kernels, listed in rows.items()
+        ]
     return found
 
 

@@ -119,7 +119,7 @@
       ["Protocol", state.protocol], ["Made of", column.rule], ["Estimator", column.estimator],
     ];
     const chosen = f.setting === null ? null : settings[f.setting];
-    if (chosen) facts.push(["Kernel", chosen.kernel ?? "–"], ["Parameters", parameters(chosen.parameters) || "defaults"]);
+    if (chosen) facts.push(["Kernel", [chosen.kernel, chosen.bank].filter(Boolean).join(", ") || "–"], ["Parameters", parameters(chosen.parameters) || "defaults"]);
     facts.push(["One fit", `${seconds(f.seconds)}, peak memory of the process ${bytes(f.peak)}`],
       ["Cells", `${f.done} of ${f.expected} done, ${f.failed} failed`]);
     if (f.note) facts.push(["Remark", f.note]);
@@ -135,7 +135,7 @@
     const rows = settings.map((s) => ({ s, value: s.values ? mean(s.values[metric]) : null }))
       .sort((a, b) => (b.value ?? -1) - (a.value ?? -1));
     const most = rows.slice(0, 60);
-    const hasKernel = settings.some((s) => s.kernel);
+    const hasKernel = settings.some((s) => s.kernel || s.bank);
     const keys = [...new Set(settings.flatMap((s) => Object.keys(s.parameters)))]
       .filter((key) => new Set(settings.map((s) => JSON.stringify(s.parameters[key]))).size > 1);
     const differing = (p) => parameters(Object.fromEntries(keys.filter((key) => key in p).map((key) => [key, p[key]])));
@@ -144,7 +144,7 @@
       el("thead", {}, el("tr", {}, [hasKernel && "Kernel", keys.length > 0 && "Parameters", metricTitle(metric), "", "One fit", "Done"]
         .filter((t) => t !== false).map((t) => el("th", { class: "name" }, t)))),
       el("tbody", {}, most.map(({ s, value }) => el("tr", {},
-        hasKernel ? el("td", { class: "name" }, s.kernel ?? "–") : null,
+        hasKernel ? el("td", { class: "name" }, [s.kernel, s.bank].filter(Boolean).join(", ") || "–") : null,
         keys.length ? el("td", {}, differing(s.parameters)) : null,
         el("td", {}, number(value)), el("td", {}, meter(value)), el("td", { class: "name" }, seconds(s.seconds)),
         el("td", {}, s.failed ? `${s.done}, ${s.failed} failed` : s.done)))),
