@@ -10,7 +10,7 @@ import pytest
 import unispectral.paper as solvers
 from unispectral._run import Run
 from unispectral.kernels import KernelBank
-from unispectral.paper import Objective, _alm, alm, solve_alm
+from unispectral.paper import DenseGraph, Objective, _alm, alm, descend, solve_alm
 from unispectral.paper._alm import _Problem, _rotation, _weights
 from unispectral.spectrum import _stiefel
 
@@ -194,6 +194,7 @@ def test_the_public_name_is_the_function():
         ({"max_iter": 0}, ValueError, "max_iter=0 must"),
         ({"step": "cayley"}, ValueError, "step='cayley' is unknown; give one of exact, wen-yin"),
         ({"distance": 2}, ValueError, "distance=2 is unknown; give one of squared, unsquared"),
+        ({"growth": 0.9}, ValueError, "growth=0.9 must be at least 1"),
         ({"init": 3}, ValueError, "init is not a pair"),
         ({"init": (np.eye(3), np.eye(3))}, ValueError, "P0 of shape"),
         (
@@ -339,6 +340,25 @@ def test_the_stopping_rule_is_asked_from_the_second_iteration_on():
     assert [state.iteration for state in states] == [1, 2]
 
 
+def test_a_constant_penalty_settles_and_its_codes_are_not_the_optimum():
+    """Z is solved for without its constraints and clipped afterwards, which moves the end."""
+    K = _kernel() + np.eye(30)
+    bank = KernelBank.precomputed([K])
+    exact = descend(DenseGraph(bank, 1e-8), Objective(3, 0.1, 0.0, 0.0)).Z.toarray()
+    free = {"alpha": 0.1, "beta": 0.0, "gamma": 0.0, "mu": 1.0, "random_state": 0}
+    *_, last = alm(K, 3, **free, growth=1.0, symmetrise=False, tol=1e-4)
+    assert last.stop_reason.startswith("the codes")
+    assert last.mu == 1.0
+
+    def value(Z):
+        return np.trace(K - 2 * K @ Z + Z.T @ K @ Z) + 0.1 * Z.sum()
+
+    assert value(last.S) > 1.2 * value(exact)
+    np.testing.assert_array_equal(last.Z, last.Z.T)
+    *_, other = alm(K, 3, **free, growth=1.0, tol=1e-4)
+    assert np.abs(other.S - last.S).max() > 1e-3  # what the symmetrisation does
+
+
 def test_a_larger_mu_freezes_earlier():
     K = _blobs()[0]
     runs = [list(alm(K, 3, **PRICES, mu=mu, random_state=0))[-1] for mu in (0.1, 10.0)]
@@ -366,7 +386,6 @@ def test_mu_does_what_a_ridge_does(data_home):
     """TR11, linear kernel: the printed objective fails, a ridge or the penalty mends it."""
     from unispectral.datasets import fetch
     from unispectral.metrics import scores
-    from unispectral.paper import DenseGraph, descend
 
     data = fetch("tr11")
     bank = KernelBank.precomputed([KernelBank(data.data, ["linear"]).matrix(0)])

@@ -103,6 +103,8 @@ class _Problem:
     gamma: float
     step: str
     squared: bool
+    growth: float = _GROWTH
+    symmetrise: bool = True
 
     @property
     def pull(self) -> float:
@@ -124,6 +126,8 @@ def alm(
     random_state: int | np.random.RandomState | np.random.Generator | None = None,
     step: str = "exact",
     distance: str = "squared",
+    growth: float = _GROWTH,
+    symmetrise: bool = True,
 ) -> Iterator[AlmState]:
     """Run the paper's Algorithms 1 and 2 as their authors run them, state by state.
 
@@ -159,6 +163,12 @@ def alm(
     distance : {"squared", "unsquared"}
         The distances between rows of P in the Z-step: squared as in the objective, or unsquared
         as in the authors' public code until January 2018, when the paper appeared.
+    growth : float
+        What the penalty is multiplied by in every iteration, at least 1; 1.1 in the authors' code.
+        At 1, which is what the paper's text says, it stays `mu`.
+    symmetrise : bool
+        Whether the next iteration starts from (Z + Zᵀ)/2, as in the authors' code, or from Z. The
+        embedding and the weights are always those of the symmetric graph.
 
     Returns
     -------
@@ -200,8 +210,12 @@ def alm(
     check_parameters(n_clusters, n_samples, alpha, beta, gamma, mu, max_iter, tol)
     P = first_embedding(init, n_samples, n_clusters, random_state)
     check_choices(step=step, distance=distance)
+    if not 1 <= growth < np.inf:
+        raise InputError("growth", "must be at least 1 and finite", value=growth)
+    prices = float(alpha), float(beta), float(gamma)
+    squared = distance == "squared"
     problem = _Problem(
-        bank, int(n_clusters), float(alpha), float(beta), float(gamma), step, distance == "squared"
+        bank, int(n_clusters), *prices, step, squared, float(growth), bool(symmetrise)
     )
     return _iterate(problem, P, float(mu), int(max_iter), float(tol))
 
@@ -221,19 +235,20 @@ def _iterate(
         S = _thresholded(Z, Y, problem.alpha, mu)
         Z = _codes(K, S, Y, P, problem, mu)
         Y = _multipliers(Y, S, Z, mu)
-        mu *= _GROWTH
-        Z = _symmetric(Z)
-        P = embedding(Z, P, Q, F, problem.pull)
+        mu *= problem.growth
+        W = _symmetric(Z)
+        Z = W if problem.symmetrise else np.asarray(Z, dtype=np.float64)
+        P = embedding(W, P, Q, F, problem.pull)
         Q = _rotation(P, F)
         F = _indicators(P, Q)
-        misfits = _Misfits(bank, Z)
+        misfits = _Misfits(bank, W)
         if len(bank) > 1:
             w = _weights(misfits())
             K = _combined(bank, w)
         reason = _stop_reason(Z, S, iteration, max_iter, tol)
         yield AlmState(
             iteration=iteration,
-            Z=Z,
+            Z=W,
             S=S,
             Y=Y,
             P=P,
