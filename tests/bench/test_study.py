@@ -115,10 +115,12 @@ def test_paper_study_runs_the_declared_grids() -> None:
     count = Counter((cell.dataset.name, cell.method.name) for cell in cells)
     for name in ("yale", "jaffe"):
         assert count[name, "SCSK"] == 24 * 40 * 3
-        assert count[name, "SCSK, exact"] == 24 * 16
+        assert count[name, "SCSK, exact"] == 24 * 4
+        assert count[name, "SCSK, exact + ridge"] == 24 * 12
     for name in ("yale", "jaffe", "orl", "tr11"):
         assert count[name, "SCMK"] == 2 * 40 * 3
-        assert count[name, "SCMK, exact"] == 2 * 16
+        assert count[name, "SCMK, exact"] == 2 * 4
+        assert count[name, "SCMK, exact + ridge"] == 2 * 12
     ours = [cell for cell in cells if cell.method.name.startswith(("SCSK", "SCMK"))]
     assert {(c.bank["kernels"], c.bank["normalize"]) for c in ours} == {
         ("paper", "cosine"),
