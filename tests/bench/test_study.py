@@ -136,6 +136,14 @@ def test_paper_study_runs_the_declared_grids() -> None:
         assert count["tdt2", method.name] or method.name in dense
 
 
+def test_the_parameter_figure_is_the_papers_algorithm_at_a_stated_penalty() -> None:
+    study = Study.load("parameters")
+    (method,) = study.methods
+    assert method.parameters["solver"] == "alm"
+    assert str(int(method.parameters["mu"])) in study.about
+    assert len(study.cells()) == 6 * 6 * 3
+
+
 def test_a_method_may_bring_its_own_banks() -> None:
     banks = {"paper": "cosine", "paper-text": "max"}
     one = StudyMethod("one", "unispectral.SCSK", input="kernel", banks=banks)
