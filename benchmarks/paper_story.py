@@ -127,6 +127,9 @@ def measure(store: Store, sets: list[str], symmetry: str, starts: int, max_iter:
         options = VARIANTS["penalty constant"]
         job = partial(follow, data, PICTURED, options, starts=starts, max_iter=max_iter)
         store.cell(f"constant {data}", job)
+    for mu in PENALTIES:
+        job = partial(follow, sets[0], mu, {"step": "wen-yin"}, starts=starts, max_iter=max_iter)
+        store.cell(f"searched {sets[0]} {mu:g}", job)
     store.cell(f"exact {symmetry}", partial(solve, symmetry, (0.0, 1.0)))
     for name, options in VARIANTS.items():
         job = partial(follow, symmetry, 1.0, options, starts=1, max_iter=max_iter)
@@ -155,6 +158,11 @@ def render(cells: dict[str, Any], sets: list[str], symmetry: str, conditions: An
         )
         rows = [_row(f"{mu:g}", cells[f"alm {data} {mu:g}"]) for mu in PENALTIES]
         rows.append(_row(f"{PICTURED:g}, constant", constant))
+        rows += [
+            _row(f"{mu:g}, the authors' P-step", cells[key])
+            for mu in PENALTIES
+            if (key := f"searched {data} {mu:g}") in cells
+        ]
         parts.append(markdown_table(_HEADER, rows))
     exact = cells[f"exact {symmetry}"]
     parts.append(f"## {symmetry.upper()}, linear kernel")
