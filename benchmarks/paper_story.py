@@ -17,9 +17,9 @@ import numpy as np
 
 from benchmarks._data import load
 from benchmarks._measure import machine, measured_on
-from benchmarks._report import markdown_table, write_text
+from benchmarks._report import markdown_table
 from benchmarks._store import Store
-from unispectral._files import atomic_path
+from unispectral._files import atomic_path, write_text_atomic
 from unispectral._run import Run
 from unispectral.kernels import KernelBank
 from unispectral.metrics import scores
@@ -267,7 +267,7 @@ def main(arguments: list[str] | None = None) -> None:
     store = Store(options.out / "paper_story.json", conditions, fresh=options.fresh)
     measure(store, sets, symmetry, starts, max_iter)
     text = render(store.cells, sets, symmetry, conditions)
-    write_text(options.out / "paper_story.md", text)
+    write_text_atomic(options.out / "paper_story.md", text)
     draw(store.cells, sets, options.out / "paper_story.png")
     print(text)
 

@@ -104,7 +104,7 @@ def test_paper_study_has_the_papers_columns() -> None:
     assert [c.name for c in shown if c.name in paper_columns()] == paper_columns()
     # What the paper does not have is another reading of its own two models.
     for column in shown:
-        assert column.name in paper_columns() or column.name.startswith(("SCSK, ", "SCMK, "))
+        assert column.name in paper_columns() or column.name.startswith(("SCSK (", "SCMK ("))
     for dataset in study.datasets:
         assert paper_figure("accuracy", dataset.title, "KKM") is not None
 
@@ -115,12 +115,12 @@ def test_paper_study_runs_the_declared_grids() -> None:
     count = Counter((cell.dataset.name, cell.method.name) for cell in cells)
     for name in ("yale", "jaffe"):
         assert count[name, "SCSK"] == 24 * 40 * 3
-        assert count[name, "SCSK, exact"] == 24 * 4
-        assert count[name, "SCSK, exact + ridge"] == 24 * 12
+        assert count[name, "SCSK (exact)"] == 24 * 4
+        assert count[name, "SCSK (exact + ridge)"] == 24 * 12
     for name in ("yale", "jaffe", "orl", "tr11"):
         assert count[name, "SCMK"] == 2 * 40 * 3
-        assert count[name, "SCMK, exact"] == 2 * 4
-        assert count[name, "SCMK, exact + ridge"] == 2 * 12
+        assert count[name, "SCMK (exact)"] == 2 * 4
+        assert count[name, "SCMK (exact + ridge)"] == 2 * 12
     ours = [cell for cell in cells if cell.method.name.startswith(("SCSK", "SCMK"))]
     assert {(c.bank["kernels"], c.bank["normalize"]) for c in ours} == {
         ("paper", "cosine"),
@@ -131,7 +131,7 @@ def test_paper_study_runs_the_declared_grids() -> None:
         assert cell.method.repeats == (1 if cell.dataset.name == "tdt2" else full)
         assert cell.parameters["gamma"] <= 1e-3 * cell.parameters["beta"]
     # Every method has at least one cell on TDT2, where the paper itself gave up on some.
-    dense = {"AASC, default", "RMKKM, default", "RMKKM"}
+    dense = {"AASC (default)", "RMKKM (default)", "RMKKM"}
     for method in Study.load("paper").methods:
         assert count["tdt2", method.name] or method.name in dense
 

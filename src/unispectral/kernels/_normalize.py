@@ -32,8 +32,8 @@ def as_normalizations(normalize: str | Iterable[str] | None) -> tuple[str, ...]:
             raise InputError(
                 "normalize",
                 "is unknown",
-                "use 'cosine', 'center', 'trace', 'max', 'none', or a tuple of them in the order of "
-                "application",
+                "use 'cosine', 'center', 'trace', 'max', 'none', or a tuple of them in the order "
+                "of application",
                 value=name,
             )
     return names
