@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -181,7 +181,8 @@ def _kernels_of(
         return [(None, None)]
     # Kernel files are a bank of their own, whatever banks the method names.
     several = None if dataset.kernels else method.banks
-    banks = several or {study.kernels: study.normalize}
+    own: dict[Any, Any] = {study.kernels: study.normalize}
+    banks: Mapping[Any, Any] = several or own
     names = {kernels: kernel_names(kernels, dataset) for kernels in banks}
     every = list(dict.fromkeys(name for listed in names.values() for name in listed))
     unknown = set(method.kernels or ()) - set(every)
