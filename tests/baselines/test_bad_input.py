@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unispectral.baselines import AASC, KKM, MKKM, RKKM, RMKKM, SC, SSR, TSEP, ClustRF
+from unispectral.baselines import AASC, GMC, KKM, MKKM, RKKM, RMKKM, SC, SSR, TSEP, ClustRF
 
 X = np.random.default_rng(0).standard_normal((12, 3))
 SINGLE = [KKM, RKKM, SC, TSEP]
 SEVERAL = [MKKM, AASC, RMKKM]
-ALL = [*SINGLE, *SEVERAL, SSR, ClustRF]
+ALL = [*SINGLE, *SEVERAL, SSR, ClustRF, GMC]
 
 
 @pytest.mark.parametrize("method", ALL)
@@ -90,9 +90,19 @@ def test_one_setting_against_another():
         (RKKM, {"tol": -1.0}),
         (MKKM, {"n_init": 0}),
         (KKM, {"max_iter": 0}),
+        (GMC, {"n_neighbors": 0}),
     ],
 )
 def test_values_out_of_range(method, setting):
     (name,) = setting
     with pytest.raises(ValueError, match=name):
         method(3, **setting).fit(X)
+
+
+def test_views_that_do_not_fit_together():
+    absent = X.copy()
+    absent[3] = np.nan
+    with pytest.raises(ValueError, match="lacks samples in view"):
+        GMC(3).fit([X, absent])
+    with pytest.raises(ValueError, match="different numbers of samples"):
+        GMC(3).fit({"one": X, "other": X[:5]})

@@ -1,11 +1,11 @@
-"""scikit-learn's own checks, for each of the nine methods."""
+"""scikit-learn's own checks, for each of the methods."""
 
 from __future__ import annotations
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from unispectral.baselines import AASC, KKM, MKKM, RKKM, RMKKM, SC, SSR, TSEP, ClustRF
+from unispectral.baselines import AASC, GMC, KKM, MKKM, RKKM, RMKKM, SC, SSR, TSEP, ClustRF
 
 #: The paper's bank holds kernels that hardly differ from the identity on a few blobs.
 KERNELS = ["gaussian", "linear"]
@@ -20,6 +20,7 @@ METHODS = [
     MKKM(n_clusters=3, kernels=KERNELS),
     AASC(n_clusters=3, kernels=KERNELS),
     RMKKM(n_clusters=3, kernels=KERNELS),
+    GMC(n_clusters=3),
 ]
 
 

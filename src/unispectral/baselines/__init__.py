@@ -1,4 +1,4 @@
-"""The nine comparison methods of the paper's table, each a scikit-learn estimator."""
+"""The nine comparison methods of the paper's table, and GMC: each a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unispectral.baselines.aasc import AASC
     from unispectral.baselines.clustrf import ClustRF
+    from unispectral.baselines.gmc import GMC
     from unispectral.baselines.kkm import KKM
     from unispectral.baselines.mkkm import MKKM
     from unispectral.baselines.rkkm import RKKM
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from unispectral.baselines.ssr import SSR
     from unispectral.baselines.tsep import TSEP
 
-__all__ = ["AASC", "KKM", "MKKM", "RKKM", "RMKKM", "SC", "SSR", "TSEP", "ClustRF"]
+__all__ = ["AASC", "GMC", "KKM", "MKKM", "RKKM", "RMKKM", "SC", "SSR", "TSEP", "ClustRF"]
 
 
 def __getattr__(name: str) -> Any:

@@ -24,7 +24,7 @@ _REDO = {
     ),
     **dict.fromkeys(("SCMK", "SCSK", "UnifiedSpectralClustering"), "unispectral"),
     **dict.fromkeys(
-        ("AASC", "KKM", "MKKM", "RKKM", "RMKKM", "SC", "SSR", "TSEP", "ClustRF"),
+        ("AASC", "GMC", "KKM", "MKKM", "RKKM", "RMKKM", "SC", "SSR", "TSEP", "ClustRF"),
         "unispectral.baselines",
     ),
 }  # fmt: skip

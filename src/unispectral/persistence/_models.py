@@ -20,7 +20,7 @@ from unispectral.predict import Predictor
 
 __all__ = ["load_model", "save_model"]
 
-_BASELINES = ("AASC", "KKM", "MKKM", "RKKM", "RMKKM", "SC", "SSR", "TSEP", "ClustRF")
+_BASELINES = ("AASC", "GMC", "KKM", "MKKM", "RKKM", "RMKKM", "SC", "SSR", "TSEP", "ClustRF")
 #: The classes a file may name, and where they live.
 CLASSES = {
     "UnifiedSpectralClustering": "unispectral.estimator",
