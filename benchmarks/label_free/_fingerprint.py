@@ -58,14 +58,12 @@ def _kernels() -> list[Any]:
 
 
 def _count() -> list[Any]:
+    noise = np.random.default_rng(5).normal(size=(120, 3))
     found = [
-        UnifiedSpectralClustering("auto", n_jobs=1).fit(X).cluster_evidence_ for X, _ in _small()
+        UnifiedSpectralClustering("auto", n_jobs=1).fit(X).cluster_count_
+        for X in (*(X for X, _ in _small()), noise)
     ]
-    return [
-        value
-        for one in found
-        for value in (one.ratios, one.n_clusters, [] if one.excess is None else one.excess)
-    ]
+    return [value for one in found for value in (one.ratios, one.n_clusters, one.structure)]
 
 
 def _outliers() -> list[Any]:

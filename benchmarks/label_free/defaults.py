@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._store import Store
-from benchmarks.label_free import counting, extras, views
+from benchmarks.label_free import counting, extras, suite, views
 from benchmarks.label_free._fingerprint import behaviour
 from benchmarks.label_free.data import DESIGN, SETS, VALIDATION, Absent, StudySet
 from benchmarks.label_free.peers import METHODS, Method
@@ -30,7 +30,7 @@ from unispectral.metrics import scores
 __all__ = ["main"]
 
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results"
-PARTS = ("main", "noise", "count", "outliers", "split", "views")
+PARTS = ("suite", "main", "noise", "count", "outliers", "split", "views")
 
 #: (good kernels, kernels of noise, features of the noise)
 NOISE_CASES = tuple(
@@ -98,6 +98,7 @@ class Study:
 
     def run(self, parts: Sequence[str]) -> None:
         steps: dict[str, Callable[[], None]] = {
+            "suite": self.run_suite,
             "views": self.run_views,
             "count": self.run_count,
             "noise": self.run_noise,
@@ -169,6 +170,19 @@ class Study:
             for seed in self.seeds(3):
                 key = f"split/{name}/{seed}"
                 self._cell(key, "new points", extras.held_out, *self.data(name), seed)
+
+    def run_suite(self) -> None:
+        try:
+            names = suite.names()
+        except Absent as error:
+            self._absent("suite", error)
+            return
+        self.store.forget("absent/suite")
+        suite.warm()
+        for name in names[: 1 if self.quick else None]:
+            self._cell(f"suite/{name}", "labels", suite.compare, name)
+        for name in names[: 1 if self.quick else None]:
+            self._cell(f"suite-count/{name}", "count", suite.count, name)
 
     def run_views(self) -> None:
         for name, load in views.DESIGN.items():
