@@ -1,19 +1,24 @@
 """The study of the defaults: its problems, its store, its report, and a tiny run."""
 
+import json
 import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from benchmarks._store import Store
 from benchmarks.label_free import (
     _fingerprint,
     counting,
     data,
     defaults,
+    descriptors,
     extras,
     peers,
     report,
     shapes,
+    structure,
+    suite,
     views,
 )
 from benchmarks.label_free.data import Absent, StudySet
@@ -81,8 +86,112 @@ def test_views_as_drawn():
     assert list(tables) == ["view 0", "view 1", "other"]
     assert {len(table) for table in tables.values()} == {60}
     np.testing.assert_array_equal(np.unique(y), np.arange(4))
-    found = views.against_rivals({"a": tables["view 0"], "b": tables["view 0"] + 1.0}, y, 0)
-    assert found["best alone"] >= found["mean alone"]
+    found = views.compare(lambda: ({"a": tables["view 0"], "b": tables["view 0"] + 1.0}, y))
+    assert found["best view"] >= found["chosen view"]
+    assert found["left out"] == []
+    clear, y = shapes.blurred_views(0, n=100, separations=(3.0, 3.0))
+    assert views.gmc(lambda: (clear, y))["accuracy"] > 0.9
+
+
+def test_one_table_gives_every_view_the_same_variance():
+    rng = np.random.default_rng(0)
+    tables = {"wide": 5.0 * rng.normal(size=(50, 20)), "narrow": rng.normal(size=(50, 2))}
+    joined = views.one_table(tables)
+    assert joined[:, :20].var(axis=0).sum() == pytest.approx(1.0)
+    assert joined[:, 20:].var(axis=0).sum() == pytest.approx(1.0)
+    mixed = views.one_table({"wide": sp.csr_array(tables["wide"]), "narrow": tables["narrow"]})
+    np.testing.assert_allclose(mixed.toarray(), joined)
+
+
+def test_problems_with_noise_have_their_base_and_more_views():
+    for name, problem in views.PROBLEMS.items():
+        if problem.base:
+            assert not views.PROBLEMS[problem.base].base
+            assert name.startswith(problem.base)
+    tables, y = views.PROBLEMS["wine, 3 parts + 10 noise"].load()
+    assert len(tables) == 13
+    assert {len(table) for table in tables.values()} == {len(y)}
+    assert sum(not problem.seen for problem in views.PROBLEMS.values()) >= 6
+
+
+def test_descriptors_of_images_that_can_be_computed_by_hand():
+    stripes = np.zeros((1, 12, 12))
+    stripes[:, :, 6:] = 1.0  # one vertical edge: all gradients point the same way
+    found = descriptors.oriented_gradients(stripes, cells=2, bins=4).reshape(2, 2, 4)
+    assert (found[..., 1:] == 0).all()
+    assert np.linalg.norm(found) == pytest.approx(1.0)
+    flat = descriptors.texture(np.ones((2, 12, 12))).reshape(2, 10, 9)
+    np.testing.assert_allclose(flat[:, 0], 1.0)  # nothing is brighter than anything
+    np.testing.assert_allclose(flat[:, 1:], 0.0)
+    noise = np.random.default_rng(0).uniform(size=(3, 12, 12))
+    np.testing.assert_allclose(descriptors.texture(noise).reshape(3, 10, 9).sum(axis=1), 1.0)
+    moved = np.roll(noise, (2, 3), axis=(1, 2))
+    np.testing.assert_allclose(descriptors.spectrum(moved), descriptors.spectrum(noise))
+    assert descriptors.projections(noise).sum() == pytest.approx(2 * noise.sum())
+
+
+@pytest.fixture
+def small_suite(tmp_path, monkeypatch):
+    """One set of two blobs with noise and two labellings, in the form of the suite."""
+    folder = tmp_path / "suite" / "fcps"
+    folder.mkdir(parents=True)
+    X, y = shapes.separated_blobs(0, [40, 40, 40], gap=12.0)
+    np.savetxt(folder / "blobs.data.gz", X)
+    np.savetxt(folder / "blobs.labels0.gz", np.where(np.arange(120) % 40 == 0, 0, y + 1), fmt="%d")
+    np.savetxt(folder / "blobs.labels1.gz", np.minimum(y, 1) + 1, fmt="%d")
+    monkeypatch.setenv("UNISPECTRAL_SUITE", str(tmp_path / "suite"))
+    monkeypatch.setenv("UNISPECTRAL_REFERENCE", str(tmp_path))
+    return X, y
+
+
+def test_the_suite_is_scored_by_its_best_reference_without_noise_points(small_suite):
+    assert suite.names() == ["fcps/blobs"]
+    references = suite.load("fcps/blobs")[1]
+    assert [int(y.max()) for y in references] == [3, 2]
+    wrong = np.arange(120) % 2
+    assert suite.score(references, {3: small_suite[1], 2: wrong}) == {"ari": 1.0, "nca": 1.0}
+    assert suite.score(references[1:], {2: wrong})["ari"] < 0.1
+    found = suite.compare("fcps/blobs")
+    assert found["ari"] == found["peer ari"] == 1.0
+    assert found["seconds"] > 0
+    assert suite.count("fcps/blobs") == {"ours": 3, "references": [2, 3]}
+
+
+def test_the_suite_in_a_report_beside_published_methods(small_suite, tmp_path):
+    published = {"methods": {"Genie_G0.3": {"fcps/blobs": [0.5, 0.6]}}}
+    (tmp_path / "suite_published.json").write_text(json.dumps(published))
+    store = Store(None)
+    defaults.Study(store, [], [], quick=True).run(["suite"])
+    text = report.write(store, None)
+    assert "| Genie .3 | 1 | 0.500 (0.600) |  |  | 0.500 (0.600) |" in text
+    assert "| **unispectral** | 1 | 1.000 (1.000) |  |  | 1.000 (1.000) |" in text
+    assert "finds the number of a reference on 1 of 1 sets" in text
+
+
+def test_an_absent_suite_is_told(monkeypatch, tmp_path):
+    monkeypatch.setenv("UNISPECTRAL_SUITE", str(tmp_path / "nothing"))
+    store = Store(None)
+    defaults.Study(store, [], [], quick=True).run(["suite"])
+    assert "set UNISPECTRAL_SUITE" in report.write(store, None)
+
+
+def test_samples_without_clusters_are_drawn_anew():
+    for number, (_, columns, n) in enumerate(structure.KINDS):
+        first, again, other = (structure.structureless(number, draw) for draw in (0, 0, 1))
+        assert first.shape == (n, columns)
+        np.testing.assert_array_equal(first, again)
+        assert (first == other).all() == (number == len(structure.KINDS) - 1)
+    found = structure.look(structure.structureless(1, 0))
+    assert found["ours"] == 1
+    assert len(found["structure"]) == len(structure.ASKED)
+    assert structure.advice(*shapes.separated_blobs(0, [40, 40]))["structure"] < structure.ALARM
+
+
+def test_figures_of_different_states_are_told():
+    store = _filled(0.9, 0.8)
+    assert "except in" not in report.write(store, None)
+    store.cells["main/iris/unispectral/0"]["condition"] = "another"
+    assert "except in: main" in report.write(store, None)
 
 
 def _filled(ours: float, peer: float) -> Store:
@@ -183,5 +292,4 @@ def test_parts_give_figures_that_can_be_wrong():
     assert noisy["accuracy"] == 1.0
     assert noisy["noise_weight"] < 0.1
     tables = {"first": X, "second": X[:, ::-1] + 1.0}
-    assert views.cluster_digits("all views", tables, y, 0)["accuracy"] == 1.0
-    assert views.cluster_digits("concatenation", tables, y, 0)["accuracy"] == 1.0
+    assert views.compare(lambda: (tables, y))["together"] == 1.0

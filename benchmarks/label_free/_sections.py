@@ -1,4 +1,4 @@
-"""The parts of the report beside the main table: weights, counts, outliers, new points, views."""
+"""The parts of the report beside the main table; here kernels of noise, outliers, new points."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ import numpy as np
 
 from benchmarks._report import Target, markdown_table
 from benchmarks._store import Store
+from benchmarks.label_free import _count_report, _suite_report, _views_report
 
 __all__ = ["sections", "targets"]
 
 
 def targets(store: Store) -> list[Target]:
     """Target, reached and met of every part that ran."""
-    found = [*_noise_targets(store), *_count_targets(store), *_outlier_targets(store)]
-    return [*found, *_split_targets(store), *_view_targets(store)]
+    found = [*_suite_report.targets(store), *_views_report.targets(store)]
+    found += [*_count_report.targets(store), *_split_targets(store)]
+    return [*found, *_noise_targets(store), *_outlier_targets(store)]
 
 
 def sections(store: Store) -> list[str]:
     """Every part that ran, as Markdown."""
-    return [_noise(store), _count(store), _outliers(store), _splits(store), _views(store)]
+    reports = (_suite_report, _views_report, _count_report)
+    found = [report.section(store) for report in reports]
+    return [*found, _splits(store), _noise(store), _outliers(store)]
 
 
 def _table(head: list[str], rows: list[list[Any]]) -> str:
@@ -81,47 +85,6 @@ def _noise(store: Store) -> str:
         "precomputed matrices. Accuracy without noise, then its change and, in brackets, the "
         "weight that the noise got.\n\n" + _table(["kernels", *names], rows)
     )
-
-
-def _count_targets(store: Store) -> list[Target]:
-    results = list(store.results("count").values())
-    if not results:
-        return []
-    right = sum(one["ours"] == one["true"] for one in results)
-    gap = sum(one["eigengap"] == one["true"] for one in results)
-    reached = f"{right} of {len(results)} (eigengap of a 10-neighbour graph: {gap})"
-    return [
-        Target(
-            "Number of clusters on well-separated synthetic problems",
-            "8 of 10",
-            reached,
-            right >= 0.8 * len(results),
-        )
-    ]
-
-
-def _count(store: Store) -> str:
-    text = ""
-    for part, title in (
-        ("count", "Synthetic problems (two draws each; at most 30 clusters considered)"),
-        ("count-real", "Real sets (at most 150 considered; YALE, ORL, COIL20, TR11, BA: design)"),
-    ):
-        found: dict[str, list[dict[str, int]]] = {}
-        for key, result in store.results(part).items():
-            found.setdefault(key[0], []).append(result)
-        rows = [
-            [
-                name,
-                all_[0]["true"],
-                ", ".join(str(one["ours"]) for one in all_),
-                ", ".join(str(one["eigengap"]) for one in all_),
-            ]
-            for name, all_ in found.items()
-        ]
-        if rows:
-            head = ["problem", "true", 'n_clusters="auto"', "eigengap, 10 neighbours"]
-            text += f"### {title}\n\n{_table(head, rows)}\n"
-    return f"## How many clusters\n\n{text}" if text else ""
 
 
 def _means(store: Store, part: str) -> dict[str, dict[str, float]]:
@@ -214,56 +177,3 @@ def _splits(store: Store) -> str:
         "splits). The accuracy on the clustered half tells what is lost by clustering half the "
         "points from what is lost by predicting.\n\n" + _table(head, rows)
     )
-
-
-def _view_targets(store: Store) -> list[Target]:
-    found = _means(store, "views")
-    if "all views" not in found:
-        return []
-    ours = found["all views"]["accuracy"]
-    rivals = {name: one["accuracy"] for name, one in found.items() if name != "all views"}
-    best = max(rivals, key=lambda name: rivals[name])
-    reached = f"{100 * ours:.1f}, {best} {100 * rivals[best]:.1f}"
-    what = "Several views of the digits: accuracy on all"
-    target = "above the best single view and the concatenation"
-    return [Target(what, target, reached, ours > rivals[best])]
-
-
-def _design_views(store: Store) -> str:
-    found = _means(store, "views-design")
-    if not found:
-        return ""
-    columns = ("together", "concatenation", "best alone", "mean alone")
-    rows = [[name, *(f"{100 * one[c]:.1f}" for c in columns)] for name, one in found.items()]
-    means = (np.mean([one[c] for one in found.values()]) for c in columns)
-    rows.append(["*mean*", *(f"{100 * mean:.1f}" for mean in means)])
-    return (
-        "### Design problems\n\nAccuracy on all views, on their columns side by side, on "
-        "the best of the views (by the true classes) and on the mean of them. The first are "
-        "images, seen as the digits are below, the others drawn; how views are weighed was chosen "
-        "on these.\n\n" + _table(["problem", *columns], rows) + "\n"
-    )
-
-
-def _views(store: Store) -> str:
-    found = _means(store, "views")
-    design = _design_views(store)
-    if not found:
-        return f"## Several views\n\n{design}" if design else ""
-    rows = [
-        [name, *(f"{100 * one[metric]:.1f}" for metric in ("accuracy", "nmi", "ari"))]
-        for name, one in found.items()
-    ]
-    weights = {
-        key.removeprefix("weight of "): value
-        for key, value in found.get("all views", {}).items()
-        if key.startswith("weight of ")
-    }
-    words = ", ".join(f"{name} {value:.2f}" for name, value in weights.items())
-    text = (
-        f"## Several views\n\n{design}### The digits\n\nscikit-learn's digits as five views, "
-        "the defaults on each."
-    )
-    if words:
-        text += f" Weights: {words}."
-    return text + "\n\n" + _table(["input", "accuracy", "NMI", "ARI"], rows)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._store import Store
-from benchmarks.label_free import counting, extras, suite, views
+from benchmarks.label_free import counting, extras, structure, suite, views
 from benchmarks.label_free._fingerprint import behaviour
 from benchmarks.label_free.data import DESIGN, SETS, VALIDATION, Absent, StudySet
 from benchmarks.label_free.peers import METHODS, Method
@@ -30,7 +30,7 @@ from unispectral.metrics import scores
 __all__ = ["main"]
 
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results"
-PARTS = ("suite", "main", "noise", "count", "outliers", "split", "views")
+PARTS = ("suite", "views", "main", "count", "advice", "split", "noise", "outliers")
 
 #: (good kernels, kernels of noise, features of the noise)
 NOISE_CASES = tuple(
@@ -100,11 +100,12 @@ class Study:
         steps: dict[str, Callable[[], None]] = {
             "suite": self.run_suite,
             "views": self.run_views,
+            "main": self.run_main,
             "count": self.run_count,
+            "advice": self.run_advice,
+            "split": self.run_splits,
             "noise": self.run_noise,
             "outliers": self.run_outliers,
-            "split": self.run_splits,
-            "main": self.run_main,
         }
         for part, step in steps.items():
             if part in parts:
@@ -115,7 +116,7 @@ class Study:
             for method in METHODS:
                 if method.name not in self.methods:
                     continue
-                for seed in self.seeds(SETS[name].n_seeds if method.random else 1):
+                for seed in self.seeds(_runs(SETS[name], method)):
                     if "failed" in self._measure(SETS[name], method, seed):
                         break  # another seed would fail as well
 
@@ -149,6 +150,10 @@ class Study:
                 self._cell(key, "kernels", extras.noise_kernels, *self.data(name), *case)
 
     def run_count(self) -> None:
+        for number in range(len(structure.KINDS)):
+            for draw in range(1 if self.quick else 3):
+                X = structure.structureless(number, draw)
+                self._cell(f"structureless/{number}/{draw}", "count", structure.look, X)
         for name in counting.PROBLEMS:
             for seed in self.seeds(2):
                 given = (*counting.problem(name, seed), 30)
@@ -158,6 +163,10 @@ class Study:
             if name not in COSTLY:
                 given = (*self.data(name), 150)
                 self._cell(f"count-real/{name}/0", "count", counting.count, *given)
+
+    def run_advice(self) -> None:
+        for name in self.present([*SETS]):
+            self._cell(f"advice/{name}", "count", structure.advice, *self.data(name))
 
     def run_outliers(self) -> None:
         for name in self.present([one.name for one in DESIGN]):
@@ -185,19 +194,25 @@ class Study:
             self._cell(f"suite-count/{name}", "count", suite.count, name)
 
     def run_views(self) -> None:
-        for name, load in views.DESIGN.items():
-            if name in SETS and name not in self.names:
-                continue
+        for name, problem in views.PROBLEMS.items():
             try:
-                given = (*load(), 0)
+                problem.load()
             except Absent as error:
-                self._absent(name, error)
+                self._absent(f"views of {name}", error)
                 continue
-            self._cell(f"views-design/{name}/0", "kernels", views.against_rivals, *given)
-        if "digits" in self.names:
-            given = (*views.digits(), 0)
-            for case in views.CASES:
-                self._cell(f"views/{case}/0", "kernels", views.cluster_digits, case, *given)
+            self.store.forget(f"absent/views of {name}")
+            self._cell(f"views/{name}", "kernels", views.compare, problem.load)
+            peer = partial(views.gmc, problem.load)
+            self.store.cell(f"views-peer/{name}/GMC", peer, condition="peer")
+            if self.quick:
+                break
+
+
+def _runs(chosen: StudySet, method: Method) -> int:
+    """How many seeds: ten of ours on design sets, where the spread has a target."""
+    if method.ours and chosen.role == "design":
+        return 10
+    return chosen.n_seeds if method.random else 1
 
 
 @contextmanager
@@ -230,12 +245,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sets", help="names of data sets, separated by commas; all otherwise")
     parser.add_argument("--parts", help=f"of {', '.join(PARTS)}; all otherwise")
     parser.add_argument("--methods", help="of the main table; all otherwise")
+    parser.add_argument("--suite", action="store_true", help="the public benchmark suite as well")
     parser.add_argument("--quick", action="store_true", help="one seed, nothing is written")
     parser.add_argument("--report", action="store_true", help="only write the report again")
     parser.add_argument("--fresh", action="store_true", help="measure everything again")
     given = parser.parse_args(arguments)
     names = _chosen(given.sets, list(SETS), "--sets")
     parts = _chosen(given.parts, list(PARTS), "--parts")
+    if given.parts is None and not given.suite:
+        parts.remove("suite")
+    elif given.suite and "suite" not in parts:
+        parts.append("suite")
     methods = _chosen(given.methods, [method.name for method in METHODS], "--methods")
     path = RESULTS / "defaults.json"
     if given.fresh and path.exists():

@@ -1,105 +1,287 @@
-"""Several views: design problems on which the weights were chosen, and the digits."""
+"""Problems of several views, built from data that come with scikit-learn or can be fetched."""
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.decomposition import TruncatedSVD
+from sklearn.preprocessing import normalize
+from threadpoolctl import threadpool_limits
 
-from benchmarks.label_free import shapes
-from benchmarks.label_free.data import Absent
+from benchmarks.label_free import descriptors, shapes
+from benchmarks.label_free.data import SETS, Absent
 from unispectral import UnifiedSpectralClustering
+from unispectral.baselines import GMC
 from unispectral.datasets import fetch, load_multiview_digits
 from unispectral.datasets._digits import image_views
-from unispectral.metrics import clustering_accuracy, scores
+from unispectral.graph.quality import modularity
+from unispectral.metrics import clustering_accuracy
 
-__all__ = ["CASES", "DESIGN", "against_rivals", "cluster_digits", "digits"]
+__all__ = ["PROBLEMS", "Problem", "compare", "gmc", "one_table"]
 
-CASES = ("all views", "concatenation", "pixels", "zoning", "fourier", "profiles", "gradients")
-
-Views: TypeAlias = dict[str, np.ndarray]
-
-
-def _images(name: str) -> Callable[[], tuple[Views, np.ndarray]]:
-    """The five views of the digits, made of other images."""
-
-    def load() -> tuple[Views, np.ndarray]:
-        try:
-            found = fetch(name)
-        except Exception as error:  # no network, no cache, no permission: all mean "not here"
-            raise Absent(f"{name}: {error}") from error
-        images = np.asarray(found.images, dtype=float)
-        return image_views(images / images.max()), np.unique(found.target, return_inverse=True)[1]
-
-    return load
+Views: TypeAlias = dict[str, Any]  # arrays or CSR matrices
+Labelled: TypeAlias = tuple[Views, np.ndarray]
 
 
-#: Each gives the views and the classes.
-DESIGN: dict[str, Callable[[], tuple[Views, np.ndarray]]] = {
-    "YALE": _images("yale"),
-    "ORL": _images("orl"),
-    "BA": _images("binary_alphadigits"),
-    "COIL20": _images("coil20"),
-    "clear and weak": lambda: shapes.blurred_views(3, n_clusters=8),
-    "alike": lambda: shapes.blurred_views(3, n_clusters=8, separations=(1.4,) * 4),
-    "two clusters in one": lambda: shapes.blurred_views(
-        4, n_clusters=8, separations=(2.1,) * 4, merged=2
-    ),
-    "two and noise": lambda: shapes.blurred_views(
-        3, n_clusters=8, separations=(1.8, 1.5, 0.0, 0.0, 0.0)
-    ),
-    "something else": lambda: shapes.blurred_views(
-        4, n_clusters=8, separations=(1.8, 1.8, 1.5), other=True
-    ),
-}
+@dataclass(frozen=True)
+class Problem:
+    """Views with true classes.
+
+    Attributes
+    ----------
+    kind : str
+    load : callable
+        Gives the views and the classes, or raises `Absent`.
+    seen : bool
+        Whether it was looked at while the model was designed.
+    base : str
+        The problem without the views of noise that this one has in addition.
+    """
+
+    kind: str
+    load: Callable[[], Labelled]
+    seen: bool = True
+    base: str = ""
 
 
-def digits() -> tuple[Views, np.ndarray]:
-    """The views and the classes."""
+def _images(name: str, begin: int = 0, end: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Images with values from 0 to 1, and classes."""
+    try:
+        found = fetch(name)
+        images = np.asarray(found.images[begin:end], dtype=float)
+    except Exception as error:  # no network, no cache, no permission: all mean "not here"
+        raise Absent(f"{name}: {error}") from error
+    classes = np.unique(found.target[begin:end], return_inverse=True)[1]
+    return images / images.max(), classes
+
+
+def _features(name: str, begin: int = 0, end: int | None = None) -> Labelled:
+    """The five features of the digits, made of other images."""
+    images, y = _images(name, begin, end)
+    return image_views(images), y
+
+
+def _described(name: str, begin: int = 0, end: int | None = None) -> Labelled:
+    """Images as pixels and through three descriptors."""
+    images, y = _images(name, begin, end)
+    views = {
+        "pixels": images.reshape(len(images), -1),
+        "gradients": descriptors.oriented_gradients(images),
+        "texture": descriptors.texture(images),
+        "spectrum": descriptors.spectrum(images),
+    }
+    return views, y
+
+
+def _mnist(begin: int, end: int) -> Labelled:
+    views, y = _described("mnist", begin, end)
+    images = views["pixels"].reshape(-1, 28, 28)
+    return {**views, "projections": descriptors.projections(images)}, y
+
+
+def _digits() -> Labelled:
     found = load_multiview_digits()
     return found.views, found.target
 
 
-def concatenation(views: Views) -> np.ndarray:
+def _digits_described() -> Labelled:
+    found = load_multiview_digits()
+    images = found.images / 16.0
+    views = {
+        "pixels": images.reshape(len(images), -1),
+        "spectrum": descriptors.spectrum(images, 4),
+        "gradients": descriptors.oriented_gradients(images),
+        "projections": descriptors.projections(images),
+    }
+    return views, found.target
+
+
+def _digit_halves() -> Labelled:
+    found = load_multiview_digits()
+    left, right = found.images[:, :, :4] / 16.0, found.images[:, :, 4:] / 16.0
+    return {
+        "left": left.reshape(len(left), -1),
+        "right": right.reshape(len(right), -1),
+    }, found.target
+
+
+def _text(name: str, *, presence: bool = False) -> Labelled:
+    """Texts as words and as topics, the 30 leading directions; or also as words present."""
+    X, y = SETS[name].load()
+    topics = TruncatedSVD(30, random_state=0).fit_transform(X)
+    views = {"words": X, "topics": normalize(topics)}
+    if presence:
+        views["presence"] = normalize(sp.csr_array(X != 0).astype(float))
+    return views, y
+
+
+def _split(name: str, parts: int) -> Labelled:
+    """The columns of a table, in so many parts."""
+    X, y = SETS[name].load()
+    columns = np.array_split(np.arange(X.shape[1]), parts)
+    return {f"part {number}": X[:, part] for number, part in enumerate(columns)}, y
+
+
+def _partial(seed: int, n: int = 600) -> Labelled:
+    """Three views of six clusters: each tells one pair from each other, the rest in two lumps."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(6, size=n)
+    views = {}
+    for view in range(3):
+        shown = np.where(y // 2 == view, y, 10 + (y // 2 == (view + 1) % 3))
+        lumps, at = np.unique(shown, return_inverse=True)
+        centres = 1.3 * rng.normal(size=(len(lumps), 10))
+        views[f"view {view}"] = centres[at] + rng.normal(size=(n, 10))
+    return views, y
+
+
+def _noisy(load: Callable[[], Labelled], count: int) -> Labelled:
+    """More views, of ten columns of noise."""
+    views, y = load()
+    rng = np.random.default_rng(0)
+    noise = {f"noise {number}": rng.normal(size=(len(y), 10)) for number in range(count)}
+    return {**views, **noise}, y
+
+
+_FEATURES, _DESCRIPTORS, _DRAWN = "five features", "descriptors", "drawn"
+_ORL = partial(_described, "orl")
+
+PROBLEMS: dict[str, Problem] = {
+    "digits": Problem(_FEATURES, _digits),
+    "digits, described": Problem(_DESCRIPTORS, _digits_described),
+    "MNIST test, described": Problem(_DESCRIPTORS, partial(_mnist, 60_000, 62_000)),
+    "YALE": Problem(_FEATURES, partial(_features, "yale")),
+    "ORL": Problem(_FEATURES, partial(_features, "orl")),
+    "BA": Problem(_FEATURES, partial(_features, "binary_alphadigits")),
+    "COIL20": Problem(_FEATURES, partial(_features, "coil20")),
+    "YALE, described": Problem(_DESCRIPTORS, partial(_described, "yale")),
+    "ORL, described": Problem(_DESCRIPTORS, _ORL),
+    "JAFFE, described": Problem(_DESCRIPTORS, partial(_described, "jaffe")),
+    "AR, described": Problem(_DESCRIPTORS, partial(_described, "ar")),
+    "COIL20, described": Problem(_DESCRIPTORS, partial(_described, "coil20")),
+    "TR11": Problem("words, topics", partial(_text, "TR11")),
+    "TR41": Problem("words, topics", partial(_text, "TR41")),
+    "TR45": Problem("words, topics", partial(_text, "TR45")),
+    "TR11, three": Problem("words, topics, presence", partial(_text, "TR11", presence=True)),
+    "wine, 2 parts": Problem("columns", partial(_split, "wine", 2)),
+    "wine, 3 parts": Problem("columns", partial(_split, "wine", 3)),
+    "breast cancer, 3 parts": Problem("columns", partial(_split, "breast cancer", 3)),
+    "iris, 2 parts": Problem("columns", partial(_split, "iris", 2)),
+    "each shows a pair": Problem("partly informative", partial(_partial, 0)),
+    "clear and weak": Problem(_DRAWN, partial(shapes.blurred_views, 3, n_clusters=8)),
+    "alike": Problem(
+        _DRAWN, partial(shapes.blurred_views, 3, n_clusters=8, separations=(1.4,) * 4)
+    ),
+    "two clusters in one": Problem(
+        _DRAWN, partial(shapes.blurred_views, 4, n_clusters=8, separations=(2.1,) * 4, merged=2)
+    ),
+    "two and noise": Problem(
+        _DRAWN,
+        partial(shapes.blurred_views, 3, n_clusters=8, separations=(1.8, 1.5, 0.0, 0.0, 0.0)),
+    ),
+    "something else": Problem(
+        _DRAWN,
+        partial(shapes.blurred_views, 4, n_clusters=8, separations=(1.8, 1.8, 1.5), other=True),
+    ),
+    # Not looked at before.
+    "MNIST, described": Problem(_DESCRIPTORS, partial(_mnist, 0, 2000), seen=False),
+    "MNIST": Problem(_FEATURES, partial(_features, "mnist", 2000, 4000), seen=False),
+    "BA, described": Problem(_DESCRIPTORS, partial(_described, "binary_alphadigits"), seen=False),
+    "digits, halves": Problem("left and right", _digit_halves, seen=False),
+    "topics 12": Problem("words, topics", partial(_text, "topics 12"), seen=False),
+    "TR41, three": Problem(
+        "words, topics, presence", partial(_text, "TR41", presence=True), seen=False
+    ),
+    "light 30, 3 parts": Problem("columns", partial(_split, "light 30", 3), seen=False),
+    "mixture 13d, 3 parts": Problem("columns", partial(_split, "mixture 13d", 3), seen=False),
+    "each shows a pair, again": Problem("partly informative", partial(_partial, 101), seen=False),
+    "alike, again": Problem(
+        _DRAWN,
+        partial(shapes.blurred_views, 103, n_clusters=8, separations=(1.4,) * 4),
+        seen=False,
+    ),
+    "two clusters in one, again": Problem(
+        _DRAWN,
+        partial(shapes.blurred_views, 104, n_clusters=8, separations=(2.1,) * 4, merged=2),
+        seen=False,
+    ),
+}
+
+
+def _with_noise(base: str, count: int) -> Problem:
+    one = PROBLEMS[base]
+    return Problem(one.kind, partial(_noisy, one.load, count), one.seen, base)
+
+
+PROBLEMS |= {
+    f"{base} + {count} noise": _with_noise(base, count)
+    for base in ("digits, described", "ORL, described", "wine, 3 parts", "TR45", "BA, described")
+    for count in (3, 10)
+}
+
+
+def one_table(views: Views) -> Any:
     """All columns side by side, each view with the same total variance.
 
     So none drowns the others by having more columns or larger units.
     """
-    return np.hstack([view / np.sqrt(view.var(axis=0).sum()) for view in views.values()])
+    balanced = [view / np.sqrt(_variance(view)) for view in views.values()]
+    if any(sp.issparse(view) for view in balanced):
+        return sp.csr_array(sp.hstack(balanced))
+    return np.hstack(balanced)
 
 
-def cluster_digits(case: str, views: Views, y: np.ndarray, seed: int) -> dict[str, float]:
-    """Cluster all views together, one after the other as columns, or one of them alone."""
-    table: Any = views.get(case, views)
-    if case == "concatenation":
-        table = concatenation(views)
-    model = _fitted(table, y, seed)
-    found = scores(y, model.labels_)
-    result = {name: float(found[name]) for name in ("accuracy", "nmi", "ari")}
-    if case == "all views":
-        result |= {f"weight of {name}": value for name, value in model.view_weights_.items()}
-    return result
+def _variance(view: Any) -> float:
+    """The sum of the columns' variances."""
+    squares = view.multiply(view) if sp.issparse(view) else view * view
+    mean = np.asarray(view.mean(axis=0)).ravel()
+    return float(squares.sum() / view.shape[0] - mean @ mean)
 
 
-def against_rivals(views: Views, y: np.ndarray, seed: int) -> dict[str, float]:
-    """The accuracy of all views together, of the concatenation, and of the best view alone."""
-    alone = [_accuracy(view, y, seed) for view in views.values()]
+def compare(load: Callable[[], Labelled]) -> dict[str, Any]:
+    """Accuracy of all views, of one table, and of single views; CPU seconds on one thread."""
+    views, y = load()
+    together, seconds = _fitted(views, y)
+    table, seconds_table = _fitted(one_table(views), y)
+    alone = {name: _fitted(view, y)[0] for name, view in views.items()}
+    accuracy = {name: clustering_accuracy(y, model.labels_) for name, model in alone.items()}
+    clear = {
+        name: modularity(model.affinity_matrix_, model.labels_) for name, model in alone.items()
+    }
     return {
-        "together": _accuracy(views, y, seed),
-        "concatenation": _accuracy(concatenation(views), y, seed),
-        "best alone": max(alone),
-        "mean alone": float(np.mean(alone)),
+        "together": clustering_accuracy(y, together.labels_),
+        "one table": clustering_accuracy(y, table.labels_),
+        "chosen view": accuracy[max(clear, key=lambda name: clear[name])],
+        "best view": max(accuracy.values()),
+        "seconds": round(seconds, 3),
+        "seconds of one table": round(seconds_table, 3),
+        "left out": [name for name, weight in together.view_weights_.items() if weight == 0.0],
     }
 
 
-def _accuracy(table: Any, y: np.ndarray, seed: int) -> float:
-    return clustering_accuracy(y, _fitted(table, y, seed).labels_)
-
-
-def _fitted(table: Any, y: np.ndarray, seed: int) -> UnifiedSpectralClustering:
-    model = UnifiedSpectralClustering(int(y.max()) + 1, random_state=seed, n_jobs=1)
-    with warnings.catch_warnings():
+def gmc(load: Callable[[], Labelled]) -> dict[str, Any]:
+    """Accuracy of GMC on all views, and its CPU seconds."""
+    views, y = load()
+    begun = time.process_time()
+    with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
-        return model.fit(table)
+        model = GMC(int(y.max()) + 1, random_state=0).fit(views)
+    seconds = time.process_time() - begun
+    accuracy = clustering_accuracy(y, model.labels_)
+    return {"accuracy": accuracy, "seconds": round(seconds, 3), "converged": model.converged_}
+
+
+def _fitted(table: Any, y: np.ndarray) -> tuple[UnifiedSpectralClustering, float]:
+    model = UnifiedSpectralClustering(int(y.max()) + 1, random_state=0, n_jobs=1)
+    begun = time.process_time()
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")
+        model.fit(table)
+    return model, time.process_time() - begun
