@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 export UNISPECTRAL_DATA ?= $(wildcard ../shared/data)
 export UNISPECTRAL_REFERENCE ?= $(wildcard ../shared/reference)
+export UNISPECTRAL_SUITE ?= $(wildcard ../shared/suite)
 
 .PHONY: help install demo test lint browser bench bench-solver bench-scale study-defaults check-baselines robustness audit bench-memory coverage coverage-core mutation docs clean
 

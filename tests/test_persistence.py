@@ -137,6 +137,7 @@ def test_views_of_any_name_can_be_saved(names, tmp_path):
         assert (tmp_path / "again.npz").read_bytes() == path.read_bytes()
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # GMC says so
 @pytest.mark.parametrize(
     "name", sorted(set(CLASSES) - {"UnifiedSpectralClustering", "SCSK", "SCMK"})
 )

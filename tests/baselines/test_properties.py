@@ -18,7 +18,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from unispectral._run import Run
-from unispectral.baselines import AASC, KKM, MKKM, RKKM, RMKKM, SC, SSR, TSEP, ClustRF, _loops
+from unispectral.baselines import (
+    AASC,
+    GMC,
+    KKM,
+    MKKM,
+    RKKM,
+    RMKKM,
+    SC,
+    SSR,
+    TSEP,
+    ClustRF,
+    _loops,
+)
 from unispectral.baselines._kernels import Kernels
 from unispectral.baselines._spectral import _lanczos, laplacian_eigenvectors, leading_eigenvectors
 from unispectral.baselines.aasc import best_coefficients, coefficients_at, dogleg_root
@@ -366,6 +378,7 @@ def everyone(**settings):
         AASC(3, **several),
         AASC(3, root=1.0, **several),
         RMKKM(3, **several),
+        GMC(3, **settings),
     ]
 
 
@@ -396,7 +409,7 @@ def test_precomputed_is_the_same_as_computed():
         assert ours.kernel_names_ == list(bank.names)
 
 
-@pytest.mark.parametrize("method", [KKM, RKKM, SC, SSR, ClustRF, TSEP, MKKM, AASC, RMKKM])
+@pytest.mark.parametrize("method", [KKM, RKKM, SC, SSR, ClustRF, TSEP, MKKM, AASC, RMKKM, GMC])
 def test_a_limit_that_is_hit_is_told_with_the_residual(method):
     X = np.random.default_rng(0).standard_normal((60, 3))
     few = {"n_estimators": 5} if method is ClustRF else {}
