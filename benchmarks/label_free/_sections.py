@@ -75,7 +75,7 @@ def _noise(store: Store) -> str:
         for (own, noise, features), found in losses.items():
             if own == good:
                 cells = [
-                    f"{-found[name][0]:+.1f} ({found[name][1]:.2f})" if name in found else ""
+                    f"{0.0 - found[name][0]:+.1f} ({found[name][1]:.2f})" if name in found else ""
                     for name in names
                 ]
                 rows.append([f"{good} good + {noise} noise, {features} features", *cells])
@@ -142,12 +142,20 @@ def _split_targets(store: Store) -> list[Target]:
     lost = {name: 100.0 * (one["at_once"] - one["held_out"]) for name, one in found.items()}
     beyond = [f"{name} {loss:.1f}" for name, loss in lost.items() if loss > 3.0]
     mean = float(np.mean(list(lost.values())))
-    reached = f"{mean:.1f} on average, {len(lost) - len(beyond)} of {len(lost)} sets within"
+    reached = f"{len(lost) - len(beyond)} of {len(lost)} sets within"
     if beyond:
         reached += f" (beyond: {', '.join(beyond)})"
     same = min(one["same_on_training"] for one in found.values())
     return [
-        Target("New points: accuracy lost on the held-out half", "3 points", reached, not beyond),
+        Target(
+            "New points: mean accuracy lost on held-out halves",
+            "3 points",
+            f"{mean:.1f}",
+            mean <= 3.0,
+        ),
+        Target(
+            "New points: accuracy lost on the held-out half", "3 on every set", reached, not beyond
+        ),
         Target(
             "predict on the training points gives their labels",
             "at least 99 %",
