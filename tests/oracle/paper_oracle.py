@@ -311,7 +311,9 @@ def descent_sweep(
     labels = np.argmax(P @ Q, axis=1)
     yield "F", (w, Z, P, Q, labels)
     if len(kernels) > 1:
-        w = weights(np.array([reconstruction(K, Z) for K in kernels]))
+        # The ridge is of the weighted kernel, so that each kernel has its part in it.
+        h = [reconstruction(K, Z) + ridge * (np.diag(K)[:, None] * Z**2).sum() for K in kernels]
+        w = weights(np.array(h))
         yield "w", (w, Z, P, Q, labels)
     Z = codes(weighted(kernels, w), prices(P, len(Z), alpha, beta), ridge)
     yield "Z", (w, Z, P, Q, labels)

@@ -16,7 +16,6 @@ PROBLEMS = range(300)
 _WAITS = {
     "embedding, warm start": "the P-step stays where it is at a saddle (problem 174)",
     "alm, P-step": "the exact P-step ends after 60 steps, short of its optimum (problem 166)",
-    "descent, ridge and several kernels": "the w-step leaves the ridge term out of the errors h",
 }
 
 

@@ -52,8 +52,6 @@ class Graph(Protocol):
 
     def residuals(self, found: Codes) -> np.ndarray: ...
 
-    def ridge_term(self, matrix: sp.csr_array) -> float: ...
-
 
 class DenseGraph:
     """The exact Z-step over all samples, on the weighted sum of the kernels."""
@@ -87,10 +85,6 @@ class DenseGraph:
         if len(self.bank) == 1 and found.left is not None:
             return np.array([found.left.sum()])
         return residuals(self.bank, found.matrix, self.run)
-
-    def ridge_term(self, matrix: sp.csr_array) -> float:
-        assert self.K is not None
-        return float((matrix.multiply(matrix) @ np.diagonal(self.K)).sum())
 
 
 def descend(
@@ -144,7 +138,7 @@ def descend(
             graph.set_weights(state.weights)
         # The first weights move the kernel far: a cold start is faster then, and only then.
         start = state.matrix if len(bank) == 1 or path else None
-        state.solved(graph, graph.solve(objective, state.P, start))
+        state.solved(graph, graph.solve(objective, state.P, start), objective)
         value = _value(objective, graph, state)
         if path and value > path[-1] + _ROUNDING * abs(value):
             state = before
@@ -196,10 +190,10 @@ class _State:
     passes: int
     path: list[float] = field(default_factory=list)
 
-    def solved(self, graph: Graph, found: Codes) -> None:
+    def solved(self, graph: Graph, found: Codes, objective: Objective) -> None:
         """Take new codes over, and what follows from them."""
         self.matrix, self.W = found.matrix, affinity(found.matrix)
-        self.h = graph.residuals(found)
+        self.h = _errors(graph, found, objective)
         self.residual = found.residual
         self.passes += found.passes
 
@@ -212,11 +206,21 @@ def _first(graph: Graph, objective: Objective, n_init: int, run: Run) -> _State:
     W = affinity(found.matrix)
     pairs = smallest_eigenvectors(W, objective.n_clusters, normalized=False, rng=run.rng, run=run)
     rotation = rotate(pairs.vectors, n_init=n_init, rng=run.rng)
-    h = graph.residuals(found)
+    h = _errors(graph, found, objective)
     return _State(
         weights, pairs.vectors, rotation, pairs.values, found.matrix, W, h,
         found.residual, found.passes,
     )  # fmt: skip
+
+
+def _errors(graph: Graph, found: Codes, objective: Objective) -> np.ndarray:
+    """What the weight of each kernel is multiplied by: h, and its share of the ridge."""
+    h = graph.residuals(found)
+    if objective.ridge:
+        squares = np.asarray(found.matrix.multiply(found.matrix).sum(axis=0)).ravel()
+        own = [squares @ graph.bank.diagonal(r) for r in range(len(graph.bank))]
+        h = h + objective.ridge * np.array(own)
+    return h
 
 
 def _update_embedding(
@@ -240,6 +244,4 @@ def _value(objective: Objective, graph: Graph, state: _State) -> float:
     value = float(state.weights @ state.h) + objective.alpha * float(state.matrix.sum())
     value += objective.beta * float(np.vdot(state.P, laplacian(state.W) @ state.P))
     value += objective.gamma * (n + c - 2.0 * state.rotation.value)
-    if objective.ridge:
-        value += objective.ridge * graph.ridge_term(state.matrix)
     return value

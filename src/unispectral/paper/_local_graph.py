@@ -152,9 +152,6 @@ class LocalGraph:
     def residuals(self, found: Codes) -> np.ndarray:
         return residuals(self.bank, found.matrix, self.run)
 
-    def ridge_term(self, matrix: sp.csr_array) -> float:
-        return float((matrix.multiply(matrix) @ self.own).sum())
-
     def check(
         self,
         codes: sp.csr_array,
