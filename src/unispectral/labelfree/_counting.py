@@ -17,7 +17,13 @@ from unispectral._run import Run
 from unispectral.kernels import KernelBank
 from unispectral.labelfree._coding import code_graph, eigenvectors
 from unispectral.labelfree._component_repair import repaired
-from unispectral.labelfree._geometry import KernelDistance, KernelPart, evenly_spaced
+from unispectral.labelfree._geometry import (
+    KernelDistance,
+    KernelPart,
+    Whitening,
+    evenly_spaced,
+    whitened,
+)
 from unispectral.labelfree._neighbourhoods import localize
 from unispectral.labelfree._recipe import NEIGHBORS, Recipe
 from unispectral.spectrum import affinity
@@ -100,7 +106,11 @@ def count_clusters(distance: KernelDistance, recipe: Recipe, run: Run) -> Cluste
 
 
 def structure_ratio(
-    distance: KernelDistance, n_clusters: int | None, recipe: Recipe, run: Run
+    distance: KernelDistance,
+    n_clusters: int | None,
+    recipe: Recipe,
+    run: Run,
+    form: Whitening | None = None,
 ) -> float:
     """How far the sum of the first c eigenvalues is from that of samples without clusters.
 
@@ -111,6 +121,8 @@ def structure_ratio(
         The number c; None takes the smallest ratio of a few numbers.
     recipe : Recipe
     run : Run
+    form : Whitening or None
+        How both are whitened.
 
     Returns
     -------
@@ -123,28 +135,38 @@ def structure_ratio(
     if n_clusters is not None:
         tried, draws = [min(max(2, n_clusters), few.n_samples - 1)], _ADVICE_DRAWS
     k = recipe.n_neighbors or NEIGHBORS
-    values, reference = _spectra(few, max(tried), k, recipe, run, draws)
+    values, reference = _spectra(few, max(tried), k, recipe, run, draws, form)
     sums, references = np.cumsum(values), np.cumsum(reference)
     at = np.array(tried) - 1
     return float(np.min(sums[at] / np.maximum(references[at], 1e-12)))
 
 
 def _spectra(
-    distance: KernelDistance, count: int, k: int, recipe: Recipe, run: Run, draws: int
+    distance: KernelDistance,
+    count: int,
+    k: int,
+    recipe: Recipe,
+    run: Run,
+    draws: int,
+    form: Whitening | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The smallest eigenvalues of the first graph, and the mean of those of reference samples."""
     deviations = _deviations(distance, run)
     if not len(deviations):  # all samples are equal
         return np.ones(count), np.ones(count)
-    own = _eigenvalues(distance, count, k, recipe, run)
+    own = _eigenvalues(_formed(distance, form), count, k, recipe, run)
     drawn = []
     for draw in range(draws):
         rng = np.random.default_rng(draw)
         table = rng.normal(size=(distance.n_samples, len(deviations))) * deviations
         bank = KernelBank(table, ["linear"], normalize=None, gram=False)
         reference = KernelDistance([KernelPart(bank, 0, 0)])
-        drawn.append(_eigenvalues(reference, count, k, recipe, run))
+        drawn.append(_eigenvalues(_formed(reference, form), count, k, recipe, run))
     return own, np.mean(drawn, axis=0)
+
+
+def _formed(distance: KernelDistance, form: Whitening | None) -> Any:
+    return distance if form is None else whitened(distance, form)
 
 
 def _deviations(distance: KernelDistance, run: Run) -> np.ndarray:

@@ -248,16 +248,14 @@ def _structure(
 ) -> float | None:
     """How clear the clusters are beside those of a cloud, with a warning where they are not.
 
-    Nothing is said of few samples per cluster, or of whitened distances, whose clusters are not
-    those of the plain ones.
+    Nothing is said of few samples per cluster.
     """
     if count is not None:
         return count.structure
     n, c = 0 if distance is None else distance.n_samples, recipe.n_clusters
-    plain = form is None or form.gaussian
-    if distance is None or not plain or c < 2 or c > min(n, 400) // _MEMBERS:
+    if distance is None or c < 2 or c > min(n, 400) // _MEMBERS:
         return None
-    found = min(structure_ratio(distance, c, recipe, run), 1.0)
+    found = min(structure_ratio(distance, c, recipe, run, form), 1.0)
     if found > STRUCTURELESS:
         warn(
             f"The {c} clusters are no clearer than those of a cloud without clusters would be "
