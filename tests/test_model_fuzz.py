@@ -21,7 +21,6 @@ FORM = _estimators.DEFAULT
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.xfail(strict=True, reason="an unknown array name of any length is quoted in full")
 def test_two_thousand_changed_models():
     result = model_fuzz.run(islice(model_fuzz.cases(1), CASES), seed=1)
     assert result.failures == []

@@ -137,8 +137,9 @@ class Defaults(Directive):
     def run(self) -> list[nodes.Node]:
         from dataclasses import asdict
 
-        from unispectral import SCMK, SCSK
         from unispectral._defaults import resolve
+
+        from unispectral import SCMK, SCSK
 
         kinds = {
             "SCSK": SCSK(),

@@ -97,7 +97,7 @@ def _read(file: IO[bytes], shown: str) -> tuple[dict[str, Any], dict[str, np.nda
         if found != set(declared):
             odd = sorted(found ^ set(declared))[0]
             raise ModelFileError(
-                f"{shown} has been changed: the array {odd!r} is either missing or not in the "
+                f"{shown} has been changed: the array {odd!r:.80} is either missing or not in the "
                 f"list of {MANIFEST}."
             )
         _check_size(members.values(), shown)
