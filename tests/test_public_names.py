@@ -21,7 +21,7 @@ LISTED = ("metrics", "model_selection", "persistence", "plotting", "tables")
 def documented() -> list[tuple[str, str]]:
     """Module and name of every entry of an autosummary in the pages of the API."""
     found = []
-    for page in sorted((ROOT / "docs").glob("api*.rst")):
+    for page in sorted((ROOT / "docs" / "api").glob("*.rst")):
         module, listing = "", False
         for line in page.read_text().splitlines():
             if line.startswith(".. currentmodule::"):

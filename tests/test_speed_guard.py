@@ -80,9 +80,9 @@ def test_weighted_kernels_are_assembled_once_per_iteration(monkeypatch):
     calls = []
     combine = KernelBank.combine
 
-    def counted(self, weights):
+    def counted(self, weights, run=None):
         calls.append(weights)
-        return combine(self, weights)
+        return combine(self, weights, run)
 
     monkeypatch.setattr(KernelBank, "combine", counted)
     model = SCMK(6, solver="exact").fit(_subspaces(120))

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 from unispectral._run import Progress
 from unispectral.graph.quality import modularity, normalized_cut
 
-__all__ = ["CRITERIA", "Selection", "internal_scores", "select"]
+__all__ = ["Selection", "internal_scores", "select"]
 
 #: What :func:`select` can maximise.
 CRITERIA = ("consensus", "modularity", "silhouette", "cut")

@@ -30,7 +30,8 @@ def blobs() -> np.ndarray:
 
 @pytest.fixture(scope="session")
 def model(blobs) -> SCMK:
-    return SCMK(4, kernels=["gaussian_0.1", "linear", "polynomial_2"]).fit(blobs)
+    kernels = ["gaussian_0.1", "linear", "polynomial_2"]
+    return SCMK(4, kernels=kernels, solver="exact", alpha=0.1, beta=0.1, gamma=0.1).fit(blobs)
 
 
 class Made(BaseEstimator):

@@ -202,6 +202,9 @@ class Store:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
+            if "interrupted" in str(error) and time.monotonic() < self._deadline:
+                # Not our deadline: the interrupt of a person came while SQLite asked for it.
+                raise KeyboardInterrupt from None
             raise StoreError(
                 f"The results cannot be kept in {self.path}: {error}. Free space, mend the "
                 "permissions or name another file; the same command then goes on."
