@@ -131,38 +131,7 @@ class Markdown(Directive):
         return list(convert(path.read_text(encoding="utf-8")))
 
 
-class Defaults(Directive):
-    """``.. defaults::`` with what ``"auto"`` stands for in each model, read from the code."""
-
-    def run(self) -> list[nodes.Node]:
-        from dataclasses import asdict
-
-        from unispectral._defaults import resolve
-
-        from unispectral import SCMK, SCSK
-
-        kinds = {
-            "SCSK": SCSK(),
-            "SCMK, one table": SCMK(),
-            "SCMK, several kernels": SCMK(kernels=["linear", "cosine"]),
-            "paper": SCSK.paper(),
-        }
-        columns = {name: asdict(resolve(model)) for name, model in kinds.items()}
-        lines = ["| parameter | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
-        for parameter in columns["paper"]:
-            values = (_shown(column[parameter]) for column in columns.values())
-            lines.append(f"| `{parameter}` | " + " | ".join(values) + " |")
-        return [table(lines)]
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(f"({width:g}, {strength:g})" for width, strength in value) or "none"
-    return str(value)
-
-
 def setup(app: Any) -> dict[str, Any]:
     app.add_directive("results", Results)
     app.add_directive("markdown", Markdown)
-    app.add_directive("defaults", Defaults)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

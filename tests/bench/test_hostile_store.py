@@ -304,11 +304,12 @@ def test_random_changes_of_a_store_never_end_in_a_traceback(path: Path, tmp_path
 def test_an_interrupt_while_sqlite_looks_at_the_clock_stays_one(tmp_path, monkeypatch):
     with Store(tmp_path / "results.sqlite") as store:
 
-        def interrupted(*arguments):
+        def interrupted(after_deadline):
+            if after_deadline:
+                store._deadline = 0.0
             raise sqlite3.OperationalError("interrupted")
 
         with pytest.raises(KeyboardInterrupt), store._sentences():
-            interrupted()
+            interrupted(False)
         with pytest.raises(StoreError, match="cannot be kept"), store._sentences():
-            store._deadline = 0.0
-            interrupted()
+            interrupted(True)

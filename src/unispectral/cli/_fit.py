@@ -14,11 +14,11 @@ import numpy as np
 from unispectral.cli._input import Input
 from unispectral.cli._methods import METHODS
 
-__all__ = ["Fitted", "fit"]
+__all__ = ["CommandFit", "fit"]
 
 
 @dataclass
-class Fitted:
+class CommandFit:
     """A fitted method, its data and its labels."""
 
     estimator: Any
@@ -29,7 +29,7 @@ class Fitted:
     warnings: list[str] = field(default_factory=list)
 
 
-def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> Fitted:
+def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> CommandFit:
     """Fit, show how far it has got, and keep warnings as sentences."""
     if data.several and not METHODS[method].views:
         able = ", ".join(name for name, known in METHODS.items() if known.views)
@@ -49,4 +49,4 @@ def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> Fitt
     others = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
     said = [str(warning.message) for warning in caught if not issubclass(warning.category, others)]
     sentences = list(dict.fromkeys(" ".join(text.split()) for text in said))
-    return Fitted(estimator, data, method, labels, seconds, sentences)
+    return CommandFit(estimator, data, method, labels, seconds, sentences)

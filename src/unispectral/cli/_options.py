@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import click
 
 __all__ = [
-    "ClusterCount",
     "ImageShape",
+    "NumberOfClusters",
     "all_of",
     "debug_option",
     "method_options",
@@ -30,7 +30,7 @@ IMPUTATIONS = ("mean", "median", "zero")
 FORMATS = ("csv", "tsv", "parquet", "excel", "npy", "npz", "mat", "h5ad", "hdf5")
 
 
-class ClusterCount(click.ParamType):
+class NumberOfClusters(click.ParamType):
     """A whole number of at least 2, or ``auto`` where one method is run."""
 
     name = "number"

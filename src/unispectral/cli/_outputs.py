@@ -16,7 +16,7 @@ from unispectral.cli._methods import METHODS
 if TYPE_CHECKING:
     import numpy as np
 
-    from unispectral.cli._fit import Fitted
+    from unispectral.cli._fit import CommandFit
     from unispectral.cli._input import Input
 
 __all__ = ["check_outputs", "echo_json", "label_columns", "row_names", "say", "write_outputs"]
@@ -98,7 +98,7 @@ def _graphless(method: str) -> click.UsageError:
 
 def write_outputs(
     wanted: dict[str, str | None],
-    fitted: Fitted,
+    fitted: CommandFit,
     *,
     command: str,
     title: str,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from unispectral._version import __version__
-from unispectral.cli._fit import Fitted
+from unispectral.cli._fit import CommandFit
 
 __all__ = ["count_clusters", "size_lines", "summarise", "summary_lines"]
 
@@ -35,7 +35,7 @@ def count_clusters(
     return summary
 
 
-def summarise(fitted: Fitted) -> dict[str, Any]:
+def summarise(fitted: CommandFit) -> dict[str, Any]:
     """Return what is worth telling about a fit, as JSON takes it."""
     estimator, data = fitted.estimator, fitted.data
     summary = count_clusters(fitted.method, fitted.labels, data.truth, fitted.seconds)

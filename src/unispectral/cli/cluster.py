@@ -11,8 +11,8 @@ import click
 
 from unispectral.cli._methods import DEFAULT, METHOD_NAME, METHODS, build_method
 from unispectral.cli._options import (
-    ClusterCount,
     ImageShape,
+    NumberOfClusters,
     debug_option,
     method_options,
     named_columns,
@@ -52,7 +52,7 @@ Methods:
 @click.option(
     "-k",
     "n_clusters",
-    type=ClusterCount(),
+    type=NumberOfClusters(),
     required=True,
     help="Number of clusters, or 'auto' to let the data choose.",
 )

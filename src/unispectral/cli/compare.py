@@ -9,7 +9,7 @@ import click
 
 from unispectral.cli._methods import METHOD_NAME, METHODS, build_method
 from unispectral.cli._options import (
-    ClusterCount,
+    NumberOfClusters,
     debug_option,
     method_options,
     quiet_option,
@@ -35,7 +35,11 @@ _KEY = "Larger is better (C-H: Calinski and Harabasz, D-B: minus Davies and Boul
 @click.command(epilog=_EPILOG)
 @click.argument("table")
 @click.option(
-    "-k", "n_clusters", type=ClusterCount(auto=False), required=True, help="Number of clusters."
+    "-k",
+    "n_clusters",
+    type=NumberOfClusters(auto=False),
+    required=True,
+    help="Number of clusters.",
 )
 @click.option(
     "--methods",

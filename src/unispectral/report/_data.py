@@ -61,7 +61,7 @@ def report_data(
         shown = np.union1d(shown, picked).astype(np.int64)
     position = {int(i): place for place, i in enumerate(shown)}
     pictures = image_shape is not None and X is not None and not sp.issparse(X)
-    features = Features(X, labels, columns, estimator, preparation)
+    features = PageFeatures(X, labels, columns, estimator, preparation)
     data: dict[str, Any] = {
         "title": title or f"{len(sizes)} clusters",
         "method": method or type(estimator).__name__,
@@ -115,7 +115,7 @@ def report_data(
     return data
 
 
-class Features:
+class PageFeatures:
     """The columns of the table, in their own units."""
 
     def __init__(
