@@ -1,4 +1,8 @@
-"""One compiled step on a sparse Laplacian: the only costly line of the eigenvector method."""
+"""One compiled step on a sparse Laplacian: the only costly line of the eigenvector method.
+
+On one thread it is little faster than SciPy's product (``python -m benchmarks.routines``); it is
+here because it runs on several, with the same result on any number of them.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,10 @@
 A polynomial of the Laplacian, large on the wanted end of the spectrum and small on the rest, is
 applied to a block; Rayleigh–Ritz then gives the pairs and the next cut. Single precision until
 its rounding is what is left.
+
+ARPACK is faster on small graphs and slower on large ones; it takes no guess from a similar graph,
+and neither it nor LOBPCG, which is several times slower, shares a large graph among threads
+(``python -m benchmarks.routines``).
 """
 
 from __future__ import annotations
