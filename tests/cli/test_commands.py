@@ -241,3 +241,15 @@ def test_the_package_can_be_run():
         [sys.executable, "-m", "unispectral", "--version"], capture_output=True, text=True
     )
     assert done.stdout.startswith("unispectral, version ")
+
+
+def test_scaling_and_the_number_of_clusters_are_explained(command, tmp_path):
+    from sklearn.datasets import load_wine
+
+    table = tmp_path / "wine.csv"
+    load_wine(as_frame=True).data.to_csv(table, index=False)
+    shown = command("cluster", table, "-k", "auto", check=0).stdout
+    assert "because cutting off another cluster after 3 would cost most" in shown
+    assert "standardised: 1 of 13 columns has nearly all of the variance" in shown
+    given = command("cluster", table, "-k", "3", "--scale", "standard", check=0).stdout
+    assert "standardised" not in given

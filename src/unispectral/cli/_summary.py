@@ -52,6 +52,10 @@ def summarise(fitted: CommandFit) -> dict[str, Any]:
         if isinstance(weights, dict) and len(weights) > 1:
             ordered = sorted(weights.items(), key=lambda item: -item[1])
             summary[f"{kind}_weights"] = {str(name): float(value) for name, value in ordered}
+    summary["scaling"] = dict(getattr(estimator, "scaling_", {}))
+    count = getattr(estimator, "cluster_count_", None)
+    if count is not None:
+        summary["why_this_number"] = count.reason
     if hasattr(estimator, "affinity_matrix_"):
         degrees = np.asarray(estimator.affinity_matrix_.sum(axis=1)).ravel()
         summary["points_without_neighbour"] = int((degrees <= 0).sum())
@@ -74,6 +78,12 @@ def summary_lines(summary: dict[str, Any]) -> list[str]:
         how += f", {summary['n_iter']} iterations{state}"
     lines = [f"{summary['method']} found {summary['n_clusters']} clusters ({how}).", ""]
     lines += size_lines(summary)
+    if "why_this_number" in summary:
+        lines += ["", f"This number of clusters, because {summary['why_this_number']}."]
+    for table, reason in summary.get("scaling", {}).items():
+        if reason.startswith("standardised"):
+            named = "" if table == "X" else f" of {table}"
+            lines += ["", f"Columns{named} were {reason} (--param scaling=none leaves them)."]
     for kind in ("kernel", "geometry"):
         weights = summary.get(f"{kind}_weights")
         if weights:
