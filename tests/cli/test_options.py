@@ -92,7 +92,7 @@ def test_wrong_usage_is_2(capsys, things, arguments, message):
     [
         (
             ["cluster", "nowhere.csv", "-k", "3"],
-            "The file 'nowhere.csv' cannot be read: no such file or directory.",
+            "Cannot open 'nowhere.csv': no such file or directory.",
         ),
         (["cluster", "T", "-k", "3", "--id", "nam"], "--id 'nam' is not in"),
         (["cluster", "T", "-k", "3", "--truth", "class"], "--truth 'class' is not in"),

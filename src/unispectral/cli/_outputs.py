@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -19,7 +20,15 @@ if TYPE_CHECKING:
     from unispectral.cli._fit import CommandFit
     from unispectral.cli._input import Input
 
-__all__ = ["check_outputs", "echo_json", "label_columns", "row_names", "say", "write_outputs"]
+__all__ = [
+    "check_inputs",
+    "check_outputs",
+    "echo_json",
+    "label_columns",
+    "row_names",
+    "say",
+    "write_outputs",
+]
 
 _TABLES = (".csv", ".tsv", ".json", ".parquet", ".pq")
 _ENDINGS = {"output": _TABLES, "labels": _TABLES, "report": (".html", ".htm")}
@@ -39,6 +48,13 @@ def echo_json(content: Any) -> None:
         return value.item() if getattr(value, "ndim", None) == 0 else repr(value)
 
     click.echo(json.dumps(content, ensure_ascii=False, indent=1, default=plain))
+
+
+def check_inputs(tables: Iterable[str]) -> None:
+    """Refuse a file that is not there before anything slow is imported."""
+    for table in tables:
+        if table != "-" and not os.path.exists(table):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), table)
 
 
 def check_outputs(

@@ -21,7 +21,7 @@ from unispectral.cli._options import (
     split_names,
     table_options,
 )
-from unispectral.cli._outputs import check_outputs, echo_json, say, write_outputs
+from unispectral.cli._outputs import check_inputs, check_outputs, echo_json, say, write_outputs
 
 __all__ = ["cluster"]
 
@@ -130,6 +130,7 @@ def cluster(
     wanted = {"output": output, "graph": graph, "model": model, "report": report}
     method = options["method"]
     check_outputs(wanted, tables, as_json=as_json, method=method)
+    check_inputs(tables)
     estimator = build_method(
         method,
         n_clusters,
