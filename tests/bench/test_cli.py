@@ -44,7 +44,7 @@ def call(*arguments: str) -> Result:
     return CliRunner().invoke(bench, list(arguments))
 
 
-def test_run_export_report_list_redo(folder: Path) -> None:
+def test_run_export_report_list(folder: Path) -> None:
     # No command means run, as in `unispectral bench --study paper`.
     ran = call("--study", "typed.toml", "--backend", "here")
     assert ran.exit_code == 0, ran.output
@@ -65,14 +65,6 @@ def test_run_export_report_list_redo(folder: Path) -> None:
     listed = call("list")
     assert "stored    typed: 6 of 6 cells done, 0 failed" in listed.output
     assert "built-in  paper" in listed.output
-
-    with Store("unispectral-bench.sqlite", readonly=True) as store:
-        keys = sorted(store.records())
-        first = store.records()[keys[0]]
-    redone = call("redo", keys[0][:10])
-    assert redone.exit_code == 0, redone.output
-    assert "The labels are the same." in redone.output
-    assert f"{100 * first.scores['accuracy']:7.2f}" in redone.output
 
 
 def test_some_data_sets_and_methods(folder: Path) -> None:

@@ -19,8 +19,7 @@ import pytest
 pytest.importorskip("click")
 from click.testing import CliRunner, Result
 
-from unispectral.bench import Results, Store, StoreError, Study, StudyMethod
-from unispectral.bench._estimators import check_redo
+from unispectral.bench import Results, Store, StoreError
 from unispectral.bench.store import _COLUMNS, _digest
 from unispectral.cli.bench import bench
 
@@ -145,7 +144,7 @@ def test_labels_inflate_to_what_the_samples_need_and_no_further(path: Path) -> N
 
     key = rewrite(path, "k-means", lambda row: inflated(row, 2**28))
     with Store(path, readonly=True) as store:
-        record = store.find(key)
+        record = store.records()[key]
         tracemalloc.start()
         try:
             with pytest.raises(ValueError, match="are not those of"):
@@ -153,13 +152,12 @@ def test_labels_inflate_to_what_the_samples_need_and_no_further(path: Path) -> N
             assert tracemalloc.get_traced_memory()[1] < 2**22
         finally:
             tracemalloc.stop()
-    assert "are not those of" in call(path, "redo", key).output
 
 
 def test_a_huge_number_of_samples_is_refused(path: Path) -> None:
     key = rewrite(path, "k-means", lambda row: row.update(n_samples=2**40))
     with Store(path, readonly=True) as store, pytest.raises(ValueError, match="n_samples"):
-        _ = store.find(key).labels
+        _ = store.records()[key].labels
 
 
 @pytest.mark.parametrize(
@@ -213,65 +211,18 @@ def test_a_changed_environment_is_left_out_of_the_report(
     assert "fits with" not in page.read_text(encoding="utf-8")
 
 
-def test_redo_unpickles_no_folder_beside_the_store(path: Path) -> None:
-    """joblib would run what a foreign cache holds; the parameter never reaches it."""
-    key = rewrite(
-        path, "agglomerative", lambda row: row["job"]["parameters"].update(memory="cache")
-    )
-    result = call(path, "redo", key)
-    assert result.exit_code == 1
-    assert "'memory', which redo does not set" in result.output
-
-
-def test_redo_imports_no_module_that_a_store_names(
+def test_no_module_that_a_store_names_is_imported(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "evil.py").write_text(f"open({str(tmp_path / 'mark')!r}, 'w')\nclass KMeans: pass")
     monkeypatch.syspath_prepend(str(tmp_path))
-    for name in ("evil.KMeans", "evil.Thing", "sklearn.evil.Thing"):
-        key = rewrite(path, "k-means", lambda row, name=name: row["job"].update(estimator=name))
-        result = call(path, "redo", key)
-        assert result.exit_code == 1
-        assert "is not one that redo runs" in result.output
+    rewrite(path, "k-means", lambda row: row["job"].update(estimator="evil.KMeans"))
+    change(path, "UPDATE studies SET content = replace(content, 'sklearn.cluster', 'evil')")
+    for command in (("report", "--out", str(tmp_path / "page.html")), ("list",)):
+        assert call(path, *command).exit_code == 0
+    assert "evil.KMeans" in (tmp_path / "page.html").read_text(encoding="utf-8")
     assert not (tmp_path / "mark").exists()
     assert "evil" not in sys.modules
-
-
-@pytest.mark.parametrize(
-    ("part", "value"),
-    [
-        ("kernel_parameter", "memory"),
-        ("parameters", {"init": "../cache/x.npy"}),
-        ("parameters", {"init": {"$object": ["a/b"]}}),
-        ("parameters", {"verbose": 1}),
-        ("bank", {"kernels": ["/etc/passwd"]}),
-        ("dataset", {"name": 5}),
-        ("dataset", {"file": "/dev/zero"}),
-        ("dataset", {"kernels": ["/dev/zero"]}),
-        ("limits", {"seconds": "long", "bytes": None}),
-        ("parameters", None),
-    ],
-)
-def test_redo_takes_only_plain_values(path: Path, part: str, value: Any) -> None:
-    def edit(row: dict[str, Any]) -> None:
-        if part == "dataset":
-            value.update({k: v for k, v in row["job"]["dataset"].items() if k not in value})
-        row["job"][part] = value
-
-    key = rewrite(path, "k-means", edit)
-    result = call(path, "redo", key)
-    assert result.exit_code == 1
-    assert result.output.startswith("Error: ")
-
-
-def test_redo_runs_what_the_built_in_studies_store() -> None:
-    for name in Study.builtin():
-        for cell in Study.load(name).cells():
-            job = check_redo(json.loads(json.dumps(cell.job())))
-            assert job["key"] == cell.key
-    method = StudyMethod("m", "sklearn.cluster._kmeans.KMeans")
-    (cell,) = Study("s", ["iris"], [method]).cells()
-    assert check_redo(cell.job())["estimator"] == "sklearn.cluster.KMeans"
 
 
 def test_random_changes_of_a_store_never_end_in_a_traceback(path: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from unispectral.bench._pool import Pool, run_alone, run_each
+from unispectral.bench._pool import Pool, run_each
 
 HERE = Path(__file__).parent
 FREE = {"seconds": None, "bytes": None}
@@ -43,6 +43,10 @@ def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
 
 def job(number: int, what: str = "square", limits: dict[str, Any] = FREE) -> dict[str, Any]:
     return {"number": number, "what": what, "limits": limits}
+
+
+def run_alone(pool: Pool, job: dict[str, Any]) -> dict[str, Any]:
+    return next(answer for _, answer in run_each(pool, [(None, job)]))
 
 
 def test_every_job_has_an_answer_whatever_becomes_of_its_worker(pool: Pool) -> None:

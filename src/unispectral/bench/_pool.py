@@ -29,7 +29,7 @@ from typing import IO, Any
 
 from unispectral.bench._machine import environment, process_tree, thread_variables, tree_bytes
 
-__all__ = ["Pool", "Worker", "run_alone", "run_each"]
+__all__ = ["Pool", "Worker", "run_each"]
 
 #: Seconds between two looks at the memory of the workers.
 _LOOK = 0.05
@@ -306,8 +306,3 @@ def run_each(
         for token, answer in pool.answers():
             running -= 1
             yield token, answer
-
-
-def run_alone(pool: Any, job: dict[str, Any]) -> dict[str, Any]:
-    """Run one job on an idle pool and wait for its answer."""
-    return next(answer for _, answer in run_each(pool, [(None, job)]))

@@ -310,16 +310,6 @@ class Store:
                 found[row[0]] = _record(row)
         return found
 
-    def find(self, start: str) -> Record:
-        """The one cell whose key begins with `start`."""
-        found = [record for key, record in self.records().items() if key.startswith(start)]
-        if len(found) != 1 or len(start) < 4:
-            raise StoreError(
-                f"{len(found)} cells of {self.path} have a key that begins with {start!r}; give "
-                "at least four characters that name one."
-            )
-        return found[0]
-
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other runs off this file, where the system has locks; it frees ours if we die."""

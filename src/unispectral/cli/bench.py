@@ -183,44 +183,6 @@ def list_command(store: Path) -> None:
             click.echo(f"stored    {name}: {done} of {total} cells done, {failed} failed")
 
 
-@bench.command("redo")
-@click.argument("key")
-@_store_option
-def redo_command(key: str, store: Path) -> None:
-    """Do the cell with this key again and compare it with what is stored.
-
-    A store may come from anybody, so only estimators of scikit-learn and of this library are run,
-    with plain parameters.
-    """
-    import base64
-
-    import numpy as np
-
-    from unispectral.bench._estimators import check_redo
-    from unispectral.bench._pool import Pool, run_alone
-    from unispectral.bench._worker import decode_labels
-
-    with Store(store, readonly=True) as results:
-        record = results.find(key)
-        try:
-            job = check_redo(record.job)
-        except (LookupError, TypeError, AttributeError) as error:
-            raise StoreError(f"The cell {key} cannot be done again: {error!r}.") from None
-        with Pool(1) as pool:
-            answer = run_alone(pool, job)
-        click.echo(f"{job['method']} on {job['dataset']['name']}: {record.status}")
-        if answer["status"] != "done" or record.labels is None:
-            click.echo(f"now: {answer['status']}: {answer.get('reason')}")
-            sys.exit(0 if answer["status"] == record.status else 1)
-        labels = decode_labels(base64.b64decode(answer["labels"]), answer["n_samples"])
-        same = bool(np.array_equal(labels, record.labels))
-        for metric, value in answer["scores"].items():
-            stored = f"{100 * record.scores.get(metric, float('nan')):7.2f}"
-            click.echo(f"  {metric:15s} {100 * value:7.2f}  stored {stored}")
-        click.echo("The labels are the same." if same else "The labels differ.")
-        sys.exit(0 if same else 1)
-
-
 def _page(store: Path, name: str) -> Path:
     safe = "".join(c if c.isalnum() or c in "-_" else "-" for c in name)
     return store.with_name(f"{store.stem}-{safe}.html")

@@ -173,7 +173,6 @@ def _setting(setting: Setting, metrics: tuple[str, ...]) -> dict[str, Any]:
         "seconds": _seconds(float(np.mean(seconds))) if seconds else None,
         "done": len(done),
         "failed": len(setting.failed),
-        "key": done[0].key[:12] if done else None,
     }  # fmt: skip
 
 

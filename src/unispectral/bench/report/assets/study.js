@@ -126,7 +126,6 @@
     const body = [UI.facts(facts)];
     if (chosen?.values && chosen.values[metric].length > 1) body.push(el("h4", {}, "Repeats"), strip(chosen.values[metric], f.value));
     if (settings.length > 1) body.push(el("h4", {}, "All settings, best first"), settingsTable(settings, metric));
-    if (chosen?.key) body.push(el("h4", {}, "Do one of its cells again"), el("pre", {}, `unispectral bench redo ${chosen.key}`));
     byId("cell-title").textContent = `${column.name} on ${data.datasets[set].title}`;
     replace("cell-body", body);
     byId("cell").showModal();
