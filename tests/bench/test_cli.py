@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ pytest.importorskip("click")
 from click.testing import CliRunner, Result
 
 from unispectral.bench import Store
-from unispectral.cli.bench import bench, parameter_study
+from unispectral.cli.bench import bench
 
 TOML = """
 name = "typed"
@@ -126,13 +125,3 @@ def test_a_readonly_command_does_not_touch_a_foreign_file(folder: Path) -> None:
     before = (folder / "typed.toml").read_bytes()
     call("report", "--store", "typed.toml")
     assert (folder / "typed.toml").read_bytes() == before
-
-
-def test_surface_puts_another_data_set_into_the_parameter_study(folder: Path) -> None:
-    study = parameter_study("jaffe", gammas=(0.5,))
-    assert study.datasets[0].title == "JAFFE"
-    assert study.methods[0].grid["gamma"] == [0.5]
-    assert len(study.cells()) == 36
-    mine = parameter_study("table.csv", truth="kind")
-    assert mine.datasets[0].file == str(folder / "table.csv")
-    assert json.dumps(mine.name) == '"parameters-table"'

@@ -14,7 +14,7 @@ import click
 from unispectral.bench import Results, Store, StoreError, Study
 from unispectral.bench.export import FORMATS
 from unispectral.cli._app import sentence
-from unispectral.cli._options import all_of, quiet_option, split_names
+from unispectral.cli._options import quiet_option, split_names
 from unispectral.cli._outputs import check_outputs
 
 __all__ = ["bench"]
@@ -58,74 +58,82 @@ _store_option = click.option(
 
 
 _stored_option = click.option("--study", "name", help="A study of the store; by default the last.")
-_run_options = all_of(
-    _store_option,
-    click.option("--processes", "-j", type=click.IntRange(1), help="Worker processes."),
-    click.option("--threads", type=click.IntRange(1), help="Threads of each process."),
-    click.option("--force", is_flag=True, help="Do all cells again."),
-    click.option("--retry", is_flag=True, help="Do failed cells again."),
-    click.option("--allow-failures", is_flag=True, help="Exit with 0 although some cells failed."),
-    click.option("--time-limit", type=float, metavar="SECONDS", help="Limit of one fit."),
-    click.option("--memory-limit", metavar="SIZE", help="Limit of one fit, like 6GB."),
-    click.option(
-        "--backend",
-        type=click.Choice(["processes", "here"]),
-        default="processes",
-        show_default=True,
-        help="Worker processes, or this process (for debugging).",
-    ),
-    quiet_option,
-    click.option("--no-report", is_flag=True, help="Do not write the page afterwards."),
-    click.option("--dry-run", is_flag=True, help="Count the cells and estimate their time."),
-)
 
 
 @bench.command("run")
 @click.option("--study", "source", default="small", show_default=True, metavar="NAME|FILE.toml")
 @click.option("--datasets", metavar="A,B", help="Only these data sets of the study.")
 @click.option("--methods", metavar="A,B", help="Only these methods of the study.")
-@_run_options
-def run_command(source: str, datasets: str | None, methods: str | None, **options: Any) -> None:
+@_store_option
+@click.option("--processes", "-j", type=click.IntRange(1), help="Worker processes.")
+@click.option("--threads", type=click.IntRange(1), help="Threads of each process.")
+@click.option("--force", is_flag=True, help="Do all cells again.")
+@click.option("--retry", is_flag=True, help="Do failed cells again.")
+@click.option("--allow-failures", is_flag=True, help="Exit with 0 although some cells failed.")
+@click.option("--time-limit", type=float, metavar="SECONDS", help="Limit of one fit.")
+@click.option("--memory-limit", metavar="SIZE", help="Limit of one fit, like 6GB.")
+@click.option(
+    "--backend",
+    type=click.Choice(["processes", "here"]),
+    default="processes",
+    show_default=True,
+    help="Worker processes, or this process (for debugging).",
+)
+@quiet_option
+@click.option("--no-report", is_flag=True, help="Do not write the page afterwards.")
+@click.option("--dry-run", is_flag=True, help="Count the cells and estimate their time.")
+def run_command(
+    source: str,
+    datasets: str | None,
+    methods: str | None,
+    store: Path,
+    time_limit: float | None,
+    memory_limit: str | None,
+    quiet: bool,
+    no_report: bool,
+    dry_run: bool,
+    allow_failures: bool,
+    **options: Any,
+) -> None:
     """Run what the store lacks of a study, then write its report.
 
     The exit code is 0 if every cell has a result, and 1 if any failed, in this run or before it:
     with --allow-failures only if all of them failed.
     """
+    from unispectral.bench import run, write_report
+    from unispectral.bench._progress import Reporter
+    from unispectral.bench._toml import parse_size
+
     chosen = (split_names([names]) if names else None for names in (datasets, methods))
-    _run(Study.load(source).select(*chosen), **options)
-
-
-@bench.command("surface")
-@click.argument("dataset")
-@click.option("--truth", help="The column of true classes, if DATASET is a file.")
-@click.option("--gamma", "gammas", multiple=True, type=float, help="Values of gamma; repeat it.")
-@_run_options
-def surface_command(
-    dataset: str, truth: str | None, gammas: tuple[float, ...], **options: Any
-) -> None:
-    """Run the parameter study (accuracy over alpha and beta for some gammas) on DATASET.
-
-    DATASET is a built-in name such as yale, or a file.
-    """
-    _run(parameter_study(dataset, truth, gammas), **options)
-
-
-def parameter_study(dataset: str, truth: str | None = None, gammas: tuple[float, ...] = ()) -> Any:
-    """The built-in parameter study, on another data set."""
-    from unispectral.bench import StudyDataset
-
-    study = Study.load("parameters")
-    path = Path(dataset)
-    if path.is_file():
-        chosen = StudyDataset(path.stem, file=str(path.resolve()), truth=truth)
-    else:
-        known = {entry.name: entry for entry in Study.load("paper").datasets}
-        chosen = known.get(dataset.lower(), StudyDataset(dataset))
-    methods = study.methods
-    if gammas:
-        methods = tuple(replace(m, grid={**m.grid, "gamma": list(gammas)}) for m in methods)
-    name, title = f"parameters-{chosen.name}"[:80], f"{study.title}: {chosen.title}"
-    return replace(study, name=name, title=title, datasets=(chosen,), methods=methods)
+    study = Study.load(source).select(*chosen)
+    if time_limit is not None:
+        study = replace(study, time_limit=time_limit)
+    if memory_limit is not None:
+        study = replace(study, memory_limit=parse_size(memory_limit))
+    command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])  # no folder in front
+    with Store(store) as results:
+        if results.set_aside is not None:
+            click.echo(f"The store was damaged and is now {results.set_aside}.", err=True)
+        if dry_run:
+            _estimate(study, results, options["processes"])
+            return
+        try:
+            reporter = Reporter(None if quiet else sys.stdout)
+            summary = run(study, results, reporter=reporter, command=command, **options)
+        except KeyboardInterrupt:
+            click.echo("Stopped. Finished cells are kept; the same command goes on.", err=True)
+            sys.exit(130)
+        lines = [_outcome(summary)]
+        if not no_report:
+            page = _page(store, study.name)
+            write_report(Results(study, results), page, command=command)
+            lines.append(f"Report: {page}")
+    try:
+        click.echo("\n".join(lines))
+    except BrokenPipeError:  # nobody listens any more, but the study is finished
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if summary.done < summary.total and (summary.done == 0 or not allow_failures):
+        sys.exit(1)
 
 
 @bench.command("export")
@@ -186,52 +194,6 @@ def list_command(store: Path) -> None:
 def _page(store: Path, name: str) -> Path:
     safe = "".join(c if c.isalnum() or c in "-_" else "-" for c in name)
     return store.with_name(f"{store.stem}-{safe}.html")
-
-
-def _run(
-    study: Study,
-    *,
-    store: Path,
-    time_limit: float | None,
-    memory_limit: str | None,
-    quiet: bool,
-    no_report: bool,
-    dry_run: bool,
-    allow_failures: bool,
-    **options: Any,
-) -> None:
-    from unispectral.bench import run, write_report
-    from unispectral.bench._progress import Reporter
-    from unispectral.bench._toml import parse_size
-
-    if time_limit is not None:
-        study = replace(study, time_limit=time_limit)
-    if memory_limit is not None:
-        study = replace(study, memory_limit=parse_size(memory_limit))
-    command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])  # no folder in front
-    with Store(store) as results:
-        if results.set_aside is not None:
-            click.echo(f"The store was damaged and is now {results.set_aside}.", err=True)
-        if dry_run:
-            _estimate(study, results, options["processes"])
-            return
-        try:
-            reporter = Reporter(None if quiet else sys.stdout)
-            summary = run(study, results, reporter=reporter, command=command, **options)
-        except KeyboardInterrupt:
-            click.echo("Stopped. Finished cells are kept; the same command goes on.", err=True)
-            sys.exit(130)
-        lines = [_outcome(summary)]
-        if not no_report:
-            page = _page(store, study.name)
-            write_report(Results(study, results), page, command=command)
-            lines.append(f"Report: {page}")
-    try:
-        click.echo("\n".join(lines))
-    except BrokenPipeError:  # nobody listens any more, but the study is finished
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if summary.done < summary.total and (summary.done == 0 or not allow_failures):
-        sys.exit(1)
 
 
 def _outcome(summary: Any) -> str:
