@@ -47,16 +47,16 @@ _STUDY = (
     _DATA
     + """
 from unispectral.bench import StudyDataset, StudyMethod, Store, Study, run
-from unispectral.bench.runner import store_arrays
 n = int(sys.argv[1])
 method = StudyMethod(
     "spectral", "sklearn.cluster.SpectralClustering", parameters=parameters, repeats=n)
-study = Study("overhead", [StudyDataset("blobs", data=X, target=y)], [method])
 with tempfile.TemporaryDirectory() as folder, Store(folder + "/results.sqlite") as store:
+    np.savez(folder + "/blobs.npz", X=X, y=y)
+    blobs = StudyDataset("blobs", file=folder + "/blobs.npz", truth="y")
+    study = Study("overhead", [blobs], [method])
     run(study, store, processes=1, threads=1)
     records = store.records()
-    kept = store_arrays(study, store)
-print(json.dumps([records[cell.key].scores["accuracy"] for cell in kept.cells()]))
+    print(json.dumps([records[cell.key].scores["accuracy"] for cell in study.cells()]))
 """
 )
 

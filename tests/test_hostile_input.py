@@ -212,11 +212,11 @@ def test_samples_that_differ_in_their_last_digits():
 def test_a_row_of_results_that_is_no_longer_text(tmp_path):
     import sqlite3
 
-    from unispectral.bench import Store, Study, StudyDataset, StudyMethod, run
+    from unispectral.bench import Store, Study, StudyMethod, run
 
     study = Study(
         "s",
-        datasets=[StudyDataset("d", data=X, target=Y)],
+        datasets=["iris"],
         methods=[StudyMethod("k-means", "sklearn.cluster.KMeans", parameters={"n_init": 1})],
     )
     path = tmp_path / "results.sqlite"

@@ -12,17 +12,17 @@ from unispectral.bench import Column, Store, Study, StudyDataset, StudyMethod, S
 XSS = '"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
 
 
-def small_study(name: str = "tiny", repeats: int = 3, title: str = "A tiny study") -> Study:
+def small_study(folder: Path) -> Study:
     """Three kinds of methods, a failure, a reduction, a surface; a second or two."""
     rng = np.random.default_rng(0)
     blobs = np.concatenate([rng.normal(m, 0.6, size=(15, 3)) for m in (0.0, 3.0, 6.0)])
+    truth = np.repeat(["a", "b", "c"], 15)
+    np.savez(folder / "blobs.npz", X=blobs, y=truth)
     return Study(
-        name,
+        "tiny",
         datasets=[
             "iris",
-            StudyDataset(
-                "blobs", title="blobs", data=blobs, target=np.repeat(["a", "b", "c"], 15)
-            ),
+            StudyDataset("blobs", file=str(folder / "blobs.npz"), truth="y"),
             "wine",
         ],
         methods=[
@@ -30,7 +30,7 @@ def small_study(name: str = "tiny", repeats: int = 3, title: str = "A tiny study
                 "k-means",
                 "sklearn.cluster.KMeans",
                 parameters={"n_init": 1},
-                repeats=repeats,
+                repeats=3,
                 columns=(
                     Column("k-means"),
                     Column("k-means", ("paper",), repeats="objective"),
@@ -60,7 +60,7 @@ def small_study(name: str = "tiny", repeats: int = 3, title: str = "A tiny study
                 datasets=("iris",),
             ),
         ],
-        title=title,
+        title="A tiny study",
         metrics=("accuracy", "nmi", "purity"),
         time_limit=60.0,
         surfaces=(Surface("agglomerative", "linkage", "compute_full_tree"),),
@@ -68,8 +68,8 @@ def small_study(name: str = "tiny", repeats: int = 3, title: str = "A tiny study
 
 
 @pytest.fixture(scope="session")
-def tiny() -> Study:
-    return small_study()
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    return small_study(tmp_path_factory.mktemp("blobs"))
 
 
 @pytest.fixture(scope="session")

@@ -153,12 +153,13 @@ def test_sparse_and_precomputed_data(tmp_path: Path) -> None:
     X = sp.random(30, 8, density=0.4, random_state=0, format="csr")
     target = rng.integers(3, size=30)
     K = (X @ X.T).toarray() + np.eye(30)
+    sp.save_npz(tmp_path / "X.npz", X)
     np.save(tmp_path / "first.npy", K)
     np.save(tmp_path / "second.npy", K**2)
     np.save(tmp_path / "truth.npy", target)
     kernels = tuple(str(tmp_path / f"{name}.npy") for name in ("first", "second"))
     datasets = [
-        StudyDataset("sparse", data=X, target=target),
+        StudyDataset("sparse", file=str(tmp_path / "X.npz"), truth=str(tmp_path / "truth.npy")),
         StudyDataset("kernels", kernels=kernels, truth=str(tmp_path / "truth.npy")),
     ]
     methods = [

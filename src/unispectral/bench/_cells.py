@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from unispectral._errors import InputError
 from unispectral.bench.method import StudyMethod
 from unispectral.bench.study import MOST_CELLS, Study, StudyDataset
@@ -94,32 +92,16 @@ def fingerprint(dataset: StudyDataset) -> StudyDataset:
     files = [name for name in (dataset.file, *dataset.kernels) if name is not None]
     if dataset.truth is not None and (dataset.kernels or Path(dataset.truth).is_file()):
         files.append(dataset.truth)
-    if dataset.data is not None:
-        _feed(digest, dataset.data)
-        _feed(digest, dataset.target)
-    elif not files:
+    if not files:
         return dataset
-    else:
-        for name in files:
-            try:
-                with Path(name).open("rb") as stream:
-                    digest.update(hashlib.file_digest(stream, "sha256").digest())
-            except OSError as error:
-                problem = f"{dataset.name!r} cannot be read: {name}: {error.strerror}"
-                raise InputError("The data set", problem) from None
+    for name in files:
+        try:
+            with Path(name).open("rb") as stream:
+                digest.update(hashlib.file_digest(stream, "sha256").digest())
+        except OSError as error:
+            problem = f"{dataset.name!r} cannot be read: {name}: {error.strerror}"
+            raise InputError("The data set", problem) from None
     return replace(dataset, digest=digest.hexdigest()[:32])
-
-
-def _feed(digest: Any, array: Any) -> None:
-    if hasattr(array, "tocsr"):
-        array = array.tocsr()
-        for part in (array.data, array.indices, array.indptr):
-            _feed(digest, part)
-        digest.update(repr(array.shape).encode())
-        return
-    array = np.ascontiguousarray(array)
-    digest.update(f"{array.dtype.str}{array.shape}".encode())
-    digest.update(array.tobytes() if array.dtype.kind != "O" else repr(array.tolist()).encode())
 
 
 def kernel_names(kernels: str | tuple[str, ...], dataset: StudyDataset) -> list[str]:

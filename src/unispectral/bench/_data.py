@@ -115,8 +115,6 @@ def _load(spec: dict[str, Any]) -> tuple[Any, np.ndarray]:
     target: Any = None
     if spec["kernels"]:
         target = None if truth is None else np.ravel(np.asarray(_read(truth)))
-    elif file is not None and Path(file).stem == spec["digest"]:
-        data, target = _load_stored(Path(file))
     elif file is not None:
         from unispectral.tables import read_table
 
@@ -139,17 +137,6 @@ def _load(spec: dict[str, Any]) -> tuple[Any, np.ndarray]:
         problem = f"{name!r} has no vector of true classes"
         raise InputError("The data set", problem, "name its column, array or file with truth")
     return data, np.unique(np.asarray(target), return_inverse=True)[1].astype(np.int32)
-
-
-def _load_stored(path: Path) -> tuple[Any, np.ndarray]:
-    """Arrays that the runner wrote for an in-memory data set."""
-    import scipy.sparse as sp
-
-    with np.load(path, allow_pickle=False) as stored:
-        if "data" in stored:
-            return stored["data"], stored["target"]
-        parts = (stored["values"], stored["indices"], stored["indptr"])
-        return sp.csr_array(parts, shape=tuple(stored["shape"])), stored["target"]
 
 
 def _read(path: str) -> Any:

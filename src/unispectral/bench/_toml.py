@@ -17,7 +17,6 @@ from unispectral.bench.study import Study, StudyDataset, Surface
 __all__ = ["parse_size", "read_study", "study_from_json", "study_to_json"]
 
 _SIZES = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
-_ARRAYS = ("data", "target")
 
 
 def parse_size(value: Any, argument: str = "memory_limit") -> float | None:
@@ -65,7 +64,7 @@ def _fill(cls: type, table: Any, what: str, **made: Any) -> Any:
     """Build a dataclass from a table; an unknown or missing key is a sentence."""
     if not isinstance(table, dict):
         raise InputTypeError(what, f"must be a table, not {type(table).__name__}")
-    fields = {entry.name: entry for entry in dataclasses.fields(cls) if entry.name not in _ARRAYS}
+    fields = {entry.name: entry for entry in dataclasses.fields(cls)}
     for key in table:
         if key not in fields:
             remedy = f"it may have {', '.join(sorted(fields))}"
@@ -120,13 +119,8 @@ def _method(table: Any) -> StudyMethod:
 
 
 def study_to_json(study: Study) -> str:
-    """The study as the store keeps it, without the arrays of in-memory data sets."""
-    datasets = tuple(dataclasses.replace(d, data=None, target=None) for d in study.datasets)
-    content = dataclasses.asdict(dataclasses.replace(study, datasets=datasets))
-    for dataset in content["datasets"]:
-        for name in _ARRAYS:
-            del dataset[name]
-    return json.dumps(content, allow_nan=False)  # the order of a grid is that of its cells
+    """The study as the store keeps it; the order of a grid is that of its cells."""
+    return json.dumps(dataclasses.asdict(study), allow_nan=False)
 
 
 def study_from_json(text: str) -> Study:

@@ -7,13 +7,8 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from unispectral._errors import InputError
-from unispectral._files import atomic_path
 from unispectral.bench._cells import Cell, expand, fingerprint
 from unispectral.bench._estimators import check_method
 from unispectral.bench._machine import cores, environment
@@ -22,7 +17,7 @@ from unispectral.bench._progress import Reporter
 from unispectral.bench._worker import CellWorker
 from unispectral.bench.method import check_choice, check_count
 from unispectral.bench.store import Record, Store, plain_text
-from unispectral.bench.study import Study, StudyDataset
+from unispectral.bench.study import Study
 
 __all__ = ["Summary", "pending", "run"]
 
@@ -111,7 +106,8 @@ def run(
         check_method(method)
     share = threads if threads is not None else max(1, cores() // count)
     with store.locked():
-        study = store_arrays(study, store)
+        # With the digests of its files, so that a report needs none of them.
+        study = replace(study, datasets=tuple(map(fingerprint, study.datasets)))
         cells = list({cell.key: cell for cell in expand(study)}.values())
         records = store.records(cell.key for cell in cells)
         todo = cells if force else pending(cells, records, retry=retry)
@@ -151,37 +147,6 @@ class _Here:
         return self
 
     def __exit__(self, *error: object) -> None: ...
-
-
-def store_arrays(study: Study, store: Store) -> Study:
-    """Write in-memory data sets beside the store, where workers and later runs find them."""
-    folder = store.path.resolve().parent / f"{store.path.stem}-data"
-    datasets = []
-    for dataset in study.datasets:
-        known = fingerprint(dataset)
-        if dataset.data is not None:
-            folder.mkdir(exist_ok=True)
-            path = folder / f"{known.digest}.npz"
-            if not path.exists():
-                _write_arrays(dataset, path)
-            known = replace(known, file=str(path), data=None, target=None)
-        datasets.append(known)
-    return replace(study, datasets=tuple(datasets))
-
-
-def _write_arrays(dataset: StudyDataset, path: Path) -> None:
-    data, target = dataset.data, np.asarray(dataset.target)
-    if target.ndim != 1 or target.shape[0] != data.shape[0]:
-        problem = f"of the data set {dataset.name!r} has shape {target.shape}"
-        raise InputError("target", problem, f"give {data.shape[0]} classes")
-    arrays = {"data": data}
-    if hasattr(data, "tocsr"):
-        data = data.tocsr()
-        arrays = {"values": data.data, "indices": data.indices, "indptr": data.indptr}
-        arrays["shape"] = np.asarray(data.shape)
-    classes = np.unique(target, return_inverse=True)[1].astype(np.int32)
-    with atomic_path(path) as temporary:
-        np.savez_compressed(temporary, target=classes, **arrays)
 
 
 def pending(cells: list[Cell], records: dict[str, Record], *, retry: bool = False) -> list[Cell]:

@@ -42,8 +42,8 @@ class StudyDataset:
     Parameters
     ----------
     name : str
-        A built-in data set (``"yale"``, ``"digits"`` …), or any name when `file`, `kernels` or
-        `data` says where the samples are.
+        A built-in data set (``"yale"``, ``"digits"`` …), or any name when `file` or `kernels` says
+        where the samples are.
     title : str
         What tables print; the name by default.
     file : str
@@ -58,8 +58,6 @@ class StudyDataset:
         The number of clusters asked for; the number of true classes by default.
     samples : int
         A hint of the size, from which the time remaining is estimated before the first fit.
-    data, target : array
-        The samples and true classes themselves; they are written beside the store.
     """
 
     name: str
@@ -70,8 +68,6 @@ class StudyDataset:
     kernels: tuple[str, ...] = ()
     n_clusters: int | None = None
     samples: int | None = None
-    data: Any = field(default=None, repr=False, compare=False)
-    target: Any = field(default=None, repr=False, compare=False)
     digest: str | None = None
 
     def __post_init__(self) -> None:
@@ -85,8 +81,6 @@ class StudyDataset:
         for path in (self.file, self.truth, *self.kernels):
             if path is not None and not isinstance(path, str):
                 raise InputError(f"path {where}", "must be a text", value=path)
-        if (self.data is None) != (self.target is None):
-            raise InputError("data and target", f"{where} belong together", "give both or neither")
 
 
 @dataclass(frozen=True)
