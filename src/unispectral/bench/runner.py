@@ -6,7 +6,6 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from typing import Any
 
 from unispectral.bench._cells import Cell, expand, fingerprint
@@ -120,7 +119,7 @@ def run(
             store.save_study(study, command)
             reporter = reporter or Reporter()
             reporter.start(cells, todo, records, count)
-            _Run(store, pool, reporter, summary, _Queue(todo)).go()
+            _Run(store, pool, reporter, summary, deque(todo)).go()
         return summary
 
 
@@ -167,40 +166,6 @@ def _worth_running(cell: Cell, record: Record | None, retry: bool) -> bool:
     return retry
 
 
-class _Queue:
-    """Cells in order, in groups that share a kernel.
-
-    Within the first data set that has cells left, a worker keeps to its group, then takes a group
-    that nobody has, then helps with the longest one: so a large kernel is computed by one process
-    and not by all of them, and yet no process rests.
-    """
-
-    def __init__(self, cells: list[Cell]) -> None:
-        groups = groupby(cells, key=lambda cell: (cell.dataset.name, cell.kernel))
-        self.groups = [deque(group) for _, group in groups]
-        self.owner: dict[int, Any] = {}
-
-    def take(self, worker: Any) -> Cell | None:
-        if not self.groups:
-            return None
-        first = self.groups[0][0].dataset.name
-        near = [group for group in self.groups if group[0].dataset.name == first]
-        own = next((g for g in near if self.owner.get(id(g)) is worker), None)
-        free = next((g for g in near if id(g) not in self.owner), None)
-        group = own or free or max(near, key=len)
-        self.owner.setdefault(id(group), worker)
-        cell = group.popleft()
-        if not group:
-            self.groups = [g for g in self.groups if g]
-        return cell
-
-    def drop(self, dataset: str) -> list[Cell]:
-        """Take out all cells of a data set."""
-        dropped = [cell for g in self.groups for cell in g if cell.dataset.name == dataset]
-        self.groups = [g for g in self.groups if g[0].dataset.name != dataset]
-        return dropped
-
-
 @dataclass
 class _Run:
     """One run: hands out cells, stores answers, reports."""
@@ -209,17 +174,17 @@ class _Run:
     pool: Any
     reporter: Reporter
     summary: Summary
-    queue: _Queue
+    queue: deque[Cell]
     crashed: set[str] = field(default_factory=set)
 
     def go(self) -> None:
         started, running = time.monotonic(), 0
         try:
-            while self.queue.groups or running:
-                for worker in self.pool.idle():
-                    if (cell := self.queue.take(worker)) is not None:
-                        running += 1
-                        worker.submit(cell.job(), cell)
+            while self.queue or running:
+                for worker in self.pool.idle()[: len(self.queue)]:
+                    running += 1
+                    cell = self.queue.popleft()
+                    worker.submit(cell.job(), cell)
                 for cell, answer in self.pool.answers():
                     running -= 1
                     self._take_in(cell, answer)
@@ -231,13 +196,17 @@ class _Run:
         if answer["status"] == "crash" and cell.key not in self.crashed:
             # Something may have killed the process from outside: the cell gets a second chance.
             self.crashed.add(cell.key)
-            self.queue.groups.insert(0, deque([cell]))
+            self.queue.appendleft(cell)
             return
         answer = plain_text(answer)
-        others = self.queue.drop(cell.dataset.name) if answer["status"] == "data" else []
+        ended_cells = [cell]
+        if answer["status"] == "data":  # no cell of this data set can run
+            name = cell.dataset.name
+            ended_cells += [c for c in self.queue if c.dataset.name == name]
+            self.queue = deque(c for c in self.queue if c.dataset.name != name)
         if answer["status"] != "done":
             self.reporter.failure(cell, answer)
-        for ended in (cell, *others):
+        for ended in ended_cells:
             self.store.put(ended, answer)
             self.summary.outcomes[answer["status"]] += 1
             self.reporter.cell(ended, answer)
