@@ -7,7 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unispectral.bench import Column, Store, Study, StudyDataset, StudyMethod, Surface, run
+from unispectral.bench import (
+    Column,
+    Reduction,
+    Store,
+    Study,
+    StudyDataset,
+    StudyMethod,
+    Surface,
+    run,
+)
 
 XSS = '"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
 
@@ -57,7 +66,7 @@ def small_study(folder: Path) -> Study:
                 "broken",
                 "sklearn.cluster.KMeans",
                 parameters={"init": "nonsense"},
-                datasets=("iris",),
+                reduced=(Reduction(("blobs", "wine"), "once is enough", skip=True),),
             ),
         ],
         title="A tiny study",

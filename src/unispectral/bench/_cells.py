@@ -131,8 +131,7 @@ def _cells_of(
     study: Study, dataset: StudyDataset, method: StudyMethod, most: int
 ) -> Iterator[Cell]:
     local, reduction = method.on(dataset.name)
-    elsewhere = method.datasets is not None and dataset.name not in method.datasets
-    if elsewhere or (reduction is not None and reduction.skip):
+    if reduction is not None and reduction.skip:
         return
     kernels = _kernels_of(study, dataset, local)
     if len(kernels) * math.prod(map(len, local.grid.values())) * local.repeats > most:

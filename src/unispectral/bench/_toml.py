@@ -65,6 +65,7 @@ def _fill(cls: type, table: Any, what: str, **made: Any) -> Any:
     if not isinstance(table, dict):
         raise InputTypeError(what, f"must be a table, not {type(table).__name__}")
     fields = {entry.name: entry for entry in dataclasses.fields(cls)}
+    table = {key: value for key, value in table.items() if value is not None}  # not given
     for key in table:
         if key not in fields:
             remedy = f"it may have {', '.join(sorted(fields))}"

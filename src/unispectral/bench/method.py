@@ -140,9 +140,8 @@ class StudyMethod:
     ----------
     name : str
         How the study calls it.
-    estimator : str, class or instance
-        A dotted name such as ``"sklearn.cluster.KMeans"``, an importable class, or an instance,
-        whose parameters are then taken over.
+    estimator : str
+        A dotted name such as ``"sklearn.cluster.KMeans"``.
     input : {"features", "kernel", "kernels"}
         The samples; one precomputed kernel after the other; all kernels of the bank at once.
     kernel_parameter : str
@@ -160,14 +159,12 @@ class StudyMethod:
         What is made of the cells; by default one column for the protocol ``label-free``.
     reduced : sequence of Reduction
         Exceptions for some data sets.
-    datasets : sequence of str
-        Run only on these.
     time_limit, memory_limit : float
         Seconds, and bytes of memory, of one fit and of the processes that it starts.
     """
 
     name: str
-    estimator: Any
+    estimator: str
     input: str = "features"
     title: str = ""
     kernel_parameter: str | None = None
@@ -178,13 +175,12 @@ class StudyMethod:
     repeats: int = 1
     columns: tuple[Column, ...] = ()
     reduced: tuple[Reduction, ...] = ()
-    datasets: tuple[str, ...] | None = None
     time_limit: float | None = None
     memory_limit: float | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, "method.name")
-        self._take_over_estimator()
+        check_name(self.estimator, "estimator")
         where = f"of the method {self.name!r}"
         check_choice(self.input, ("features", "kernel", "kernels"), f"input {where}")
         check_count(self.repeats, f"{where[3:]}: repeats")
@@ -198,21 +194,9 @@ class StudyMethod:
             self,
             title=self.title or self.name,
             kernels=as_tuple(self.kernels),
-            datasets=as_tuple(self.datasets),
             reduced=tuple(self.reduced),
             columns=tuple(self.columns) or (Column(self.name),),
         )
-
-    def _take_over_estimator(self) -> None:
-        estimator = self.estimator
-        if isinstance(estimator, str):
-            return
-        if not isinstance(estimator, type):
-            own = estimator.get_params(deep=False)
-            own = {k: v for k, v in own.items() if k not in ("n_clusters", "random_state")}
-            assign(self, parameters={**own, **self.parameters})
-            estimator = type(estimator)
-        assign(self, estimator=f"{estimator.__module__}.{estimator.__qualname__}")
 
     def on(self, dataset: str) -> tuple[StudyMethod, Reduction | None]:
         """The method as it is run on a data set, and the reduction that made it so."""

@@ -222,8 +222,6 @@ class Results:
     ) -> str | None:
         """What a reader of the figure has to know."""
         local, reduction = method.on(dataset.name)
-        if method.datasets is not None and dataset.name not in method.datasets:
-            return "The study does not run this method here."
         notes = []
         if reduction is not None:
             less = "Not run" if reduction.skip else _describe(method, local)
