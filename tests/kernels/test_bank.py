@@ -117,7 +117,8 @@ def test_neighbourhoods_are_pieces_of_the_matrix(X, gram, kind):
 def test_cross_kernel_of_the_training_points_is_the_kernel(X, normalize):
     bank = KernelBank(X, ["linear", "gaussian", "polyplus_2", "laplacian"], normalize=normalize)
     for r in range(len(bank)):
-        np.testing.assert_allclose(bank.cross(r, X), bank.matrix(r), atol=1e-9)
+        cross = bank.combine_cross(np.eye(len(bank))[r], X)[0]
+        np.testing.assert_allclose(cross, bank.matrix(r), atol=1e-9)
     between, own = bank.combine_cross([1, 2, 3, 4], X)
     whole = bank.combine([1, 2, 3, 4])
     np.testing.assert_allclose(between, whole, rtol=1e-8, atol=1e-8)
@@ -225,7 +226,11 @@ def test_a_sum_at_once_holds_at_any_scale(X, scale):
 def test_a_sum_takes_each_kernel_by_itself_where_it_must(X):
     weights = np.full(12, 1 / 12)
     assert sum_rule(KernelBank(X, "paper", normalize="center")._bound, weights) is None
-    assert sum_rule(KernelBank(X, [Metric("laplacian")] * 12)._bound, weights) is None
+    for kernels in ([Metric("laplacian")] * 12, [Metric("rbf"), *paper_kernels()[1:]]):
+        bank = KernelBank(X, kernels)
+        assert sum_rule(bank._bound, weights) is None
+        whole = sum(bank.matrix(r) for r in range(12)) / 12
+        np.testing.assert_allclose(bank.combine(weights), whole)
     X[0] = 0.0  # no cosine: its row stays zero
     bank = KernelBank(X, "paper")
     assert sum_rule(bank._bound, weights) is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,10 @@ from unispectral.kernels._bound import (
     BoundKernel,
     Index,
     MatrixKernel,
-    ProductKernel,
     bind,
     rows_per_block,
 )
-from unispectral.kernels._features import Features, require_all_pairs
+from unispectral.kernels._features import Features, Products, require_all_pairs
 from unispectral.kernels._normalize import as_normalizations
 from unispectral.kernels._specs import Abilities, Kernel, as_kernels
 from unispectral.kernels._sums import sum_rule
@@ -146,8 +145,6 @@ class KernelBank:
         With ``exact`` the squared distances of the table are those of the kernel, too.
         """
         kernel = self._bound[r]
-        if not isinstance(kernel, ProductKernel):
-            return None
         steps, distances = set(self.normalize), kernel.abilities.distances or ""
         # Centring a dot product leaves its distances as they are; a kernel that falls with the
         # distance has a constant diagonal, so that the other normalisations leave its order.
@@ -161,7 +158,7 @@ class KernelBank:
     # Values of one kernel
     def block(self, r: int, rows: Index, cols: Index) -> np.ndarray:
         """Entries of kernel ``r`` between two groups of samples."""
-        return self._bound[r].block(rows, cols, None)
+        return self._bound[r].block(rows, cols)
 
     def matrix(self, r: int, run: Run | None = None) -> np.ndarray:
         """The whole of kernel ``r``."""
@@ -172,13 +169,6 @@ class KernelBank:
     def diagonal(self, r: int) -> np.ndarray:
         """The diagonal of kernel ``r``."""
         return self._bound[r].diagonal()
-
-    def cross(self, r: int, X_new: Any) -> np.ndarray:
-        """Kernel ``r`` between new samples and those of the bank.
-
-        ``X_new`` is a table, or the kernel's own cross matrix where the bank is precomputed.
-        """
-        return self._bound[r].cross(X_new, None)[0]
 
     # Weighted sums
     def combine(self, weights: Sequence[float] | np.ndarray, run: Run | None = None) -> np.ndarray:
@@ -198,20 +188,17 @@ class KernelBank:
 
     def _combine_at_once(self, weights: np.ndarray, out: np.ndarray, run: Run | None) -> bool:
         """Assemble the sum in one pass over the dot products, where its kernels allow that."""
-        views = list(self._by_view(weights))
-        if len(views) != 1 or len(views[0][1]) == 1:
+        chosen = np.flatnonzero(weights)
+        kernels = [self._bound[r] for r in chosen]
+        features = kernels[0].features if kernels else None
+        if len(kernels) < 2 or features is None or not features.has_gram:
             return False
-        view, kernels = views[0]
-        features = self.features[view]
-        if features is None or not features.has_gram:
-            return False
-        chosen = [r for r, _ in kernels]
-        found = sum_rule([kernel for _, kernel in kernels], weights[chosen])
+        found = sum_rule(kernels, weights[chosen])
         if found is None:
             return False
         from unispectral.kernels import _loops
 
-        gram, norms = features.gram, features.squared_norms
+        gram, norms = features.keep_gram(), features.squared_norms
         map_blocks(
             lambda rows: _loops.weighted_sum(gram, norms, rows.start, rows.stop, out, *found),
             len(out),
@@ -223,21 +210,18 @@ class KernelBank:
 
     def combine_block(self, weights: Any, rows: Index, cols: Index) -> np.ndarray:
         """A block of the weighted sum."""
-        weights, total = self._weights(weights), None
-        for view, kernels in self._by_view(weights):
-            features = self.features[view]
-            products = features.block(rows, cols) if features is not None else None
-            for r, kernel in kernels:
-                total = _added(total, kernel.block(rows, cols, products), weights[r])
-        assert total is not None
+        (total,) = self._summed(
+            weights,
+            lambda kernel: kernel.features.block(rows, cols),
+            lambda kernel, products: (kernel.block(rows, cols, products),),
+        )
         return total
 
     def combine_diagonal(self, weights: Any) -> np.ndarray:
         """The diagonal of the weighted sum."""
-        weights, total = self._weights(weights), None
-        for r in np.flatnonzero(weights).tolist():
-            total = _added(total, self.diagonal(r), weights[r])
-        assert total is not None
+        (total,) = self._summed(
+            weights, lambda kernel: None, lambda kernel, _: (kernel.diagonal(),)
+        )
         return total
 
     def combine_cross(
@@ -247,45 +231,61 @@ class KernelBank:
 
         ``X_new`` is a table, or one per view, or (precomputed) one cross matrix per kernel.
         """
-        weights, between, own = self._weights(weights), None, None
         several = isinstance(X_new, (list, tuple)) or getattr(X_new, "ndim", 2) == 3
-        for view, kernels in self._by_view(weights):
-            features = self.features[view]
-            products, table = None, X_new
-            if features is not None:
-                table = X_new[view] if several else X_new
-                products = features.cross(table, run)
-            for r, kernel in kernels:
-                given = table[r] if several and features is None else table
-                values, alone = kernel.cross(given, products)
-                between = _added(between, values, weights[r])
-                own = _added(own, alone, weights[r])
-        assert between is not None
-        assert own is not None
+
+        def products(kernel: BoundKernel) -> Products:
+            place = self._bound.index(kernel) if self.features[0] is None else kernel.view
+            return kernel.features.cross(X_new[place] if several else X_new, run)
+
+        between, own = self._summed(weights, products, BoundKernel.cross)
         return between, own
 
     def pairs(self, left: np.ndarray, right: np.ndarray) -> Iterator[np.ndarray]:
         """For each kernel in turn its values of pairs of samples."""
-        for view, kernels in self._by_view(np.ones(len(self))):
-            features = self.features[view]
-            products = features.pairs(left, right) if features is not None else None
-            for _, kernel in kernels:
-                yield kernel.pairs(left, right, products)
+        each = self._with_products(range(len(self)), lambda k: k.features.pairs(left, right))
+        for _, kernel, products in each:
+            yield kernel.pairs(left, right, products)
 
     def combine_neighbourhoods(
         self, weights: Any, rows: np.ndarray, neighbours: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """The weighted sum to the neighbours (b, k) and among them (b, k, k)."""
-        weights, near, among = self._weights(weights), None, None
-        for view, kernels in self._by_view(weights):
-            features = self.features[view]
-            products = features.neighbourhoods(rows, neighbours) if features is not None else None
-            for r, kernel in kernels:
-                one, other = kernel.neighbourhoods(rows, neighbours, products)
-                near, among = _added(near, one, weights[r]), _added(among, other, weights[r])
-        assert near is not None
-        assert among is not None
+        near, among = self._summed(
+            weights,
+            lambda kernel: kernel.features.neighbourhoods(rows, neighbours),
+            lambda kernel, products: kernel.neighbourhoods(rows, neighbours, products),
+        )
         return near, among
+
+    def _with_products(
+        self, chosen: Iterable[int], find: Callable[[BoundKernel], Any]
+    ) -> Iterator[tuple[int, BoundKernel, Any]]:
+        """Some kernels with their products, which those of one table in a row share."""
+        source = products = None
+        for r in chosen:
+            kernel = self._bound[r]
+            if kernel.features is not source:
+                source, products = kernel.features, find(kernel)
+            yield r, kernel, products
+
+    def _summed(
+        self,
+        weights: Any,
+        find: Callable[[BoundKernel], Any],
+        values: Callable[[BoundKernel, Any], tuple[np.ndarray, ...]],
+    ) -> list[np.ndarray]:
+        """Weighted sums of what each kernel makes of its products."""
+        weights = self._weights(weights)
+        totals: list[np.ndarray] = []
+        for r, kernel, products in self._with_products(np.flatnonzero(weights), find):
+            parts = list(values(kernel, products))
+            for part in parts:
+                if weights[r] != 1:
+                    part *= part.dtype.type(weights[r])
+            for total, part in zip(totals, parts, strict=False):
+                total += part
+            totals = totals or parts
+        return totals
 
     def _weights(self, weights: Any) -> np.ndarray:
         weights = np.asarray(weights, dtype=np.float64)
@@ -294,24 +294,3 @@ class KernelBank:
                 f"weights has shape {weights.shape}; the bank has {len(self)} kernels."
             )
         return weights
-
-    def _by_view(self, weights: Any) -> Iterator[tuple[int, list[tuple[int, BoundKernel]]]]:
-        weights = np.asarray(weights)
-        for view in range(len(self.features)):
-            kernels = [
-                (r, kernel)
-                for r, kernel in enumerate(self._bound)
-                if kernel.view == view and weights[r] != 0
-            ]
-            if kernels:
-                yield view, kernels
-
-
-def _added(total: np.ndarray | None, values: np.ndarray, weight: float) -> np.ndarray:
-    """``total + weight · values``, in place of one of them."""
-    if weight != 1:
-        values *= values.dtype.type(weight)
-    if total is None:
-        return values
-    total += values
-    return total

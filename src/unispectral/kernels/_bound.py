@@ -10,20 +10,12 @@ import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from unispectral._errors import InputError
+from unispectral._run import Run
 from unispectral.kernels._features import Features, Products, own_products
 from unispectral.kernels._normalize import Normalizer, fit_normalizer
-from unispectral.kernels._specs import Abilities, Kernel, Metric
+from unispectral.kernels._specs import Abilities, Evaluate, Kernel, Metric, dot
 
-__all__ = [
-    "EVERYTHING",
-    "BoundKernel",
-    "Index",
-    "MatrixKernel",
-    "MetricKernel",
-    "ProductKernel",
-    "bind",
-    "rows_per_block",
-]
+__all__ = ["EVERYTHING", "BoundKernel", "Index", "MatrixKernel", "bind", "rows_per_block"]
 
 Index = slice | np.ndarray
 EVERYTHING = slice(None)
@@ -38,16 +30,19 @@ def rows_per_block(n_samples: int) -> int:
 
 
 class BoundKernel:
-    """One kernel on one table: raw values from products or features, then its normalisation."""
+    """One kernel on one source of products: its raw values, then its normalisation."""
 
-    def __init__(self, name: str, n_samples: int, dtype: np.dtype, view: int) -> None:
+    def __init__(
+        self, name: str, evaluate: Evaluate, features: Features, view: int, spec: Any = None
+    ) -> None:
         self.name = name
+        self.evaluate = evaluate
+        self.features = features
         self.view = view
-        self.n_samples = n_samples
-        self.dtype = dtype
+        self.spec: Kernel | None = spec
+        self.abilities: Abilities = getattr(spec, "abilities", Abilities())
+        self.n_samples, self.dtype = features.n_samples, features.dtype
         self.normalizer = Normalizer(())
-        self.spec: Kernel | None = None
-        self.abilities = Abilities()
 
     def normalize(self, steps: tuple[str, ...]) -> None:
         step = rows_per_block(self.n_samples)
@@ -55,10 +50,10 @@ class BoundKernel:
         def rows() -> Iterator[tuple[slice, np.ndarray]]:
             for start in range(0, self.n_samples, step):
                 block = slice(start, min(start + step, self.n_samples))
-                yield block, self.raw(block, EVERYTHING, None)
+                yield block, self.evaluate(self.features.block(block, EVERYTHING))
 
         with np.errstate(over="ignore", invalid="ignore"):  # said in a sentence instead
-            diagonal = self.raw_diagonal()
+            diagonal = self.evaluate(self.features.own())
         self._refuse_overflow(diagonal)
         self.normalizer = fit_normalizer(steps, rows, diagonal)
         if "center" in steps and self.n_samples:
@@ -82,32 +77,29 @@ class BoundKernel:
                 "rescale the features or the kernel",
             )
 
-    # Raw values: one of the two families below.
-    def raw(self, rows: Index, cols: Index, products: Products | None) -> np.ndarray:
-        raise NotImplementedError
-
-    def raw_diagonal(self) -> np.ndarray:
-        raise NotImplementedError
-
-    def raw_cross(self, X_new: Any, products: Products | None) -> tuple[np.ndarray, np.ndarray]:
-        """Values between new and training samples, and of each new sample with itself."""
-        raise NotImplementedError
-
-    def block(self, rows: Index, cols: Index, products: Products | None) -> np.ndarray:
+    def _values(
+        self,
+        products: Products,
+        left: Callable[[np.ndarray], np.ndarray],
+        right: Callable[[np.ndarray], np.ndarray],
+    ) -> np.ndarray:
+        """Normalised values; ``left`` and ``right`` pick the numbers of the samples of a side."""
         vectors = self.normalizer.vectors
         return self.normalizer.apply(
-            self.raw(rows, cols, products),
-            [vector[rows][:, None] for vector in vectors],
-            [vector[cols][None, :] for vector in vectors],
+            self.evaluate(products), [left(v) for v in vectors], [right(v) for v in vectors]
         )
 
-    def diagonal(self) -> np.ndarray:
-        vectors = self.normalizer.vectors
-        return self.normalizer.apply(self.raw_diagonal(), vectors, vectors)
+    def block(self, rows: Index, cols: Index, products: Products | None = None) -> np.ndarray:
+        """Values between two groups of samples."""
+        products = products or self.features.block(rows, cols)
+        return self._values(products, lambda v: v[rows][:, None], lambda v: v[cols][None, :])
 
-    def cross(self, X_new: Any, products: Products | None) -> tuple[np.ndarray, np.ndarray]:
+    def diagonal(self) -> np.ndarray:
+        return self._values(self.features.own(), lambda v: v, lambda v: v)
+
+    def cross(self, products: Products) -> tuple[np.ndarray, np.ndarray]:
         """Values between new and training samples, and of each new sample with itself."""
-        raw, own = self.raw_cross(X_new, products)
+        raw, own = self.evaluate(products), self.evaluate(own_products(products.left[:, 0]))
         new = self.normalizer.vectors_of(raw, own)
         between = self.normalizer.apply(
             raw,
@@ -117,150 +109,90 @@ class BoundKernel:
         return between, self.normalizer.apply(own, new, new)
 
     def neighbourhoods(
-        self,
-        rows: np.ndarray,
-        neighbours: np.ndarray,
-        products: tuple[Products, Products] | None,
+        self, rows: np.ndarray, neighbours: np.ndarray, products: tuple[Products, Products]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Values to neighbours (b, k) and among neighbours (b, k, k)."""
-        near, among = self.raw_neighbourhoods(rows, neighbours, products)
-        vectors = self.normalizer.vectors
-        near = self.normalizer.apply(
-            near, [v[rows][:, None] for v in vectors], [v[neighbours] for v in vectors]
+        return (
+            self._values(products[0], lambda v: v[rows][:, None], lambda v: v[neighbours]),
+            self._values(
+                products[1],
+                lambda v: v[neighbours][:, :, None],
+                lambda v: v[neighbours][:, None, :],
+            ),
         )
-        among = self.normalizer.apply(
-            among,
-            [v[neighbours][:, :, None] for v in vectors],
-            [v[neighbours][:, None, :] for v in vectors],
-        )
-        return near, among
 
-    def raw_neighbourhoods(
-        self,
-        rows: np.ndarray,
-        neighbours: np.ndarray,
-        products: tuple[Products, Products] | None,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        near = np.stack(
-            [self.raw(rows[i : i + 1], neighbours[i], None)[0] for i in range(len(rows))]
-        )
-        among = np.stack([self.raw(group, group, None) for group in neighbours])
-        return near, among
-
-    def pairs(self, left: np.ndarray, right: np.ndarray, products: Products | None) -> np.ndarray:
+    def pairs(self, left: np.ndarray, right: np.ndarray, products: Products) -> np.ndarray:
         """Values of pairs of samples."""
-        vectors = self.normalizer.vectors
-        return self.normalizer.apply(
-            self.raw_pairs(left, right, products),
-            [vector[left] for vector in vectors],
-            [vector[right] for vector in vectors],
-        )
-
-    def raw_pairs(
-        self, left: np.ndarray, right: np.ndarray, products: Products | None
-    ) -> np.ndarray:
-        bounds = np.flatnonzero(np.diff(left, prepend=-1, append=-1))
-        parts = [
-            self.raw(left[a : a + 1], right[a:b], None)[0] for a, b in itertools.pairwise(bounds)
-        ]
-        return np.concatenate(parts) if parts else np.empty(0, dtype=self.dtype)
+        return self._values(products, lambda v: v[left], lambda v: v[right])
 
 
-class ProductKernel(BoundKernel):
-    """A kernel that is a function of dot products and distances."""
+class _MetricValues(Features):
+    """The values of one metric in the place of dot products, evaluated from the samples."""
 
-    def __init__(
-        self, name: str, evaluate: Callable[[Products], np.ndarray], features: Features, view: int
-    ) -> None:
-        super().__init__(name, features.n_samples, features.dtype, view)
-        self.evaluate = evaluate
-        self.features = features
+    def __init__(self, spec: Metric, features: Features) -> None:
+        self.X = features.X
+        self.n_samples, self.dtype = features.n_samples, features.dtype
+        self.spec = spec
 
-    def raw(self, rows: Index, cols: Index, products: Products | None) -> np.ndarray:
-        return self.evaluate(products or self.features.block(rows, cols))
-
-    def raw_diagonal(self) -> np.ndarray:
-        return self.evaluate(self.features.own())
-
-    def raw_cross(self, X_new: Any, products: Products | None) -> tuple[np.ndarray, np.ndarray]:
-        products = products or self.features.cross(X_new)
-        return self.evaluate(products), self.evaluate(own_products(products.left[:, 0]))
-
-    def raw_neighbourhoods(
-        self,
-        rows: np.ndarray,
-        neighbours: np.ndarray,
-        products: tuple[Products, Products] | None,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        near, among = products or self.features.neighbourhoods(rows, neighbours)
-        return self.evaluate(near), self.evaluate(among)
-
-    def raw_pairs(
-        self, left: np.ndarray, right: np.ndarray, products: Products | None
-    ) -> np.ndarray:
-        return self.evaluate(products or self.features.pairs(left, right))
-
-
-class MetricKernel(BoundKernel):
-    """A scikit-learn kernel or a function of two samples, evaluated from the features."""
-
-    def __init__(self, spec: Metric, features: Features, view: int) -> None:
-        super().__init__(spec.name, features.n_samples, features.dtype, view)
-        self.spec: Metric = spec
-        self.features = features
-
-    def _pairs(self, A: Any, B: Any) -> np.ndarray:
+    def _between(self, A: Any, B: Any) -> np.ndarray:
         values = pairwise_kernels(A, B, metric=self.spec.metric, **self.spec.params)
         return np.ascontiguousarray(values, dtype=self.dtype)
 
-    def raw(self, rows: Index, cols: Index, products: Products | None) -> np.ndarray:
-        X = self.features.X
-        return self._pairs(X[rows], X[cols])
+    def _own(self, X: Any) -> np.ndarray:
+        each = (X[i : i + 1] for i in range(X.shape[0]))
+        return np.concatenate([self._between(one, one)[0] for one in each])
 
-    def raw_diagonal(self) -> np.ndarray:
-        X = self.features.X
-        return np.concatenate(
-            [self._pairs(X[i : i + 1], X[i : i + 1])[0] for i in range(X.shape[0])]
-        )
+    def block(self, rows: Index, cols: Index) -> Products:
+        return _entries(self._between(self.X[rows], self.X[cols]))
 
-    def raw_cross(self, X_new: Any, products: Products | None) -> tuple[np.ndarray, np.ndarray]:
-        own = [self._pairs(X_new[i : i + 1], X_new[i : i + 1])[0] for i in range(X_new.shape[0])]
-        return self._pairs(X_new, self.features.X), np.concatenate(own)
+    def own(self) -> Products:
+        return own_products(self._own(self.X))
+
+    def cross(self, X_new: Any, run: Run | None = None) -> Products:
+        own = self._own(X_new)[:, None]
+        return Products(self._between(X_new, self.X), own, own)
+
+    def neighbourhoods(
+        self, rows: np.ndarray, neighbours: np.ndarray
+    ) -> tuple[Products, Products]:
+        X, numbers = self.X, range(len(rows))
+        near = [self._between(X[rows[i : i + 1]], X[neighbours[i]])[0] for i in numbers]
+        among = [self._between(X[group], X[group]) for group in neighbours]
+        return _entries(np.stack(near)), _entries(np.stack(among))
+
+    def pairs(self, left: np.ndarray, right: np.ndarray) -> Products:
+        bounds = np.flatnonzero(np.diff(left, prepend=-1, append=-1))
+        parts = [
+            self._between(self.X[left[a : a + 1]], self.X[right[a:b]])[0]
+            for a, b in itertools.pairwise(bounds)
+        ]
+        return _entries(np.concatenate(parts) if parts else np.empty(0, dtype=self.dtype))
+
+
+class _MatrixValues(Features):
+    """A kernel matrix in the place of all dot products."""
+
+    def __init__(self, matrix: np.ndarray) -> None:
+        self._gram = matrix
+        self.n_samples, self.dtype = matrix.shape[0], matrix.dtype
+        self.squared_norms = np.diagonal(matrix)
+
+    def cross(self, X_new: Any, run: Run | None = None) -> Products:
+        # A cross kernel does not say k(x, x) of the new sample: the training mean stands in.
+        own = np.full((X_new.shape[0], 1), self.squared_norms.mean(), dtype=self.dtype)
+        return Products(np.asarray(X_new, dtype=self.dtype), own, self.squared_norms)
+
+
+def _entries(values: np.ndarray) -> Products:
+    return Products(values, values, values)
 
 
 class MatrixKernel(BoundKernel):
     """A kernel that came as a matrix."""
 
     def __init__(self, name: str, matrix: np.ndarray, view: int) -> None:
-        super().__init__(name, matrix.shape[0], matrix.dtype, view)
+        super().__init__(name, dot, _MatrixValues(matrix), view)
         self.matrix = matrix
-
-    def raw(self, rows: Index, cols: Index, products: Products | None) -> np.ndarray:
-        if isinstance(rows, slice) or isinstance(cols, slice):
-            return self.matrix[rows, cols].copy()
-        return self.matrix[np.ix_(rows, cols)]
-
-    def raw_diagonal(self) -> np.ndarray:
-        return np.diagonal(self.matrix).copy()
-
-    def raw_cross(self, X_new: Any, products: Products | None) -> tuple[np.ndarray, np.ndarray]:
-        # A cross kernel does not say k(x, x) of the new sample: the training mean stands in.
-        own = np.full(X_new.shape[0], self.raw_diagonal().mean(), dtype=self.dtype)
-        return np.array(X_new, dtype=self.dtype), own
-
-    def raw_neighbourhoods(
-        self,
-        rows: np.ndarray,
-        neighbours: np.ndarray,
-        products: tuple[Products, Products] | None,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        near = self.matrix[rows[:, None], neighbours]
-        return near, self.matrix[neighbours[:, :, None], neighbours[:, None, :]]
-
-    def raw_pairs(
-        self, left: np.ndarray, right: np.ndarray, products: Products | None
-    ) -> np.ndarray:
-        return self.matrix[left, right]
 
 
 def bind(spec: Kernel, features: Features, view: int) -> BoundKernel:
@@ -268,8 +200,5 @@ def bind(spec: Kernel, features: Features, view: int) -> BoundKernel:
     evaluate = spec.bind(features)
     if evaluate is None:
         assert isinstance(spec, Metric)
-        return MetricKernel(spec, features, view)
-    bound = ProductKernel(spec.name, evaluate, features, view)
-    bound.spec = spec
-    bound.abilities = getattr(spec, "abilities", bound.abilities)
-    return bound
+        return BoundKernel(spec.name, dot, _MetricValues(spec, features), view, spec)
+    return BoundKernel(spec.name, evaluate, features, view, spec)

@@ -68,24 +68,22 @@ class Features:
         float32 or float64. Sparse tables are never made dense.
     """
 
+    _gram: np.ndarray | None = None
+    #: The same samples at the origin, where distances keep their digits; None if they do here.
+    nearby: Features | None = None
+
     def __init__(self, X: Table) -> None:
         self.X = X
         self.n_samples, self.n_features = X.shape
         self.dtype = X.dtype
         self.squared_norms = _squared_norms(X)
-        self._gram: np.ndarray | None = None
         self._scales: dict[str, float] = {}
         self._offset = _far_mean(X)
-        #: The same samples at the origin, where distances keep their digits; None if they do here.
-        self.nearby = None if self._offset is None else Features(self._moved(X))
+        if self._offset is not None:
+            self.nearby = Features(self._moved(X))
 
     def _moved(self, X: np.ndarray) -> np.ndarray:
         return (X - self._offset).astype(X.dtype, copy=False)
-
-    @property
-    def gram(self) -> np.ndarray:
-        """All dot products, computed at the first call and kept."""
-        return self.keep_gram()
 
     @property
     def has_gram(self) -> bool:
@@ -132,18 +130,7 @@ class Features:
     def neighbourhoods(
         self, rows: np.ndarray, neighbours: np.ndarray
     ) -> tuple[Products, Products]:
-        """Products of each sample with its neighbours, and of the neighbours among themselves.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (b,)
-        neighbours : ndarray of shape (b, k)
-
-        Returns
-        -------
-        to_neighbours : Products of shape (b, k)
-        among_neighbours : Products of shape (b, k, k)
-        """
+        """Products of samples with their k neighbours (b, k), and among these (b, k, k)."""
         if self._gram is not None:
             dots = self._gram[rows[:, None], neighbours]
             inner = self._gram[neighbours[:, :, None], neighbours[:, None, :]]

@@ -13,23 +13,15 @@ __all__ = ["mirror", "sparse_dots", "sparse_neighbourhoods", "sparse_pairs", "we
 
 def sparse_dots(A: sp.csr_array, B: sp.csr_array, run: Run | None = None) -> np.ndarray:
     """The dense product ``A Bᵀ`` of two sparse tables, without a sparse product in between."""
-    transposed = B.T.tocsr()
+    T = B.T.tocsr()
     out = np.zeros((A.shape[0], B.shape[0]), dtype=A.dtype)
     symmetric = A is B
 
     def work(rows: slice) -> None:
         _accumulate(
-            A.indptr,
-            A.indices,
-            A.data,
-            transposed.indptr,
-            transposed.indices,
-            transposed.data,
-            out,
-            rows.start,
-            rows.stop,
+            A.indptr, A.indices, A.data, T.indptr, T.indices, T.data, out, rows.start, rows.stop,
             symmetric,
-        )
+        )  # fmt: skip
 
     map_blocks(work, A.shape[0], 64, run)
     return mirror(out, run) if symmetric else out

@@ -70,15 +70,7 @@ class Normalizer:
         return values
 
     def vectors_of(self, raw: np.ndarray, own: np.ndarray) -> list[np.ndarray]:
-        """Each step's number for new samples.
-
-        Parameters
-        ----------
-        raw : ndarray of shape (m, n)
-            The kernel, before normalisation, between new and training samples.
-        own : ndarray of shape (m,)
-            The kernel of each new sample with itself, before normalisation.
-        """
+        """Each step's number for m new samples, from their raw kernel (m, n) and diagonal (m,)."""
         values, diagonal = raw.copy(), own.copy()
         found: list[np.ndarray] = []
         for position, step in enumerate(self.steps):
@@ -92,15 +84,9 @@ class Normalizer:
 
 
 def fit_normalizer(steps: tuple[str, ...], kernel_rows, diagonal: np.ndarray) -> Normalizer:
-    """Find the numbers per sample of each step.
+    """Find the numbers per sample of each step, from the raw diagonal.
 
-    Parameters
-    ----------
-    steps : tuple of str
-    kernel_rows : callable(list of done vectors) -> iterator of (slice, rows)
-        Yields the raw kernel in blocks of rows; asked for only by ``center``.
-    diagonal : ndarray of shape (n,)
-        The raw diagonal.
+    ``kernel_rows()`` yields the raw kernel in blocks of rows; only ``center`` asks for it.
     """
     normalizer = Normalizer(())
     diagonal = diagonal.copy()

@@ -99,7 +99,7 @@ class Linear:
         return Abilities(distances="table", search="cosine")
 
     def bind(self, features: Features) -> Evaluate:
-        return _dot
+        return dot
 
 
 @dataclass(frozen=True)
@@ -343,7 +343,7 @@ def as_kernels(kernels: str | Iterable[Any], argument: str = "kernels") -> tuple
     return listed
 
 
-def _dot(products: Products) -> np.ndarray:
+def dot(products: Products) -> np.ndarray:
     return products.dots.copy()
 
 

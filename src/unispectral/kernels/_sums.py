@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unispectral.kernels._bound import BoundKernel, ProductKernel
+from unispectral.kernels._bound import BoundKernel
 from unispectral.kernels._features import Features
-from unispectral.kernels._specs import _dot, _gaussian, _polynomial
+from unispectral.kernels._specs import _gaussian, _polynomial, dot
 
 __all__ = ["SumRule", "sum_rule"]
 
@@ -78,11 +78,12 @@ def sum_rule(kernels: Sequence[BoundKernel], weights: np.ndarray) -> SumRule | N
     >>> found.powers.tolist(), found.offsets.tolist(), found.coefficients.tolist()
     ([0, 4, 25], [0.0, 1.0], [[1.0, 0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 1.0, 0.0, 0.0]])
     """
+    features = kernels[0].features
     gaussians: dict[float, float] = {}
     bases: dict[tuple[float, float, bool], dict[int, float]] = {}
     for kernel, weight in zip(kernels, weights, strict=True):
         steps = kernel.normalizer.steps
-        if not isinstance(kernel, ProductKernel) or "center" in steps:
+        if kernel.features is not features or "center" in steps:
             return None
         weight = float(weight) * math.prod(
             constant
@@ -95,14 +96,12 @@ def sum_rule(kernels: Sequence[BoundKernel], weights: np.ndarray) -> SumRule | N
         if function is _gaussian:
             rate = numbers["rate"]
             gaussians[rate] = gaussians.get(rate, 0.0) + weight
-        elif function in (_dot, _polynomial):
+        elif function in (dot, _polynomial):
             base = numbers.get("offset", 0.0), numbers.get("scale", 1.0), "cosine" in steps
             powers, degree = bases.setdefault(base, {}), numbers.get("degree", 1)
             powers[degree] = powers.get(degree, 0.0) + weight
         else:
             return None
-    assert isinstance(kernels[0], ProductKernel)
-    features = kernels[0].features
     if gaussians and features.nearby is not None:
         return None  # their distances are those of another table
     dots = _dot_products(bases, features)
