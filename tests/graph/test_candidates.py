@@ -104,16 +104,15 @@ def test_threads_do_not_change_neighbours(index: str) -> None:
 
 
 @pytest.mark.parametrize("index", ["exact", "cells"])
-@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-def test_an_index_travels_and_answers_for_new_points(index: str, metric: str) -> None:
+def test_an_index_travels_and_answers_for_new_points(index: str) -> None:
     X, new = manifold(2_000), manifold(200, seed=1)
-    built = build_index(X, 5, index=index, metric=metric)
+    built = build_index(X, 5, index=index)
     again = pickle.loads(pickle.dumps(built))
     a, b = built.search(new, 5), again.search(new, 5)
     np.testing.assert_array_equal(a.indices, b.indices)
-    reference = build_index(X, 5, index="exact", metric=metric).search(new, 5)
+    reference = build_index(X, 5, index="exact").search(new, 5)
     assert np.isin(a.indices, reference.indices).mean() > 0.9
-    if index == "exact" and metric == "euclidean":
+    if index == "exact":
         np.testing.assert_array_equal(a.indices, brute(X, 5, new))
 
 
@@ -145,13 +144,14 @@ def test_fewer_points_than_neighbours_is_padded() -> None:
     ("arguments", "match"),
     [
         ({"index": "forest"}, "index='forest'"),
-        ({"metric": "manhattan"}, "metric='manhattan'"),
         ({"k": 0}, "k=0"),
     ],
 )
 def test_bad_arguments_are_named(arguments: dict, match: str) -> None:
     with pytest.raises(ValueError, match=match):
         build_index(np.eye(3), **{"k": 1, **arguments})
+    with pytest.raises(ValueError, match="metric='manhattan'"):
+        nearest(np.eye(3), 1, metric="manhattan")
 
 
 def test_a_sparse_table_needs_the_exact_index() -> None:
@@ -164,7 +164,7 @@ def test_union_merges_by_rank_without_repeats() -> None:
     b = np.array([[3, 4], [5, 6]])
     assert union([a, b]).tolist() == [[1, 3, 2, 4], [5, 6, -1, -1]]
     assert union([a, b], 2).tolist() == [[1, 3], [5, 6]]
-    assert union([a], 5).tolist() == [[1, 2, 3, -1, -1], [5, -1, -1, -1, -1]]
+    assert union([a], 5).tolist() == [[1, 2, 3], [5, -1, -1]]
 
 
 @settings(max_examples=30, deadline=None)

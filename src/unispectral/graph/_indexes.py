@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,12 +10,14 @@ from scipy.spatial import cKDTree
 
 from unispectral._run import Run, map_blocks
 
-__all__ = ["CellIndex", "ExactIndex", "NeighbourIndex", "Neighbours", "TreeIndex"]
+__all__ = ["CellIndex", "ExactIndex", "Index", "Neighbours", "TreeIndex"]
 
 #: Entries of one block of products.
 _BLOCK_ENTRIES = 2**22
 #: Neighbours kept beyond those asked for, so that rounding in single precision loses none.
 _SPARE = 4
+#: The share of true neighbours that an approximate index finds.
+_RECALL = 0.97
 #: Rows of a table that are moved to its mean at a time.
 _ROWS = 16_384
 
@@ -35,27 +37,28 @@ class Neighbours(NamedTuple):
     distances: np.ndarray
 
 
-class NeighbourIndex(Protocol):
-    """What a candidate search needs to be able to do."""
+class Index:
+    """What all indexes have: they answer for their own points, which any groups of them share."""
 
     n_samples: int
+    points: Any
 
     def search(
         self, queries: Any, k: int, exclude: np.ndarray | None = None, run: Run | None = None
     ) -> Neighbours:
         """The ``k`` nearest points of each query, leaving out one point for each."""
-        ...
+        raise NotImplementedError
 
     def search_own(self, rows: np.ndarray, k: int, run: Run | None = None) -> Neighbours:
         """The ``k`` nearest other points of some of the points themselves."""
-        ...
+        return self.search(self.points[rows], k, rows, run)
 
     def groups(self, count: int) -> list[np.ndarray]:
         """All points in groups that are cheapest to search together."""
-        ...
+        return [rows for rows in np.array_split(np.arange(self.n_samples), count) if len(rows)]
 
 
-class ExactIndex:
+class ExactIndex(Index):
     """All pairs, as blocks of products; dense tables in single precision, then re-ranked.
 
     Examples
@@ -107,12 +110,6 @@ class ExactIndex:
         map_blocks(work, m, max(1, _BLOCK_ENTRIES // max(self.n_samples, 1)), run)
         return _first(out, k)
 
-    def search_own(self, rows: np.ndarray, k: int, run: Run | None = None) -> Neighbours:
-        return self.search(self.points[rows], k, rows, run)
-
-    def groups(self, count: int) -> list[np.ndarray]:
-        return _even_groups(self.n_samples, count)
-
     def _products(self, queries: Any, rows: slice) -> np.ndarray:
         if not sp.issparse(self.points):
             return (queries[rows] - self.origin).astype(np.float32) @ self.centred.T
@@ -128,7 +125,7 @@ class ExactIndex:
         return out
 
 
-class TreeIndex:
+class TreeIndex(Index):
     """A k-d tree, for points with few coordinates.
 
     Examples
@@ -160,14 +157,8 @@ class TreeIndex:
         )
         return _first(out, k)
 
-    def search_own(self, rows: np.ndarray, k: int, run: Run | None = None) -> Neighbours:
-        return self.search(self.points[rows], k, rows, run)
 
-    def groups(self, count: int) -> list[np.ndarray]:
-        return _even_groups(self.n_samples, count)
-
-
-class CellIndex:
+class CellIndex(Index):
     """Points in the cells of a coarse k-means; all queries of a cell share their products.
 
     The queries of one cell are compared with the points of the nearest cells by one matrix
@@ -179,24 +170,18 @@ class CellIndex:
     points : ndarray of shape (n, d)
     k : int
         The number of neighbours for which the recall is measured.
-    recall : float
-        The share of true neighbours to find.
     rng : Generator
 
     Attributes
     ----------
     recall_ : float
         Measured on a sample.
-    n_probes : int
-        Cells looked at for each query.
     """
 
     def __init__(
         self,
         points: np.ndarray,
         k: int,
-        *,
-        recall: float = 0.97,
         rng: np.random.Generator,
         run: Run | None = None,
     ) -> None:
@@ -207,8 +192,7 @@ class CellIndex:
         cells = max(1, int(3 * np.sqrt(n)))
         self.centres = _coarse_kmeans(points, self.origin, cells, rng, run)
         self._arrange(_nearest_centre(points, self.origin, self.centres, run))
-        self.order_of_cells, self.recall_ = self._calibrate(k, recall, rng, run)
-        self.n_probes = self.order_of_cells.shape[1]
+        self.order_of_cells, self.recall_ = self._calibrate(k, rng, run)
 
     def _arrange(self, cell: np.ndarray) -> None:
         """Sort the points by cell; a cell far above the mean is cut, which bounds the work."""
@@ -234,9 +218,9 @@ class CellIndex:
         self.norms = np.einsum("ij,ij->i", self.sorted, self.sorted)
 
     def _calibrate(
-        self, k: int, recall: float, rng: np.random.Generator, run: Run | None
+        self, k: int, rng: np.random.Generator, run: Run | None
     ) -> tuple[np.ndarray, float]:
-        """The nearest cells of every cell, as many as find ``recall`` of a sample's neighbours."""
+        """The nearest cells of every cell, as many as find enough of a sample's neighbours."""
         cells = np.repeat(np.arange(len(self.centres)), np.diff(self.offsets))
         sample = rng.choice(self.n_samples, min(200, self.n_samples), replace=False)
         true = self._true_neighbours(sample, min(k, self.n_samples - 1), run)
@@ -248,7 +232,7 @@ class CellIndex:
         rank = np.argsort(own, axis=1)
         ranks = np.take_along_axis(rank, cells[true], axis=1)
         found = np.cumsum(np.bincount(ranks.ravel(), minlength=len(near))) / ranks.size
-        probes = int(np.searchsorted(found, recall)) + 1
+        probes = int(np.searchsorted(found, _RECALL)) + 1
         probes = min(probes, len(near))
         return np.ascontiguousarray(order[:, :probes]).astype(np.int32), float(found[probes - 1])
 
@@ -339,10 +323,6 @@ class CellIndex:
         kept = min(wide, out.indices.shape[1])
         out.indices[rows, :kept] = found[:, :kept]
         out.distances[rows, :kept] = np.sqrt(distances[:, :kept])
-
-
-def _even_groups(n: int, count: int) -> list[np.ndarray]:
-    return [rows for rows in np.array_split(np.arange(n), count) if len(rows)]
 
 
 def _skip(exclude: np.ndarray | None, m: int) -> np.ndarray:

@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-__all__ = ["Repair", "attach_small"]
+__all__ = ["attach_small"]
 
 #: Each round joins every small component to others, so that their number at least halves.
 _ROUNDS = 12
-
-
-class Repair(NamedTuple):
-    """A graph and what was done to it.
-
-    Attributes
-    ----------
-    codes : CSR array of shape (n, n)
-    n_components : int
-        Components that are left.
-    attached : int
-        Small components that were given edges.
-    """
-
-    codes: sp.csr_array
-    n_components: int
-    attached: int
 
 
 def attach_small(
@@ -38,7 +20,7 @@ def attach_small(
     k: int,
     search: Callable[[np.ndarray, np.ndarray, int], np.ndarray],
     solve: Callable[[np.ndarray, np.ndarray], np.ndarray],
-) -> Repair:
+) -> sp.csr_array:
     """Give every component below ``min_size`` samples edges to its surroundings.
 
     Near-duplicates have only each other among their nearest, isolated samples have nobody; both
@@ -62,9 +44,8 @@ def attach_small(
 
     Returns
     -------
-    Repair
+    CSR array of shape (n, n)
     """
-    attached = 0
     n_components, member = connected_components(codes, directed=False)
     for _ in range(_ROUNDS):
         sizes = np.bincount(member, minlength=n_components)
@@ -75,9 +56,8 @@ def attach_small(
         among = np.union1d(rows, np.flatnonzero(~small[member]))
         outside = search(rows, among, min(k, len(among) - 1))
         codes = _spend_half(codes, rows, outside, solve(rows, outside))
-        attached += len(rows)
         n_components, member = connected_components(codes, directed=False)
-    return Repair(codes, int(n_components), attached)
+    return codes
 
 
 def _centres(codes: sp.csr_array, member: np.ndarray, small: np.ndarray) -> np.ndarray:

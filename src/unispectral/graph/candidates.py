@@ -11,13 +11,7 @@ import scipy.sparse as sp
 from unispectral._compat import as_generator
 from unispectral._errors import InputError
 from unispectral._run import Run, map_blocks
-from unispectral.graph._indexes import (
-    CellIndex,
-    ExactIndex,
-    NeighbourIndex,
-    Neighbours,
-    TreeIndex,
-)
+from unispectral.graph._indexes import CellIndex, ExactIndex, Index, Neighbours, TreeIndex
 from unispectral.kernels import KernelBank
 
 __all__ = ["INDEXES", "TREE_COLUMNS", "build_index", "candidates", "nearest", "searches", "union"]
@@ -36,10 +30,9 @@ def build_index(
     k: int,
     *,
     index: str = "auto",
-    metric: str = "euclidean",
     random_state: int | np.random.Generator | None = 0,
     run: Run | None = None,
-) -> NeighbourIndex:
+) -> Index:
     """An index of the rows of a table.
 
     Parameters
@@ -52,7 +45,6 @@ def build_index(
         finds about 97 % of the neighbours in dense tables at a cost that grows little faster than
         n. ``"auto"`` is a tree up to 8 columns, exact up to 10,000 rows and for sparse tables,
         cells above.
-    metric : {"euclidean", "cosine"}
     random_state : int or Generator
     run : Run, optional
         Its threads are used; all cores without one.
@@ -67,11 +59,8 @@ def build_index(
     if index not in INDEXES:
         known = ", ".join(INDEXES)
         raise InputError("index", "is unknown", f"use one of {known}", value=index)
-    if metric not in METRICS:
-        raise InputError("metric", "is unknown", "use 'euclidean' or 'cosine'", value=metric)
     if k < 1:
         raise InputError("k", "must be at least 1", value=k)
-    rng = as_generator(random_state)
     sparse = sp.issparse(table)
     if sparse and index in ("cells", "tree"):
         raise InputError(
@@ -79,35 +68,13 @@ def build_index(
         )
     if index == "auto":
         index = "exact" if sparse or table.shape[0] <= EXACT_SAMPLES else "cells"
-        if not sparse and metric == "euclidean" and table.shape[1] <= TREE_COLUMNS:
+        if not sparse and table.shape[1] <= TREE_COLUMNS:
             index = "tree"
-    if metric == "cosine":
-        inner = build_index(unit_rows(table), k, index=index, random_state=rng, run=run)
-        return _CosineIndex(inner)
     if index == "cells":
-        return CellIndex(table, k, rng=rng, run=run)
+        return CellIndex(table, k, as_generator(random_state), run)
     if index == "tree":
         return TreeIndex(table)
     return ExactIndex(table)
-
-
-class _CosineIndex:
-    """Any index of unit vectors, asked with unit vectors."""
-
-    def __init__(self, inner: Any) -> None:
-        self.inner = inner
-        self.n_samples = inner.n_samples
-
-    def search(
-        self, queries: Any, k: int, exclude: np.ndarray | None = None, run: Run | None = None
-    ) -> Neighbours:
-        return self.inner.search(unit_rows(queries), k, exclude, run)
-
-    def search_own(self, rows: np.ndarray, k: int, run: Run | None = None) -> Neighbours:
-        return self.inner.search_own(rows, k, run)
-
-    def groups(self, count: int) -> list[np.ndarray]:
-        return self.inner.groups(count)
 
 
 def nearest(
@@ -126,10 +93,10 @@ def nearest(
     table : ndarray or CSR array of shape (n, d)
     k : int
         At most n − 1 are found; the rest is −1.
-    index, metric, random_state
-        See :func:`build_index`. For ``"cosine"`` the distance is that of the unit vectors,
-        √(2 − 2 cos).
-    run : Run, optional
+    metric : {"euclidean", "cosine"}
+        For ``"cosine"`` the distance is that of the unit vectors, √(2 − 2 cos).
+    index, random_state, run
+        See :func:`build_index`.
 
     Returns
     -------
@@ -141,7 +108,11 @@ def nearest(
     >>> nearest(np.array([[0.0], [1.0], [3.0]]), 2).indices.tolist()
     [[1, 2], [0, 2], [1, 0]]
     """
-    built = build_index(table, k, index=index, metric=metric, random_state=random_state, run=run)
+    if metric not in METRICS:
+        raise InputError("metric", "is unknown", "use 'euclidean' or 'cosine'", value=metric)
+    if metric == "cosine":
+        table = unit_rows(table)
+    built = build_index(table, k, index=index, random_state=random_state, run=run)
     return built.search_own(np.arange(table.shape[0]), k, run)
 
 
@@ -166,17 +137,17 @@ def union(lists: Sequence[np.ndarray], width: int | None = None) -> np.ndarray:
     lists : sequence of int arrays of shape (n, k_i)
         −1 marks nothing.
     width : int or None
-        Columns of the result; all distinct candidates where ``None``.
+        Columns of the result at most.
 
     Returns
     -------
-    int32 array of shape (n, width)
+    int32 array of shape (n, w)
         No candidate twice, −1 at the end where there are fewer.
 
     Examples
     --------
-    >>> union([np.array([[1, 2]]), np.array([[2, 3]])], 4).tolist()
-    [[1, 2, 3, -1]]
+    >>> union([np.array([[1, 2]]), np.array([[2, 3]])]).tolist()
+    [[1, 2, 3]]
     """
     n = len(lists[0])
     deepest = max(part.shape[1] for part in lists)
@@ -192,13 +163,9 @@ def union(lists: Sequence[np.ndarray], width: int | None = None) -> np.ndarray:
     np.put_along_axis(repeated, order, again, axis=1)
     merged = np.where(repeated, -1, merged)
     last = np.argsort(merged < 0, axis=1, kind="stable")
-    merged = np.take_along_axis(merged, last, axis=1)
-    if width is None:
-        width = int((merged >= 0).sum(axis=1).max(initial=1))
-    out = np.full((n, width), -1, dtype=np.int32)
-    kept = min(width, merged.shape[1])
-    out[:, :kept] = merged[:, :kept]
-    return out
+    merged = np.take_along_axis(merged, last, axis=1)[:, :width]
+    used = int((merged >= 0).any(axis=0).sum())
+    return np.ascontiguousarray(merged[:, : max(used, 1)])
 
 
 class Search(NamedTuple):
@@ -255,7 +222,6 @@ def candidates(
     bank: KernelBank,
     k: int,
     *,
-    index: str = "auto",
     random_state: int | np.random.Generator | None = 0,
     run: Run | None = None,
 ) -> np.ndarray:
@@ -274,17 +240,12 @@ def candidates(
     """
     rng = as_generator(random_state)
     k = min(k, bank.n_samples - 1)
-    lists = [_search(bank, search, k, index, rng, run) for search in searches(bank)]
-    return lists[0] if len(lists) == 1 else _trimmed(union(lists, 2 * k))
+    lists = [_search(bank, search, k, rng, run) for search in searches(bank)]
+    return lists[0] if len(lists) == 1 else union(lists, 2 * k)
 
 
 def _search(
-    bank: KernelBank,
-    search: Search,
-    k: int,
-    index: str,
-    rng: np.random.Generator,
-    run: Run | None,
+    bank: KernelBank, search: Search, k: int, rng: np.random.Generator, run: Run | None
 ) -> np.ndarray:
     features = bank.features[search.view]
     if search.metric is None or features is None:
@@ -292,7 +253,7 @@ def _search(
     table = features.X
     if search.constant:
         table = _with_constant(table, search.constant)
-    return nearest(table, k, index=index, metric=search.metric, random_state=rng, run=run).indices
+    return nearest(table, k, metric=search.metric, random_state=rng, run=run).indices
 
 
 def kernel_nearest(bank: KernelBank, r: int, k: int, run: Run | None = None) -> np.ndarray:
@@ -324,8 +285,3 @@ def _with_constant(table: Any, value: float) -> Any:
     if sp.issparse(table):
         return sp.csr_array(sp.hstack([table, sp.csr_array(column)], format="csr"))
     return np.hstack([table, column])
-
-
-def _trimmed(merged: np.ndarray) -> np.ndarray:
-    used = int((merged >= 0).any(axis=0).sum())
-    return np.ascontiguousarray(merged[:, : max(used, 1)])

@@ -55,7 +55,7 @@ def repaired(
         return _codes_over(geometry, rate, rows, neighbours, recipe, run)
 
     least = max(2, int(SMALL_SHARE * graph.shape[0] / recipe.n_clusters))
-    return attach_small(graph, least, k, search, solve).codes
+    return attach_small(graph, least, k, search, solve)
 
 
 def nearest_among(
