@@ -510,8 +510,8 @@ def test_a_reader_that_goes_away_does_not_stop_the_study(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("damage", ["garbage", "page", "truncated", "empty"])
-def test_damaged_stores_are_set_aside_and_made_again(
-    damage: str, tiny: Study, ran: Path, tmp_path: Path
+def test_damaged_stores_are_a_sentence_and_stay_as_they_are(
+    damage: str, ran: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "r.sqlite"
     data = bytearray(ran.read_bytes())
@@ -524,12 +524,14 @@ def test_damaged_stores_are_set_aside_and_made_again(
     else:
         data = bytearray()
     path.write_bytes(data)
-    with Store(path) as store:
-        assert (store.set_aside is not None) == (damage != "empty")
-        if store.set_aside is not None:
-            assert store.set_aside.read_bytes() == bytes(data)
-        run(tiny, store, backend="here")
-    assert content(path) == content(ran)
+    if damage == "empty":
+        with Store(path) as store:
+            assert store.studies() == []
+        return
+    for readonly in (False, True):
+        with pytest.raises(StoreError, match="Move it away or name another file"):
+            Store(path, readonly=readonly)
+        assert path.read_bytes() == bytes(data)
 
 
 def test_a_changed_row_is_noticed_and_done_again(tiny: Study, ran: Path, tmp_path: Path) -> None:

@@ -174,6 +174,7 @@ def test_folder_that_cannot_be_made(tmp_path):
 
 def test_without_pooch(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
+    assert cache_folder() == tmp_path / "cache" / "unispectral"
     file = File("good.mat", SHA256, "https://localhost:9/good.mat")
     with pytest.raises(ImportError, match=r"pip install 'unispectral\[data\]'"):
         locate(file, tmp_path, True)

@@ -112,17 +112,9 @@ class Store:
         self.path = Path(path)
         if readonly and not self.path.is_file():
             raise StoreError(f"There are no results at {self.path}; run a study first.")
-        self.set_aside: Path | None = None
         self._deadline = 0.0
         with self._sentences():
-            try:
-                self._open(readonly)
-            except sqlite3.DatabaseError as error:
-                damaged = "malformed" in str(error) or "not a database" in str(error)
-                if readonly or not damaged:
-                    raise
-                self._move_damaged()
-                self._open(readonly)
+            self._open(readonly)
 
     def _open(self, readonly: bool) -> None:
         self._db = self._reader() if readonly else self._connect("")
@@ -183,18 +175,6 @@ class Store:
         connection.text_factory = lambda content: content.decode("utf-8", "replace")
         return connection
 
-    def _move_damaged(self) -> None:
-        """Keep a file that is no longer a database out of the way, under a name that says so."""
-        for number in range(1, 1000):
-            target = self.path.with_name(f"{self.path.name}.damaged-{number}")
-            if not target.exists():
-                break
-        os.replace(self.path, target)
-        for suffix in ("-wal", "-shm"):
-            with contextlib.suppress(OSError):
-                os.replace(f"{self.path}{suffix}", f"{target}{suffix}")
-        self.set_aside = target
-
     @contextlib.contextmanager
     def _sentences(self) -> Iterator[None]:
         """Turn what SQLite says into a sentence with a remedy."""
@@ -205,9 +185,11 @@ class Store:
             if "interrupted" in str(error) and time.monotonic() < self._deadline:
                 # Not our deadline: the interrupt of a person came while SQLite asked for it.
                 raise KeyboardInterrupt from None
+            damaged = "malformed" in str(error) or "not a database" in str(error)
+            remedy = "Move it away" if damaged else "Free space, mend the permissions"
             raise StoreError(
-                f"The results cannot be kept in {self.path}: {error}. Free space, mend the "
-                "permissions or name another file; the same command then goes on."
+                f"The results cannot be kept in {self.path}: {error}. {remedy} or name another "
+                "file; the same command then goes on."
             ) from error
 
     def _rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:

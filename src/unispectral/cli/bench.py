@@ -112,8 +112,6 @@ def run_command(
         study = replace(study, memory_limit=parse_size(memory_limit))
     command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])  # no folder in front
     with Store(store) as results:
-        if results.set_aside is not None:
-            click.echo(f"The store was damaged and is now {results.set_aside}.", err=True)
         if dry_run:
             _estimate(study, results, options["processes"])
             return
