@@ -44,20 +44,15 @@ class Reporter:
         self._samples: dict[str, int] = {}
 
     def start(
-        self,
-        cells: list[Cell],
-        todo: list[Cell],
-        records: dict[str, Any],
-        processes: int = 1,
-        clock: str = "seconds",
+        self, cells: list[Cell], todo: list[Cell], records: dict[str, Any], processes: int = 1
     ) -> None:
-        """The run starts; `clock` names the time of a record from which the rest is estimated."""
+        """The run starts."""
         self.processes, self.total, self.ended = processes, len(cells), len(cells) - len(todo)
         self.left = Counter((cell.dataset.name, cell.method.name) for cell in todo)
         self.datasets = {cell.dataset.name: cell.dataset for cell in cells}
         for cell in cells:
             if (record := records.get(cell.key)) is not None:
-                self.measured(cell, getattr(record, clock), record.n_samples)
+                self.measured(cell, record.seconds, record.n_samples)
         found = {cell.key for cell in cells} - {cell.key for cell in todo}
         failed = sum(records[key].status != "done" for key in found)
         before = f"{len(found) - failed} done before"

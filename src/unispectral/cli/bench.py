@@ -113,7 +113,7 @@ def run_command(
     command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])  # no folder in front
     with Store(store) as results:
         if dry_run:
-            _estimate(study, results, options["processes"])
+            click.echo(_estimate(study, results, options["processes"]))
             return
         try:
             reporter = Reporter(None if quiet else sys.stdout)
@@ -210,24 +210,15 @@ def _outcome(summary: Any) -> str:
     return text + ("; --retry tries them again." if again else ".")
 
 
-def _estimate(study: Study, store: Store, processes: int | None) -> None:
+def _estimate(study: Study, store: Store, processes: int | None) -> str:
+    """How many cells a run would do, and how long they should take."""
     from unispectral.bench._machine import cores
-    from unispectral.bench._progress import Reporter, duration
+    from unispectral.bench._progress import Reporter
     from unispectral.bench.runner import pending
 
     cells = list({cell.key: cell for cell in study.cells()}.values())
     records = store.records(cell.key for cell in cells)
     todo = pending(cells, records)
     reporter = Reporter()
-    # Processor time tells how long a free machine takes, whatever else ran beside the cells.
-    reporter.start(cells, todo, records, processes or cores(), clock="cpu_seconds")
-    click.echo(f"{len(cells)} cells, {len(todo)} to do; {reporter.remaining()}.")
-    for dataset in study.datasets:
-        counts = {m: n for (d, m), n in reporter.left.items() if d == dataset.name}
-        parts = []
-        for method, count in counts.items():
-            seconds = reporter.seconds(dataset.name, method)
-            time = "?" if seconds is None else duration(seconds * count)
-            parts.append(f"{method} {count} × = {time}")
-        if parts:
-            click.echo(f"  {dataset.title}: " + "; ".join(parts))
+    reporter.start(cells, todo, records, processes or cores())
+    return f"{len(cells)} cells, {len(todo)} to do; {reporter.remaining()}."
