@@ -29,8 +29,6 @@ class Ranks:
     critical : float
         Average ranks that differ by less than this do not differ at the level of five per cent
         (Nemenyi).
-    statistic, p_value : float
-        Friedman's test, in the form of Iman and Davenport, of all columns being equal.
     groups : tuple of (int, int)
         First and last position of each longest run of columns within the critical difference.
     left_out : tuple of str
@@ -41,8 +39,6 @@ class Ranks:
     ranks: tuple[float, ...]
     datasets: int
     critical: float
-    statistic: float
-    p_value: float
     groups: tuple[tuple[int, int], ...]
     left_out: tuple[str, ...]
 
@@ -67,28 +63,14 @@ def rank_columns(table: ResultTable, level: float = 0.05) -> Ranks | None:
     columns = [column for column, there in zip(table.columns, present, strict=True) if there]
     quantile = stats.studentized_range.ppf(1 - level, k, np.inf) / np.sqrt(2)
     critical = float(quantile * np.sqrt(k * (k + 1) / 6 / n))
-    statistic, p_value = _friedman(ranks, n, k)
     return Ranks(
         columns=tuple(columns[i] for i in order),
         ranks=tuple(ranks[order].tolist()),
         datasets=n,
         critical=critical,
-        statistic=statistic,
-        p_value=p_value,
         groups=_groups(ranks[order], critical),
         left_out=tuple(c for c, there in zip(table.columns, present, strict=True) if not there),
     )
-
-
-def _friedman(ranks: np.ndarray, n: int, k: int) -> tuple[float, float]:
-    from scipy import stats
-
-    chi = 12 * n / (k * (k + 1)) * (np.sum(ranks**2) - k * (k + 1) ** 2 / 4)
-    rest = n * (k - 1) - chi
-    if rest <= 1e-9:  # the same order on every data set
-        return float("inf"), 0.0
-    statistic = max(0.0, (n - 1) * chi / rest)
-    return float(statistic), float(stats.f.sf(statistic, k - 1, (k - 1) * (n - 1)))
 
 
 def _groups(ranks: np.ndarray, critical: float) -> tuple[tuple[int, int], ...]:

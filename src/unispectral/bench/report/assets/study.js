@@ -170,9 +170,8 @@
     const ranks = data.ranks[state.protocol]?.[state.metric];
     byId("ranks").hidden = !ranks;
     if (!ranks) return;
-    const p = ranks.p_value < 0.001 ? "p < 0.001" : `p = ${ranks.p_value.toFixed(3)}`;
     byId("ranks-text").textContent = `${metricTitle()}, protocol ${state.protocol}, ${ranks.datasets} data sets; 1 is best. `
-      + `Friedman’s test of all being equal: ${p}. Average ranks closer than the critical difference of `
+      + `Average ranks closer than the critical difference of `
       + `${ranks.critical.toFixed(2)} (Nemenyi, 5 %) are not told apart: the band begins at the best one, the bars join such columns.`
       + (ranks.left_out.length ? ` Not ranked, for lack of figures: ${ranks.left_out.join(", ")}.` : "");
     const k = ranks.columns.length, row = 24, left = Math.max(60, 24 + 7.2 * Math.min(26, Math.max(...ranks.columns.map((name) => name.length)))), right = 64, w = roomIn("ranks-picture", 860), top = 30;
