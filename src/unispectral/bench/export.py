@@ -12,7 +12,7 @@ from unispectral._files import write_text_atomic
 from unispectral.bench._cells import canonical
 from unispectral.bench.method import check_choice
 from unispectral.bench.paper import paper_notes
-from unispectral.bench.results import Figure, Results, ResultTable
+from unispectral.bench.results import Figure, Results, ResultTable, Setting
 from unispectral.bench.study import METRICS
 from unispectral.tables._write import escape_formula
 
@@ -76,9 +76,9 @@ def long_rows(results: Results) -> list[dict[str, Any]]:
             "paper": figure.paper,
             "difference": figure.difference,
             "best": figure.column in table.best(dataset.name),
-            "kernel": figure.kernel,
-            "bank": figure.bank,
-            "parameters": canonical(figure.parameters) if figure.parameters else None,
+            "kernel": setting.kernel,
+            "bank": setting.bank,
+            "parameters": canonical(setting.parameters) if setting.parameters else None,
             "seconds": figure.seconds,
             "peak_megabytes": figure.peak_bytes and figure.peak_bytes / 2**20,
             "cells_done": figure.done,
@@ -89,6 +89,7 @@ def long_rows(results: Results) -> list[dict[str, Any]]:
         for table in _tables(results)
         for dataset in table.datasets
         for figure in table.row(dataset.name)
+        for setting in [figure.setting or Setting(None, {})]
     ]
 
 

@@ -45,7 +45,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of a table, with what it was made of.
+    """One figure of a table, with the one setting it shows, where it does not mix several.
 
     ``value`` and ``paper`` are per cent; both may be None.
     """
@@ -55,9 +55,7 @@ class Figure:
     value: float | None
     spread: float | None = None
     paper: float | None = None
-    kernel: str | None = None
-    bank: str | None = None
-    parameters: dict[str, Any] | None = None
+    setting: Setting | None = None
     seconds: float | None = None
     peak_bytes: int | None = None
     done: int = 0
@@ -206,9 +204,7 @@ class Results:
         return Figure(
             value=None if np.isnan(value) else 100.0 * value,
             spread=100.0 * float(np.std(scores, ddof=1)) if len(scores) > 1 else None,
-            kernel=best.kernel if best is not None else None,
-            bank=best.bank if best is not None else None,
-            parameters=best.parameters if best is not None else None,
+            setting=best,
             seconds=_mean(record.seconds for record in shown),
             peak_bytes=max((record.peak_bytes or 0 for record in shown), default=None),
             done=len(records),

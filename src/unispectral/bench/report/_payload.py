@@ -132,25 +132,13 @@ def _figures(results: Results, table: Table) -> list[list[dict[str, Any]]]:
     ]
 
 
-def _shown(
-    results: Results, dataset: Dataset, method: Method, figure: Figure
-) -> tuple[int, Setting] | None:
-    """The setting that a figure shows, and its place among those of the method."""
-    for index, setting in enumerate(results.settings(dataset.name, method.name)):
-        where = (figure.bank, figure.kernel, figure.parameters)
-        if (setting.bank, setting.kernel, setting.parameters) == where:
-            return index, setting
-    return None
-
-
 def _figure(results: Results, dataset: Dataset, method: Method, figure: Figure) -> dict[str, Any]:
-    chosen = figure.parameters is not None or figure.kernel is not None
-    shown = _shown(results, dataset, method, figure) if chosen else None
+    settings = results.settings(dataset.name, method.name)
     return {
         "value": _round(figure.value),
         "spread": _round(figure.spread),
         "paper": figure.paper,
-        "setting": None if shown is None else shown[0],
+        "setting": next((i for i, s in enumerate(settings) if s is figure.setting), None),
         "seconds": _seconds(figure.seconds),
         "peak": figure.peak_bytes,
         "done": figure.done,
@@ -183,8 +171,7 @@ def _weights(results: Results, protocol: str) -> list[dict[str, Any]]:
         rows: dict[tuple[str, ...], list[dict[str, Any]]] = {}  # one picture per bank
         for dataset in results.study.datasets:
             figure = results.figure(dataset, method, column, metric)
-            shown = _shown(results, dataset, method, figure)
-            done = () if shown is None else shown[1].done
+            done = [] if figure.setting is None else figure.setting.done
             facts = [record.facts for record in done if "weights" in record.facts]
             if not facts:
                 continue
