@@ -194,17 +194,10 @@ class Worker:
 class Pool:
     """Several workers, replaced when they die.
 
-    Parameters
-    ----------
-    size : int
-        The number of worker processes.
-    threads : int
-        Numerical threads of each.
-    target : str
-        ``"module:name"`` of what a worker calls once without arguments to get its work: a
-        function of a job and of a function ``begin()``, which starts the job's time. It returns
-        the answer. Jobs and answers are dicts of JSON values; a job has
-        ``"limits": {"seconds": …, "bytes": …}``, each a number or None.
+    ``target`` is the ``"module:name"`` of what a worker calls once without arguments to get its
+    work: a function of a job and of a function ``begin()``, which starts the job's time. It
+    returns the answer. Jobs and answers are dicts of JSON values; a job has
+    ``"limits": {"seconds": …, "bytes": …}``, each a number or None.
     """
 
     def __init__(self, size: int, threads: int = 1, target: str = _CELLS) -> None:

@@ -18,21 +18,10 @@ __all__ = ["Ranks", "rank_columns"]
 class Ranks:
     """The average ranks of the columns of a table (1 is best), from the best to the worst.
 
-    Attributes
-    ----------
-    columns : tuple of str
-        From the best to the worst.
-    ranks : tuple of float
-        Their average ranks.
-    datasets : int
-        The number of data sets on which all of these columns have a figure.
-    critical : float
-        Average ranks that differ by less than this do not differ at the level of five per cent
-        (Nemenyi).
-    groups : tuple of (int, int)
-        First and last position of each longest run of columns within the critical difference.
-    left_out : tuple of str
-        Columns without a figure on more than a third of the data sets.
+    Taken over the ``datasets`` on which all of these columns have a figure; ``left_out`` are those
+    without one on more than a third of them. Ranks that differ by less than ``critical`` do not
+    differ at the level of five per cent (Nemenyi); ``groups`` has the first and last position of
+    each longest run of such columns.
     """
 
     columns: tuple[str, ...]

@@ -68,12 +68,6 @@ class DaskExecutor:
     Candidates take longest to find and little room. Every worker has a copy, and the scheduler
     knows them by the name of the fit, so that a fit that is begun again on another worker, after
     the first was lost, finds them.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    name : str
-        Of the fit; no other may have it.
     """
 
     def __init__(self, client: Any, name: str) -> None:

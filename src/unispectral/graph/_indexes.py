@@ -164,18 +164,7 @@ class CellIndex(Index):
     The queries of one cell are compared with the points of the nearest cells by one matrix
     product, which is several times faster than looking each query up by itself. How many cells
     are looked at is measured on a sample, so that the wanted share of true neighbours is found.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    k : int
-        The number of neighbours for which the recall is measured.
-    rng : Generator
-
-    Attributes
-    ----------
-    recall_ : float
-        Measured on a sample.
+    Measured for ``k`` neighbours, that share is ``recall_``.
     """
 
     def __init__(

@@ -29,22 +29,9 @@ def attach_small(
     best-connected samples of other small ones. A mass of near-duplicates is thereby joined to
     others as one sample would be.
 
-    Parameters
-    ----------
-    codes : CSR array of shape (n, n)
-        Rows sum to one, or are empty.
-    min_size : int
-        Components of fewer samples are attached.
-    k : int
-        How many outside samples the code may use.
-    search : callable(rows, among, k) -> (b, k) array
-        The nearest of ``rows`` among some samples, −1 where there are fewer.
-    solve : callable(rows, neighbours) -> (b, k) array
-        Codes of ``rows`` over given candidates.
-
-    Returns
-    -------
-    CSR array of shape (n, n)
+    Rows of ``codes`` sum to one, or are empty. ``search(rows, among, k)`` gives the nearest of
+    some samples among others, −1 where there are fewer; ``solve(rows, neighbours)`` the codes of
+    some samples over given candidates.
     """
     n_components, member = connected_components(codes, directed=False)
     for _ in range(_ROUNDS):

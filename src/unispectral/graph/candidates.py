@@ -132,17 +132,8 @@ def unit_rows(table: Any) -> Any:
 def union(lists: Sequence[np.ndarray], width: int | None = None) -> np.ndarray:
     """Merge several lists of candidates by rank: first of each, second of each, and so on.
 
-    Parameters
-    ----------
-    lists : sequence of int arrays of shape (n, k_i)
-        −1 marks nothing.
-    width : int or None
-        Columns of the result at most.
-
-    Returns
-    -------
-    int32 array of shape (n, w)
-        No candidate twice, −1 at the end where there are fewer.
+    Each list has one row per sample, in which −1 marks nothing; so has the result, of at most
+    ``width`` columns, with no candidate twice in a row.
 
     Examples
     --------
@@ -171,14 +162,8 @@ def union(lists: Sequence[np.ndarray], width: int | None = None) -> np.ndarray:
 class Search(NamedTuple):
     """One neighbour search that serves several kernels of a bank.
 
-    Attributes
-    ----------
-    view : int
-    metric : {"euclidean", "cosine"} or None
-        None where the kernel has to be evaluated for all pairs.
-    constant : float
-        The constant feature that is added before the cosine is taken.
-    kernels : list of int
+    ``metric`` is None where the kernel has to be evaluated for all pairs; ``constant`` is the
+    feature that is added before the cosine is taken.
     """
 
     view: int
@@ -227,10 +212,7 @@ def candidates(
 ) -> np.ndarray:
     """Candidates of every sample: its ``k`` nearest in each geometry of the bank, merged by rank.
 
-    Returns
-    -------
-    int32 array of shape (n, w)
-        With one geometry ``w`` is ``k``, with several at most ``2 k``; −1 where nothing is.
+    With one geometry there are ``k`` columns, with several at most ``2 k``; −1 where nothing is.
 
     Examples
     --------

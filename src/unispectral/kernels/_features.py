@@ -62,10 +62,7 @@ class Products:
 class Features:
     """A table of samples whose dot products are computed once, or block by block.
 
-    Parameters
-    ----------
-    X : ndarray or CSR array of shape (n_samples, n_features)
-        float32 or float64. Sparse tables are never made dense.
+    It is float32 or float64, dense or CSR; a sparse table is never made dense.
     """
 
     _gram: np.ndarray | None = None

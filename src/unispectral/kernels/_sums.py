@@ -65,11 +65,6 @@ def sum_rule(kernels: Sequence[BoundKernel], weights: np.ndarray) -> SumRule | N
     It knows Gaussian, linear and polynomial kernels, as they are or divided by factors of the two
     samples; a centred kernel is not among them.
 
-    Parameters
-    ----------
-    kernels : sequence of bound kernels
-    weights : ndarray
-
     Examples
     --------
     >>> from unispectral.kernels import KernelBank
