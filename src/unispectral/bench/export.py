@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ from unispectral.tables._write import escape_formula
 
 __all__ = ["FORMATS", "long_rows", "to_csv", "to_latex", "to_markdown", "write_tables"]
 
-FORMATS = ("csv", "latex", "markdown")
+#: What can be written, with the suffix of its file.
+FORMATS = {"csv": ".csv", "latex": ".tex", "markdown": ".md"}
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -26,7 +27,7 @@ _LATEX = {
 
 
 def write_tables(
-    results: Results, folder: str | Path, formats: Sequence[str] = FORMATS
+    results: Results, folder: str | Path, formats: Iterable[str] = FORMATS
 ) -> list[Path]:
     """Write the tables of a study into a folder.
 
@@ -50,15 +51,11 @@ def write_tables(
     folder.mkdir(parents=True, exist_ok=True)
     # The name of a study is a text of the user's: no separator of it may leave the folder.
     stem = "".join(c if c.isalnum() or c in "-_." else "-" for c in results.study.name)
-    makers = {
-        "csv": (".csv", to_csv),
-        "latex": (".tex", to_latex),
-        "markdown": (".md", to_markdown),
-    }
+    makers = {"csv": to_csv, "latex": to_latex, "markdown": to_markdown}
     written = []
-    for suffix, make in map(makers.__getitem__, formats):
-        written.append(folder / f"{stem.lstrip('.') or 'study'}{suffix}")
-        write_text_atomic(written[-1], make(results))
+    for name in formats:
+        written.append(folder / f"{stem.lstrip('.') or 'study'}{FORMATS[name]}")
+        write_text_atomic(written[-1], makers[name](results))
     return written
 
 

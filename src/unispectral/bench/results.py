@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unispectral.bench._cells import Cell, canonical, expand, kernel_names
+from unispectral.bench._cells import Cell, canonical, expand
 from unispectral.bench.method import PROTOCOLS, Column, StudyMethod
 from unispectral.bench.paper import paper_figure
 from unispectral.bench.store import Record, Store
@@ -226,10 +226,6 @@ class Results:
         if column.repeats == "objective" and not all(s.has_objectives() for s in done):
             notes.append("The method has no objective; the mean of the repeats is shown.")
         return " ".join(notes) or None
-
-    def bank(self, dataset: StudyDataset) -> list[str]:
-        """The names of the kernels on a data set."""
-        return kernel_names(self.study.kernels, dataset)
 
     def failures(self) -> list[tuple[Cell, Record]]:
         """The cells that failed, in order."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -115,37 +115,17 @@ def run(
         left = [record for key, record in records.items() if key not in again]
         summary.failed_before = sum(record.status != "done" for record in left)
         here = backend == "here" or not todo
-        with _Here() if here else Pool(min(count, len(todo)), share) as pool:
+        with nullcontext() if here else Pool(min(count, len(todo)), share) as pool:
             store.save_study(study, command)
             reporter = reporter or Reporter()
             reporter.start(cells, todo, records, count)
-            _Run(store, pool, reporter, summary, deque(todo)).go()
+            started = time.monotonic()
+            try:
+                _Run(store, reporter, summary, deque(todo)).go(pool)
+            finally:
+                summary.seconds = time.monotonic() - started
+                reporter.finish(summary.seconds, summary.failed)
         return summary
-
-
-class _Here:
-    """One worker, which is this process itself."""
-
-    def __init__(self) -> None:
-        self.waiting: list[tuple[Any, dict[str, Any]]] = []
-        self.worker = CellWorker()
-
-    def idle(self) -> list[_Here]:
-        return [] if self.waiting else [self]
-
-    def submit(self, job: dict[str, Any], token: Any = None) -> None:
-        job["limits"] = {"seconds": None, "bytes": None}
-        self.waiting.append((token, job))
-
-    def answers(self) -> Iterator[tuple[Any, dict[str, Any]]]:
-        waiting, self.waiting = self.waiting, []
-        for token, job in waiting:
-            yield token, {**self.worker(job), "environment": environment()}
-
-    def __enter__(self) -> _Here:
-        return self
-
-    def __exit__(self, *error: object) -> None: ...
 
 
 def pending(cells: list[Cell], records: dict[str, Record], *, retry: bool = False) -> list[Cell]:
@@ -171,26 +151,29 @@ class _Run:
     """One run: hands out cells, stores answers, reports."""
 
     store: Store
-    pool: Any
     reporter: Reporter
     summary: Summary
     queue: deque[Cell]
     crashed: set[str] = field(default_factory=set)
 
-    def go(self) -> None:
-        started, running = time.monotonic(), 0
-        try:
-            while self.queue or running:
-                for worker in self.pool.idle()[: len(self.queue)]:
-                    running += 1
-                    cell = self.queue.popleft()
-                    worker.submit(cell.job(), cell)
-                for cell, answer in self.pool.answers():
-                    running -= 1
-                    self._take_in(cell, answer)
-        finally:
-            self.summary.seconds = time.monotonic() - started
-            self.reporter.finish(self.summary.seconds, self.summary.failed)
+    def go(self, pool: Pool | None) -> None:
+        """Do all cells on a pool, or, without one, in this process."""
+        if pool is None:
+            work = CellWorker()
+            while self.queue:
+                cell = self.queue.popleft()
+                job = {**cell.job(), "limits": {"seconds": None, "bytes": None}}
+                self._take_in(cell, {**work(job), "environment": environment()})
+            return
+        running = 0
+        while self.queue or running:
+            for worker in pool.idle()[: len(self.queue)]:
+                running += 1
+                cell = self.queue.popleft()
+                worker.submit(cell.job(), cell)
+            for cell, answer in pool.answers():
+                running -= 1
+                self._take_in(cell, answer)
 
     def _take_in(self, cell: Cell, answer: dict[str, Any]) -> None:
         if answer["status"] == "crash" and cell.key not in self.crashed:

@@ -140,7 +140,7 @@ def run_command(
     "--format",
     "formats",
     multiple=True,
-    type=click.Choice(FORMATS),
+    type=click.Choice(list(FORMATS)),
     help="What to write; repeat it. All by default.",
 )
 @click.option("--out", type=click.Path(path_type=Path), default=Path("."), help="The folder.")
@@ -151,7 +151,7 @@ def export_command(name: str | None, formats: tuple[str, ...], out: Path, store:
 
     with Store(store, readonly=True) as results:
         study, _ = results.load_study(name)
-        for path in write_tables(Results(study, results), out, formats or FORMATS):
+        for path in write_tables(Results(study, results), out, formats or tuple(FORMATS)):
             click.echo(str(path))
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.preprocessing import normalize
 
 from unispectral._compat import as_generator
 from unispectral._errors import InputError
@@ -111,22 +112,9 @@ def nearest(
     if metric not in METRICS:
         raise InputError("metric", "is unknown", "use 'euclidean' or 'cosine'", value=metric)
     if metric == "cosine":
-        table = unit_rows(table)
+        table = normalize(table)
     built = build_index(table, k, index=index, random_state=random_state, run=run)
     return built.search_own(np.arange(table.shape[0]), k, run)
-
-
-def unit_rows(table: Any) -> Any:
-    """Rows divided by their norms; a row of zeros stays one."""
-    if sp.issparse(table):
-        norms = np.sqrt(np.asarray(table.multiply(table).sum(axis=1)).ravel())
-        safe = np.where(norms > 0, norms, 1)
-        return sp.csr_array(
-            (table.data / np.repeat(safe, np.diff(table.indptr)), table.indices, table.indptr),
-            shape=table.shape,
-        )
-    norms = np.linalg.norm(table, axis=1)
-    return table / np.where(norms > 0, norms, 1)[:, None].astype(table.dtype)
 
 
 def union(lists: Sequence[np.ndarray], width: int | None = None) -> np.ndarray:

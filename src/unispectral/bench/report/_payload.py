@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from unispectral.bench._cells import kernel_names
 from unispectral.bench._progress import duration
 from unispectral.bench.method import PROTOCOLS, Column
 from unispectral.bench.method import StudyMethod as Method
@@ -175,8 +176,9 @@ def _weights(results: Results, protocol: str) -> list[dict[str, Any]]:
             facts = [record.facts for record in done if "weights" in record.facts]
             if not facts:
                 continue
+            bank = kernel_names(results.study.kernels, dataset)
             mean = np.abs(np.mean([fact["weights"] for fact in facts], axis=0))
-            kernels = next((f["kernels"] for f in facts if "kernels" in f), results.bank(dataset))
+            kernels = next((f["kernels"] for f in facts if "kernels" in f), bank)
             if len(kernels) != len(mean) or not mean.sum():
                 continue
             shares = (mean / mean.sum()).round(4).tolist()
