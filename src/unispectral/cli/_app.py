@@ -28,8 +28,8 @@ _COMMANDS = {
 _INTERRUPTED = 130
 
 # The library speaks of arguments, the command line of options.
-_SAME = ("id", "truth", "columns", "impute", "scale", "format", "key", "separator", "header",
-         "encoding", "missing")  # fmt: skip
+_SAME = ("id", "truth", "columns", "encode", "impute", "scale", "format", "key", "separator",
+         "header", "encoding", "missing")  # fmt: skip
 _OPTIONS = {name: f"--{name}" for name in _SAME} | {
     "n_clusters": "-k",
     "kernel": "--kernel",

@@ -98,6 +98,7 @@ def gather(
         names = _view_names(sources)
         parts = [(v, s, s, columns) for v, s in zip(names, sources, strict=True)]
     common = {name: options[name] for name in ("id", "impute", "scale", *_READING)}
+    common["encode"] = options["encode"] or None
     tables: dict[str, Table] = {}
     reading = []
     for view, shown, source, chosen in parts:
@@ -108,6 +109,10 @@ def gather(
         reading.append({"view": view, "source": shown, "options": given})
     joined = _together(tables, match=not views and options["id"] is not None)
     joined.reading = reading
+    if not options["encode"] and any(
+        why != "no value present" for table in tables.values() for _, why in table.dropped
+    ):
+        joined.notes.append("  Add --encode to use text columns, where they can be made numbers.")
     return joined
 
 

@@ -108,6 +108,11 @@ _prepare_options = all_of(
         help="Columns to use, with commas between; patterns such as 'pixel_*' match many.",
     ),
     click.option(
+        "--encode",
+        is_flag=True,
+        help="Use text too: numbers in text, yes and no, categories; gaps are filled.",
+    ),
+    click.option(
         "--impute",
         type=click.Choice(IMPUTATIONS),
         help="What to put where a value is missing; without it, missing is an error.",

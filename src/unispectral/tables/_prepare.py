@@ -12,6 +12,7 @@ from sklearn.preprocessing import normalize
 
 from unispectral._errors import InputError
 from unispectral.tables._arrays import Array
+from unispectral.tables._encode import Plan, column_names
 from unispectral.tables._source import TableError, plural
 
 __all__ = ["IMPUTATIONS", "SCALES", "Preparation"]
@@ -38,6 +39,8 @@ class Preparation:
         What is subtracted and what is divided by.
     fill : ndarray of shape (n_columns,) or None
         What stands in for missing values.
+    encoding : list of dict or None
+        How the columns were made of others (``TablePreparer.columns_``), if they were.
 
     Examples
     --------
@@ -56,6 +59,7 @@ class Preparation:
     centre: np.ndarray | None = None
     spread: np.ndarray | None = None
     fill: np.ndarray | None = None
+    encoding: Sequence[Plan] | None = None
 
     @classmethod
     def fit(
@@ -106,6 +110,7 @@ class Preparation:
             "columns": list(self.columns),
             "scale": self.scale,
             **{name: None if a is None else a.tolist() for name, a in arrays.items()},
+            **({} if self.encoding is None else {"encoding": list(self.encoding)}),
         }
 
     @classmethod
@@ -120,9 +125,12 @@ class Preparation:
             }
             if any(a is not None and a.shape != (len(columns),) for a in arrays.values()):
                 raise ValueError("lengths differ")
-        except (KeyError, TypeError, ValueError) as error:
+            encoding = plain.get("encoding")
+            if encoding is not None and tuple(column_names(encoding)) != columns:
+                raise ValueError("other columns are made")
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise TableError("preparation", "is not that of a prepared table") from error
-        return cls(columns, plain["scale"], **arrays)
+        return cls(columns, plain["scale"], **arrays, encoding=encoding)
 
 
 def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import IO, Any
 
 import numpy as np
@@ -15,6 +16,16 @@ import scipy.sparse as sp
 from unispectral._compat import optional
 from unispectral._errors import InputError, InputTypeError
 from unispectral.tables._arrays import Array
+from unispectral.tables._encode import (
+    MAX_CATEGORIES,
+    Plan,
+    column_names,
+    decide,
+    left_out,
+    made,
+    used,
+)
+from unispectral.tables._encode import encode as encode_columns
 from unispectral.tables._formats import Loaded, find_format, load
 from unispectral.tables._frames import float_for, label_values, number_column, row_numbers
 from unispectral.tables._prepare import Preparation
@@ -23,6 +34,7 @@ from unispectral.tables._source import Source, TableError, as_source, plural
 __all__ = ["Table", "read_table"]
 
 _SHOWN = 10
+_ENCODE = "encode=True (--encode) makes numbers of text"
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +101,7 @@ def read_table(
     id: str | None = None,
     truth: str | None = None,
     columns: Sequence[str] | None = None,
+    encode: bool = False,
     impute: str | None = None,
     scale: str = "none",
     preparation: Preparation | None = None,
@@ -100,8 +113,9 @@ def read_table(
 ) -> Table:
     """Read a table of any common format and keep its numbers.
 
-    Text, dates and columns without a value are left out, and listed with the reason. Nothing of
-    the file is trusted: no pickle is opened, and sizes are checked before memory is taken.
+    Text, dates and columns without a value are left out, and listed with the reason; with
+    ``encode`` text is made numbers of where that is possible. Nothing of the file is trusted: no
+    pickle is opened, and sizes are checked before memory is taken.
 
     Parameters
     ----------
@@ -116,12 +130,15 @@ def read_table(
         Column (or variable) with known classes; it is not clustered.
     columns : sequence of str, default=None
         Columns to keep, by name or pattern (``"pixel_*"``); None keeps all numeric ones.
+    encode : bool, default=False
+        Make numbers of text, as :class:`TablePreparer` does; missing values are then filled in.
     impute : {None, "mean", "median", "zero"}, default=None
-        What to put in the place of missing values; None refuses them.
+        What to put in the place of missing values; None refuses them, or is the median with
+        ``encode``.
     scale : {"none", "standard", "minmax", "maxabs", "robust", "unit"}, default="none"
         How to scale the columns (``"unit"``: the rows).
     preparation : Preparation, default=None
-        Columns, filling and scaling of an earlier table, instead of the three above.
+        Columns, filling and scaling of an earlier table, instead of the four above.
     key : str, default=None
         Sheet of a workbook, or variable of an .npz, .mat or HDF5 file.
     separator, header, encoding : default=None
@@ -150,16 +167,28 @@ def read_table(
     (['t', 'rain'], [('city', "text, for example 'Ulm'")])
     """
     if preparation is not None:
-        if columns is not None or impute is not None or scale != "none":
-            raise InputError("preparation", "replaces columns, impute and scale", "give only one")
-        columns = ["".join(f"[{c}]" if c in "*?[" else c for c in n) for n in preparation.columns]
+        if columns is not None or encode or impute is not None or scale != "none":
+            problem = "replaces columns, encode, impute and scale"
+            raise InputError("preparation", problem, "give only one")
+        plans = preparation.encoding
+        names = preparation.columns if plans is None else [plan["name"] for plan in used(plans)]
+        columns = ["".join(f"[{c}]" if c in "*?[" else c for c in name) for name in names]
     origin = as_source(source)
     text = {"separator": separator, "header": header, "encoding": encoding, "missing": missing}
     beside = [name for name in (id, truth) if name is not None]
     loaded = load(origin, find_format(origin, format), key=key, beside=beside, text=text)
-    table = _Picker(loaded, origin).pick(id, truth, columns)
+    picker = _Picker(loaded, origin)
+    if encode:
+        impute = impute or "median"
+        picker.decide = partial(decide, impute=impute, max_categories=MAX_CATEGORIES)
+    elif preparation is not None and plans is not None:
+        picker.decide = lambda frame: plans
+    picker.learned = preparation is not None
+    table = picker.pick(id, truth, columns)
     _check_finite(table.values, table.columns, origin)
-    ready = preparation or Preparation.fit(table.values, table.columns, impute=impute, scale=scale)
+    if (ready := preparation) is None:
+        fitted = Preparation.fit(table.values, table.columns, impute=impute, scale=scale)
+        ready = replace(fitted, encoding=table.preparation.encoding)
     return replace(table, values=ready.apply(table.values), preparation=ready)
 
 
@@ -177,6 +206,8 @@ class _Picker:
             kept = float_for(held.dtype)
             full = not sp.issparse(held)
             self.matrix = np.ascontiguousarray(held, kept) if full else held.astype(kept)
+        self.learned = False
+        self.decide: Callable[[Any], Sequence[Plan]] | None = None
         self.columns = loaded.columns if self.frame is None else [str(c) for c in held.columns]
         self.position = {name: i for i, name in enumerate(self.columns)}
 
@@ -186,14 +217,25 @@ class _Picker:
         wanted = [name for name in self.columns if name not in (id, truth)]
         if columns is not None:
             wanted = self._match(columns, wanted)
-        values, kept, dropped = self._numbers(wanted, asked=columns is not None)
-        notes = list(self.loaded.notes)
+        notes, plans = list(self.loaded.notes), None
+        if self.decide is not None and self.frame is not None:
+            frame = self.frame.iloc[:, [self.position[name] for name in wanted]]
+            frame = frame.set_axis(wanted, axis=1)
+            plans = self.decide(frame)
+            if not used(plans):
+                raise self._nothing(left_out(plans))
+            values, odd = encode_columns(frame, plans)
+            kept, dropped = column_names(plans), [] if self.learned else left_out(plans)
+            notes += odd if self.learned else [*made(plans), *odd]
+        else:
+            values, kept, dropped = self._numbers(wanted, asked=columns is not None)
         if columns is None and self.frame is not None:
             notes += [
                 f"Column {name!r} only counts the rows; if it names them, it should be the id."
                 for name in row_numbers(values, kept)
             ]
-        return Table(values, kept, index, classes, dropped, notes, name=self.origin.name)
+        so_far = Preparation(tuple(kept), encoding=plans)
+        return Table(values, kept, index, classes, dropped, notes, so_far, self.origin.name)
 
     def _index(self) -> np.ndarray | None:
         index = self.loaded.index if self.frame is None else self.frame.index
@@ -227,6 +269,8 @@ class _Picker:
         more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
         listed = ", ".join(map(repr, close or known[:_SHOWN])) + ("" if close else more)
         remedy = f"perhaps {listed} is meant" if close else f"it has {listed}"
+        if role == "columns" and self.learned:
+            return self.origin.error(f"lacks the column {name!r}, which the model needs", remedy)
         return TableError(role, f"is not in {self.origin.lower}", remedy, value=name)
 
     def _match(self, asked: Sequence[str], there: list[str]) -> list[str]:
@@ -259,13 +303,18 @@ class _Picker:
                 kept.append(name)
                 arrays.append(values)
             elif asked:
-                raise TableError("columns", f"cannot be clustered: {why}", value=name)
+                remedy = "" if why == "no value present" else _ENCODE
+                raise TableError("columns", f"cannot be clustered: {why}", remedy, value=name)
             else:
                 dropped.append((name, why))
         if not kept:
-            reasons = "; ".join(f"{n!r}: {why}" for n, why in dropped[:_SHOWN])
-            raise self.origin.error(f"has no numeric column{f' ({reasons})' if reasons else ''}")
+            raise self._nothing(dropped, _ENCODE)
         return np.column_stack(arrays), kept, dropped
+
+    def _nothing(self, dropped: list[tuple[str, str]], remedy: str = "") -> TableError:
+        reasons = "; ".join(f"{n!r}: {why}" for n, why in dropped[:_SHOWN])
+        problem = f"has no numeric column{f' ({reasons})' if reasons else ''}"
+        return self.origin.error(problem, remedy if reasons else "")
 
 
 def _check_finite(values: Array, columns: list[str], origin: Source) -> None:

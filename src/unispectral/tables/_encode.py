@@ -1,0 +1,247 @@
+"""Columns of any kind as numbers: how each is read is decided once, and repeated on new rows.
+
+A decision is a plain dictionary of text and numbers, so that a model file can hold it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from unispectral._compat import optional
+from unispectral.tables._frames import unique_names
+from unispectral.tables._source import plural
+
+__all__ = [
+    "MAX_CATEGORIES",
+    "Plan",
+    "column_names",
+    "decide",
+    "encode",
+    "left_out",
+    "used",
+]
+
+#: name, kind, missing, fill and what the kind needs: decimal, categories or why it is left out.
+Plan: TypeAlias = dict[str, Any]
+
+MAX_CATEGORIES = 20
+_YES, _NO = {"yes", "y", "true", "t", "on"}, {"no", "n", "false", "f", "off"}
+_ABSENT = {"", "-", "–", "—", "?", "na", "n/a", "nan", "nat", "null", "<na>"}
+_UNIT = r"[$€£¥₹₽₩%]|USD|EUR|GBP|CHF|JPY|CNY|INR"
+_DATE = re.compile(r"\d{4}[-/]\d\d?[-/]\d\d?([T ]\d.*)?|\d\d?[./-]\d\d?[./-](\d{4}|\d\d)")
+#: Columns are numbers, or dates, if so large a part of their values is; the rest is missing.
+_MOST = 0.9
+
+
+def _number_pattern(group: str, point: str) -> re.Pattern[str]:
+    whole = rf"\d{{1,3}}(?:[{group}'’\s]\d{{3}})+|\d+"
+    number = rf"(?=[{point}]?\d)(?:{whole})?(?:[{point}]\d*)?(?:[eE][+-]?\d+)?"
+    return re.compile(rf"(\()?([+-])?\s*({_UNIT})?\s*([+-])?({number})\s*({_UNIT})?\)?")
+
+
+_NUMBERS = {".": _number_pattern(",", "."), ",": _number_pattern(".", ",")}
+
+
+def parse_number(text: str, decimal: str) -> tuple[float, str]:
+    """A number as people write it, and its unit; NaN if it is none.
+
+    Examples
+    --------
+    >>> [parse_number(text, ".")[0] for text in ("$85.40", "1,234", "12 %", "(3)", "red")]
+    [85.4, 1234.0, 12.0, -3.0, nan]
+    >>> parse_number("1.234,50 €", ",")
+    (1234.5, '€')
+    """
+    found = _NUMBERS[decimal].fullmatch(text.strip().replace("\N{MINUS SIGN}", "-"))
+    if not found or bool(found[1]) != text.strip().endswith(")"):
+        return np.nan, ""
+    digits = re.sub(r"['’\s]", "", found[5]).replace("," if decimal == "." else ".", "")
+    sign = -1.0 if found[1] or "-" in (found[2], found[4]) else 1.0
+    return sign * float(digits.replace(",", ".")), found[3] or found[6] or ""
+
+
+def decide(
+    frame: Any, *, impute: str | None, max_categories: int, dates: str = "leave out"
+) -> list[Plan]:
+    """How each column of a frame becomes numbers, or why it is left out."""
+    plans = []
+    for position, name in enumerate(frame.columns):
+        column = frame.iloc[:, position]
+        plan = {"name": str(name), **_decide(column, max_categories, dates)}
+        if plan["kind"] != "left out":
+            values = _column(plan, column)
+            plan["missing"] = int(np.isnan(values).any(axis=1).sum())
+            plan["fill"] = _fill(plan, values, impute)
+        plans.append(plan)
+    return plans
+
+
+def _decide(column: Any, max_categories: int, dates: str) -> Plan:
+    types = optional("pandas", extra="io").api.types
+    if not column.notna().any():
+        return _out("no value present")
+    if types.is_complex_dtype(column):
+        return _out("complex numbers")
+    if types.is_bool_dtype(column) or types.is_numeric_dtype(column):
+        return {"kind": "yes/no" if types.is_bool_dtype(column) else "number", "decimal": "."}
+    if column.dtype.kind in "mM":
+        return {"kind": "date"} if dates == "days" else _out("dates")
+    texts = [text for text in _texts(column) if text is not None]
+    if not texts:
+        return _out("no value present")
+    counts = Counter(texts)
+    if all(text.casefold() in _YES | _NO for text in counts):
+        return {"kind": "yes/no"}
+    if not isinstance(column.dtype, optional("pandas", extra="io").CategoricalDtype):
+        if _share(counts, lambda text: bool(_DATE.fullmatch(text))) >= _MOST:
+            clear = _share(counts, lambda text: bool(re.match(r"\d{4}-", text))) >= _MOST
+            if dates == "days" and not clear:
+                return _out("dates that can be read in several ways; write them as 2024-05-31")
+            return {"kind": "date"} if dates == "days" else _out("dates")
+        if number := _as_number(counts):
+            return number
+    if len(counts) > max_categories:
+        return _out(f"{len(counts):,} different texts, more than {max_categories}")
+    if len(counts) == len(texts) > 2:
+        return _out("another text in every row")
+    return {"kind": "category", "categories": sorted(counts)}
+
+
+def _out(why: str) -> Plan:
+    return {"kind": "left out", "why": why}
+
+
+def _share(counts: Counter[str], test: Callable[[str], Any]) -> float:
+    return sum(n for text, n in counts.items() if test(text)) / counts.total()
+
+
+def _as_number(counts: Counter[str]) -> Plan | None:
+    """The reading, with a decimal point or comma, in which more values are numbers."""
+    read = {sign: {text: parse_number(text, sign) for text in counts} for sign in _NUMBERS}
+    shares = {
+        sign: _share(counts, {text for text, (v, _) in found.items() if v == v}.__contains__)
+        for sign, found in read.items()
+    }
+    decimal = max(shares, key=lambda sign: shares[sign])
+    if shares[decimal] < _MOST:
+        return None
+    units = {unit for _, unit in read[decimal].values()} - {""}
+    if len(units) > 1:
+        return _out(f"numbers in several units ({', '.join(sorted(units))})")
+    return {"kind": "number", "decimal": decimal, "unit": "".join(units)}
+
+
+def _texts(column: Any) -> list[str | None]:
+    """Values as text without spaces around them; None where missing."""
+
+    def text(value: Any) -> str | None:
+        whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
+        shown = str(int(value) if whole else value).strip()
+        return None if shown.casefold() in _ABSENT else shown
+
+    lost = column.isna().to_numpy()
+    values = column.astype(object).to_numpy()
+    return [None if gone else text(value) for value, gone in zip(values, lost, strict=True)]
+
+
+def _column(plan: Plan, column: Any) -> np.ndarray:
+    """One column as numbers of shape (n, 1), or (n, categories); NaN where missing."""
+    pandas = optional("pandas", extra="io")
+    kind = plan["kind"]
+    if kind in ("number", "yes/no") and pandas.api.types.is_numeric_dtype(column):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)[:, None]
+    if kind == "date":
+        if column.dtype.kind == "m":
+            days = column / pandas.Timedelta(days=1)
+        else:
+            iso = {} if column.dtype.kind == "M" else {"format": "ISO8601"}
+            stamps = pandas.to_datetime(column, errors="coerce", utc=True, **iso)
+            days = (stamps - pandas.Timestamp(0, tz="UTC")) / pandas.Timedelta(days=1)
+        return days.to_numpy(dtype=np.float64, na_value=np.nan)[:, None]
+    texts = _texts(column)
+    if kind == "category":
+        values = np.array(texts, dtype=object)[:, None] == np.array(plan["categories"], object)
+        return np.where(np.array([text is None for text in texts])[:, None], np.nan, values)
+    known: dict[str | None, float] = {None: np.nan}
+    for text in set(texts) - {None}:
+        if kind == "yes/no":
+            known[text] = _truth(str(text))
+        else:
+            known[text] = parse_number(str(text), plan["decimal"])[0]
+    return np.array([known[text] for text in texts], dtype=np.float64)[:, None]
+
+
+def _truth(text: str) -> float:
+    if text.casefold() in _YES | _NO:
+        return float(text.casefold() in _YES)
+    return {"1": 1.0, "0": 0.0}.get(text, np.nan)
+
+
+def _fill(plan: Plan, values: np.ndarray, impute: str | None) -> float | str | None:
+    present = values[~np.isnan(values).any(axis=1)]
+    if impute is None or not len(present):
+        return None
+    if plan["kind"] == "category":
+        return plan["categories"][int(present.sum(axis=0).argmax())]
+    if plan["kind"] == "yes/no":
+        return float(present.mean() > 0.5)
+    if impute == "zero":
+        return 0.0
+    middle: Any = np.mean if impute == "mean" else np.median
+    with np.errstate(over="ignore"):
+        found = float(middle(present))
+    return found if np.isfinite(found) else float(middle(present / 4.0)) * 4.0
+
+
+def encode(frame: Any, plans: Sequence[Plan]) -> tuple[np.ndarray, list[str]]:
+    """The columns in use as numbers side by side, and what was odd about them."""
+    parts, notes, filled = [], [], []
+    for plan in used(plans):
+        values = _column(plan, frame[plan["name"]])
+        if plan["kind"] == "category" and (unknown := int((values.sum(axis=1) == 0).sum())):
+            found = f"Column {plan['name']!r}: {plural(unknown, 'value')} that the fit did not see"
+            notes.append(f"{found}; such a row belongs to none of its categories.")
+        lost = np.isnan(values).any(axis=1)
+        if plan["fill"] is not None and lost.any():
+            kinds = plan.get("categories")
+            values[lost] = plan["fill"] if kinds is None else np.equal(kinds, plan["fill"])
+            by = f"{plan['fill']:g}" if kinds is None else repr(plan["fill"])
+            filled.append(f"{int(lost.sum())} in {plan['name']!r} with {by}")
+        parts.append(values)
+    if filled:
+        notes.insert(0, f"Filled in missing values: {', '.join(filled)}.")
+    return np.hstack(parts), notes
+
+
+def used(plans: Sequence[Plan]) -> list[Plan]:
+    return [plan for plan in plans if plan["kind"] != "left out"]
+
+
+def left_out(plans: Sequence[Plan]) -> list[tuple[str, str]]:
+    return [(plan["name"], plan["why"]) for plan in plans if plan["kind"] == "left out"]
+
+
+def column_names(plans: Sequence[Plan]) -> list[str]:
+    """Names of the columns that `encode` makes."""
+    names = []
+    for plan in used(plans):
+        kinds = plan.get("categories")
+        names += [plan["name"]] if kinds is None else [f"{plan['name']}={k}" for k in kinds]
+    return unique_names(names)[0]
+
+
+def made(plans: Sequence[Plan]) -> list[str]:
+    """Which columns became numbers that were not, in words."""
+    told = []
+    for plan in used(plans):
+        kinds = plan.get("categories")
+        how = plan["kind"] if kinds is None else f"{len(kinds)} categories"
+        if how != "number" or "unit" in plan:
+            unit = f" in {plan['unit']}" if plan.get("unit") else ""
+            told.append(f"{plan['name']!r} ({how}{unit})")
+    return [f"Made numbers of {', '.join(told)}."] if told else []
