@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from unispectral.estimator import UnifiedSpectralClustering
     from unispectral.paper import SCMK, SCSK
     from unispectral.persistence import load_model, save_model
+    from unispectral.report import describe
 
 __all__ = [
     "SCMK",
     "SCSK",
     "UnifiedSpectralClustering",
     "__version__",
+    "describe",
     "load_model",
     "save_model",
 ]
@@ -28,13 +30,14 @@ _HOMES = {
     "UnifiedSpectralClustering": "estimator",
     "SCSK": "paper",
     "SCMK": "paper",
+    "describe": "report",
     "save_model": "persistence",
     "load_model": "persistence",
 }
 _ROOMS = (
     "baselines", "bench", "dask", "datasets", "graph", "kernels", "labelfree", "labels",
     "metrics", "model_selection", "paper", "persistence", "plotting", "predict", "report",
-    "spectrum", "tables",
+    "scverse", "spectrum", "tables",
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -167,7 +168,8 @@ def test_compare(folder, command, tmp_path):
         "--methods", "Unified,kkm,kmeans", "-o", tmp_path / "scores.csv",
         "--labels", tmp_path / "labels.csv", check=0,
     )  # fmt: skip
-    assert "Agreement" in done.stdout
+    assert "All 3 methods found the same clusters." in done.stdout
+    assert "Agreement" not in done.stdout
     scores = pd.read_csv(tmp_path / "scores.csv").set_index("method")
     assert scores.index.tolist() == ["unified", "KKM", "kmeans"]
     assert scores.loc["kmeans", "accuracy"] == 1.0
@@ -186,10 +188,11 @@ def test_data(command, data_home, tmp_path):
 
 def test_demo(command, tmp_path):
     done = command("demo", "--folder", tmp_path / "demo", check=0)
-    for word in ("found 10 clusters", "iterations", "accuracy", "NMI", "purity", "report.html"):
+    for word in ("found 3 clusters", "iterations", "NMI", "purity", "Why 3:", "report.html"):
         assert word in done.stdout
     labels = pd.read_csv(tmp_path / "demo" / "labels.csv")
-    assert len(labels) == 1797
+    assert len(labels) == 178
+    assert float(re.search(r"accuracy (\d\.\d+)", done.stdout)[1]) > 0.9
     assert (tmp_path / "demo" / "overview.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "demo" / "report.html").stat().st_size > 100_000
 
@@ -249,7 +252,7 @@ def test_scaling_and_the_number_of_clusters_are_explained(command, tmp_path):
     table = tmp_path / "wine.csv"
     load_wine(as_frame=True).data.to_csv(table, index=False)
     shown = command("cluster", table, "-k", "auto", check=0).stdout
-    assert "because cutting off another cluster after 3 would cost most" in shown
+    assert "Why 3: cutting off another cluster after 3 would cost most" in shown
     assert "standardised: 1 of 13 columns has nearly all of the variance" in shown
     given = command("cluster", table, "-k", "3", "--scale", "standard", check=0).stdout
     assert "standardised" not in given

@@ -334,3 +334,106 @@ def test_ascii_locales_get_utf8(things, monkeypatch):
     assert run(["cluster", things, "-k", "3", "--method", "kmeans", "--id", "name"]) == 0
     sys.stdout.flush()
     assert "█" in sys.stdout.buffer.getvalue().decode("utf-8")
+
+
+@pytest.fixture
+def mixed(blobs, tmp_path, monkeypatch):
+    """A table whose rows are told apart by text alone; the numbers are noise."""
+    monkeypatch.chdir(tmp_path)
+    kind = blobs["kind"]
+    frame = pd.DataFrame({"noise": np.random.default_rng(0).random(len(kind)).round(3)})
+    frame["price"] = kind.map({"red": "$5.10", "green": "$1,200", "blue": "$650"})
+    frame["member"] = kind.map({"red": "yes", "green": "no", "blue": "yes"})
+    frame["kind"] = kind
+    frame.to_csv("mixed.csv", index=False)
+    return frame
+
+
+def test_text_is_encoded_on_request_and_again_for_new_rows(capsys, mixed):
+    assert run(["cluster", "mixed.csv", "-k", "3", "--truth", "kind", "-q", "--json"]) == 0
+    plain = json.loads(capsys.readouterr().out)
+    assert (plain["n_features"], plain["scores"]["accuracy"] < 0.9) == (1, True)
+    options = ["-k", "3", "--encode", "--truth", "kind", "-o", "labels.csv"]
+    assert run(["cluster", "mixed.csv", *options, "--model", "m", "--report", "p.html"]) == 0
+    out, err = capsys.readouterr()
+    assert "accuracy 1.000" in out
+    assert "Made numbers of 'price' (number in $), 'member' (yes/no)." in err
+    mixed[["member", "price", "noise"]].assign(more="x").to_csv("new.csv", index=False)
+    assert run(["predict", "m", "new.csv", "-o", "again.csv"]) == 0
+    labels = [pd.read_csv(name)["cluster"].tolist() for name in ("labels.csv", "again.csv")]
+    assert labels[0] == labels[1]
+    assert "encode=True" in Path("p.html").read_text(encoding="utf-8")
+    capsys.readouterr()
+    mixed.drop(columns="price").to_csv("less.csv", index=False)
+    err = refused(capsys, 1, "predict", "m", "less.csv")
+    assert "Error: The file 'less.csv' lacks the column 'price', which the model needs" in err
+    assert "--columns" not in err
+
+
+def test_text_left_out_names_the_option(capsys, mixed):
+    assert run(["cluster", "mixed.csv", "-k", "2", "-o", "labels.csv"]) == 0
+    err = capsys.readouterr().err
+    assert "Left out: 'price' (text, for example '$5.10'), 'member'" in err
+    assert "Add --encode to use text columns" in err
+    assert run(["cluster", "mixed.csv", "-k", "2", "-o", "labels.csv", "--columns", "noise"]) == 0
+    assert "--encode" not in capsys.readouterr().err
+    err = refused(capsys, 1, "cluster", "mixed.csv", "-k", "2", "--columns", "price")
+    assert "--columns 'price' cannot be clustered" in err
+    assert "--encode" in err
+
+
+def test_compare_takes_times_without_compilation(capsys, things, monkeypatch):
+    from numba.core import event
+
+    from unispectral.cli import _fit
+
+    fit, timed = _fit.fit, []
+
+    def watched(estimator, data, method, **options):
+        with event.install_recorder("numba:compile") as recorder:
+            fitted = fit(estimator, data, method, **options)
+        timed.append((data.n_samples, len(recorder.buffer)))
+        return fitted
+
+    monkeypatch.setattr(_fit, "fit", watched)
+    monkeypatch.setattr("unispectral.cli.compare._WARM", 30)
+    methods = "ward,unified,SSR,AASC"
+    assert run(["compare", things, "-k", "3", "-q", "--methods", methods]) == 0
+    capsys.readouterr()
+    assert timed[::2] == [(30, compiled) for _, compiled in timed[::2]]
+    assert timed[1::2] == [(90, 0)] * 4
+
+
+def test_compare_puts_the_best_first_and_says_so(capsys, tmp_path):
+    from sklearn.datasets import make_moons
+
+    X, y = make_moons(150, noise=0.05, random_state=0)
+    pd.DataFrame(X, columns=["x", "y"]).assign(side=y).to_csv(tmp_path / "m.csv", index=False)
+    command = ["compare", str(tmp_path / "m.csv"), "-k", "2", "-q"]
+    command += ["--methods", "kmeans,unified,ward"]
+    assert run([*command, "--truth", "side"]) == 0
+    out = capsys.readouterr().out
+    assert [line.split()[0] for line in out.splitlines()[1:2]] == ["unified"]
+    assert "unified comes closest to the known classes (accuracy 1.000), before ward" in out
+    assert "Agreement" not in out
+    assert run([*command, "--columns", "x,y", "--agreement", "-o", str(tmp_path / "s.csv")]) == 0
+    out = capsys.readouterr().out
+    assert "ward comes first, before" in out
+    assert "need not be the right ones" in out
+    assert "Agreement (adjusted Rand index" in out
+    table = pd.read_csv(tmp_path / "s.csv").set_index("method")
+    ranks = table[["silhouette", "modularity", "cut", "calinski_harabasz", "davies_bouldin"]]
+    mean = ranks.rank(ascending=False).mean(axis=1)
+    assert mean.is_monotonic_increasing
+
+
+def test_distances_are_told_in_plain_words():
+    from unispectral.cli._summary import summary_lines
+
+    found = {"method": "unified", "n_clusters": 2, "seconds": 1.0, "sizes": [3, 4], "n_iter": 1}
+    lines = summary_lines(found | {"geometry_weights": {"linear": 1.0, "whitened": 0.0}})
+    assert "1 iteration)" in lines[0]
+    assert lines[-1] == "Distances: plain Euclidean; 1 alternative was tried, it was not better."
+    weights = {f"k{i}": 0.1 for i in range(7)} | {"linear": 0.0}
+    lines = summary_lines(found | {"kernel_weights": weights})
+    assert lines[-1].endswith("k4 0.100 and 2 more; 1 has none.")

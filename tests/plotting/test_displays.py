@@ -16,6 +16,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 
 from unispectral import SCSK, UnifiedSpectralClustering
+from unispectral._errors import InputError
 from unispectral.plotting import (
     ClusterCountDisplay,
     ClusterSizesDisplay,
@@ -227,9 +228,9 @@ def test_tsne_and_umap(model):
 
 
 def test_embedding_refuses_nonsense(model):
-    with pytest.raises(ValueError, match="method='mds' is unknown"):
+    with pytest.raises(InputError, match="method='mds' must be one of auto, map"):
         EmbeddingDisplay.from_estimator(model, method="mds")
-    with pytest.raises(ValueError, match="one row for each of 3"):
+    with pytest.raises(InputError, match="one row for each of 3"):
         EmbeddingDisplay(np.eye(2), [0, 1, 1])
 
 
@@ -400,7 +401,7 @@ def test_hostile_kernel_names_are_drawn_as_they_are():
 
 
 def test_names_and_weights_must_fit():
-    with pytest.raises(ValueError, match="2 names"):
+    with pytest.raises(InputError, match="2 names"):
         KernelWeightsDisplay(["a", "b"], [1.0])
 
 
@@ -408,7 +409,15 @@ def test_objective(model):
     display = ObjectiveDisplay.from_estimator(model)
     assert np.array_equal(display.ax_.lines[0].get_ydata(), model.objective_)
     assert model.stop_reason_[:20] in display.ax_.get_xlabel().replace("\n", " ")
-    assert "(converged)" in display.ax_.get_title()
+    assert display.ax_.get_title() == f"Objective after {model.n_iter_} iterations"
+    failed = ObjectiveDisplay([3.0, 2.0], converged=False).plot()
+    assert failed.ax_.get_title().endswith("(not converged)")
+
+
+def test_a_rising_objective_is_explained():
+    rising, falling = (ObjectiveDisplay(values).plot() for values in ([3, 2, 2.5], [3, 2, 2]))
+    assert "need not fall" in rising.ax_.get_xlabel()
+    assert falling.ax_.get_xlabel() == "iteration"
 
 
 def test_nothing_is_written_across_the_curve():
@@ -540,9 +549,9 @@ def test_profile_uses_the_names_of_a_frame(made):
 
 
 def test_representatives_refuse_what_does_not_fit(made):
-    with pytest.raises(ValueError, match=r"59 rows.*60 samples"):
+    with pytest.raises(InputError, match=r"59 rows.*60 labels"):
         RepresentativesDisplay.from_estimator(made.small, np.ones((59, 2)))
-    with pytest.raises(ValueError, match="holds 9 numbers; a row of X has 4"):
+    with pytest.raises(InputError, match="holds 9 numbers, but a row of X has 4"):
         RepresentativesDisplay.from_estimator(made.small, np.ones((60, 4)), image_shape=(3, 3))
 
 
@@ -577,16 +586,16 @@ def test_surface_averages_and_orders(kind, frame):
 
 
 def test_surface_refuses_nonsense():
-    with pytest.raises(ValueError, match="no column 'nmi'"):
+    with pytest.raises(InputError, match="no column 'nmi'"):
         ParameterSurfaceDisplay(records(), score="nmi")
-    with pytest.raises(ValueError, match="empty"):
+    with pytest.raises(InputError, match="empty"):
         ParameterSurfaceDisplay([])
-    with pytest.raises(ValueError, match="kind='pie'"):
+    with pytest.raises(InputError, match="kind='pie'"):
         ParameterSurfaceDisplay(records()).plot(kind="pie")
     import matplotlib.pyplot as plt
 
     ax = plt.figure().subplots()
-    with pytest.raises(ValueError, match="2 are needed"):
+    with pytest.raises(InputError, match="but needs 2"):
         ParameterSurfaceDisplay(records()).plot(ax)
 
 

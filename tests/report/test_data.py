@@ -196,7 +196,7 @@ def test_page_of_scmk_has_every_part(iris):
     assert data["graph"]["within"] > 0.5
     assert len(data["spectrum"]["values"]) > 3
     assert data["spectrum"]["gap"] is not None
-    assert len(data["objective"]) >= 2
+    assert len(data["objective"]) == 0  # two values are no curve
     assert 0 < data["scores"]["accuracy"] <= 1
     assert {name for name, *_ in data["clusters"][0]["features"]} == set(columns)
     assert "model = UnifiedSpectralClustering(n_clusters=3)" in data["redo"]["python"]
@@ -278,3 +278,11 @@ def test_refusals(tmp_path, estimator, X, message):
     with pytest.raises(ValueError, match=message):
         write_report(tmp_path / "page.html", estimator, X)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("path", "words"), [([3.0, 2.0, 2.0], ""), ([3.0, 2.0, 2.5], " Each")])
+def test_an_objective_that_rises_is_explained(path, words):
+    data = report_data(Fitted(labels_=np.array([0, 1]), objective_=path))
+    assert list(data["objective"]) == path
+    assert data["objective_words"].startswith(words)
+    assert bool(data["objective_words"]) == bool(words)

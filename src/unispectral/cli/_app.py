@@ -22,7 +22,7 @@ _COMMANDS = {
     "compare": "Run several methods side by side.",
     "data": "List, fetch and describe the paper's data sets.",
     "bench": "Run and report a study of methods on data sets.",
-    "demo": "Cluster the handwritten digits; nothing needs to be downloaded.",
+    "demo": "Cluster 178 wines; nothing needs to be downloaded.",
     "info": "Print versions, threads and memory, for bug reports.",
 }
 _INTERRUPTED = 130

@@ -8,12 +8,14 @@ import numpy as np
 
 from unispectral._version import __version__
 from unispectral.cli._fit import CommandFit
+from unispectral.plotting.charts import NO_WEIGHT, distances_in_words
+from unispectral.tables._source import plural
 
 __all__ = ["count_clusters", "size_lines", "summarise", "summary_lines"]
 
 _SHOWN = 40
 _WIDTH = 24
-_LIGHT = 0.0005  # what three digits show as nothing
+_KERNELS = 5
 
 
 def count_clusters(
@@ -75,26 +77,28 @@ def summary_lines(summary: dict[str, Any]) -> list[str]:
     how = f"{summary['seconds']:.1f} s"
     if summary.get("n_iter"):
         state = "" if summary.get("converged", True) else "; it did not converge"
-        how += f", {summary['n_iter']} iterations{state}"
-    lines = [f"{summary['method']} found {summary['n_clusters']} clusters ({how}).", ""]
+        how += f", {plural(summary['n_iter'], 'iteration')}{state}"
+    found = plural(summary["n_clusters"], "cluster")
+    lines = [f"{summary['method']} found {found} ({how}).", ""]
     lines += size_lines(summary)
     if "why_this_number" in summary:
-        lines += ["", f"This number of clusters, because {summary['why_this_number']}."]
+        lines += ["", f"Why {summary['n_clusters']}: {summary['why_this_number']}."]
     for table, reason in summary.get("scaling", {}).items():
         if reason.startswith("standardised"):
             named = "" if table == "X" else f" of {table}"
             lines += ["", f"Columns{named} were {reason} (--param scaling=none leaves them)."]
-    for kind in ("kernel", "geometry"):
-        weights = summary.get(f"{kind}_weights")
-        if weights:
-            heavy = [f"{name} {v:.3f}" for name, v in weights.items() if v >= _LIGHT]
-            top, rest = heavy[:5], len(weights) - min(5, len(heavy))
-            more = f" and {rest} {'more' if len(heavy) > 5 else 'without'}" if rest else ""
-            lines += ["", f"{kind.capitalize()} weights: {', '.join(top)}{more}"]
+    if weights := summary.get("kernel_weights"):
+        heavy = [f"{name} {v:.3f}" for name, v in weights.items() if v >= NO_WEIGHT]
+        light, more = len(weights) - len(heavy), len(heavy) - _KERNELS
+        none = f"; {light} {'has' if light == 1 else 'have'} none"
+        named = ", ".join(heavy[:_KERNELS]) + (f" and {more} more" if more > 0 else "")
+        lines += ["", f"Kernel weights: {named}{none if light else ''}."]
+    if weights := summary.get("geometry_weights"):
+        lines += ["", f"{distances_in_words(weights)}."]
     lonely = summary.get("points_without_neighbour", 0)
     if lonely:
-        points = "1 point has" if lonely == 1 else f"{lonely:,} points have"
-        lines += ["", f"{points} no neighbour in the learned graph."]
+        have = "has" if lonely == 1 else "have"
+        lines += ["", f"{plural(lonely, 'point')} {have} no neighbour in the learned graph."]
     return lines
 
 

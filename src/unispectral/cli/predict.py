@@ -48,6 +48,7 @@ def predict(
     from unispectral.cli._summary import count_clusters, size_lines
     from unispectral.persistence import load_model
     from unispectral.tables import write_table
+    from unispectral.tables._source import plural
 
     estimator = load_model(model)
     if not hasattr(estimator, "predict_all"):
@@ -69,7 +70,7 @@ def predict(
     if as_json:
         echo_json(summary)
     elif not (quiet and output == "-"):
-        rows = "1 row" if data.n_samples == 1 else f"{data.n_samples:,} rows"
+        rows = plural(data.n_samples, "row")
         lines = [f"{summary['method']} placed {rows} ({seconds:.1f} s).", "", *size_lines(summary)]
         if output not in (None, "-"):
             lines += ["", f"Wrote {output}."]

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from unispectral._compat import optional
+from unispectral._errors import InputTypeError
 from unispectral.plotting._colors import NAMED, cluster_colors
 
 __all__ = ["Clusters", "Display", "fitted", "names_along", "plain", "share", "spread", "thin"]
@@ -80,10 +81,8 @@ def fitted(estimator: Any, *names: str) -> list[Any]:
     check_is_fitted(estimator)
     for name in names:
         if not hasattr(estimator, name):
-            raise TypeError(
-                f"estimator is a {type(estimator).__name__}, which has no {name} to draw; "
-                "give a fitted estimator of unispectral."
-            )
+            problem = f"is a {type(estimator).__name__}, which has no {name} to draw"
+            raise InputTypeError("estimator", problem, "give a fitted estimator of unispectral")
     return [getattr(estimator, name) for name in names]
 
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._errors import InputError
 from unispectral.plotting._base import Clusters, Display, fitted, plain
 from unispectral.plotting._colors import GREY, INK, NAMED, from_hex, palette
 
@@ -138,9 +139,8 @@ class KernelWeightsDisplay(Display):
     def __post_init__(self) -> None:
         self.names, self.weights = list(self.names), np.asarray(self.weights, dtype=np.float64)
         if self.weights.shape != (len(self.names),):
-            raise ValueError(
-                f"weights has shape {self.weights.shape}; there are {len(self.names)} names."
-            )
+            problem = f"has shape {self.weights.shape}, but there are {len(self.names)} names"
+            raise InputError("weights", problem)
 
     @classmethod
     def _of(cls, estimator: Any, **given: Any) -> Self:
@@ -232,9 +232,10 @@ class ClusterCountDisplay(Display):
     def _of(cls, estimator: Any, **given: Any) -> Self:
         (found,) = fitted(estimator, *cls.needs)
         if found is None:
-            raise ValueError(
-                "estimator was told the number of clusters and has no evidence for it; fit it "
-                "with n_clusters='auto', or look at SpectrumDisplay.from_estimator(estimator)."
+            raise InputError(
+                "estimator",
+                "was told the number of clusters and has no evidence for it",
+                "fit it with n_clusters='auto', or draw SpectrumDisplay.from_estimator(estimator)",
             )
         return cls(found.ratios, found.n_clusters, **({"reason": found.reason} | given))
 
@@ -337,6 +338,14 @@ class SpectrumDisplay(Display):
         return title
 
 
+RISING = "each iteration poses a new problem, so the values need not fall"
+
+
+def rises(path: np.ndarray) -> bool:
+    """Whether an objective rises somewhere by more than rounding."""
+    return bool((np.diff(path) > 1e-9 * np.abs(path[1:])).any())
+
+
 @dataclass(eq=False, repr=False)
 class ObjectiveDisplay(Display):
     """The objective at each iteration, and why the solver stopped.
@@ -379,7 +388,10 @@ class ObjectiveDisplay(Display):
         ax.plot(np.arange(1, count + 1), self.values, **settings)
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.ticklabel_format(axis="y", useOffset=False)
-        note = textwrap.fill(f"stopped: {self.reason}", 70) if self.reason else ""
+        notes = [f"stopped: {self.reason}"] if self.reason else []
+        if rises(self.values):
+            notes.append(RISING)
+        note = "\n".join(textwrap.fill(text, 70) for text in notes)
         ax.set(xlabel=f"iteration\n{note}".rstrip(), ylabel="objective")
-        state = {None: "", True: " (converged)", False: " (not converged)"}[self.converged]
+        state = " (not converged)" if self.converged is False else ""
         return f"Objective after {count} iteration{'' if count == 1 else 's'}{state}"

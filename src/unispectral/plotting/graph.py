@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._errors import InputError
 from unispectral.plotting._base import Clusters, Display, names_along, share
 from unispectral.plotting._colors import INK, NAMED, RAMP, key
 from unispectral.plotting._layout import coarsen, spring_layout, sunflower
@@ -53,7 +54,7 @@ def bin_graph(graph: Any, codes: np.ndarray, max_bins: int) -> BinnedGraph:
 
 def _check_shape(graph: Any, n: int) -> None:
     if graph.shape != (n, n):
-        raise ValueError(f"graph has shape {graph.shape}; {n} labels need a graph of ({n}, {n}).")
+        raise InputError("graph", f"has shape {graph.shape}, but {n} labels need ({n}, {n})")
 
 
 @dataclass(eq=False, repr=False)

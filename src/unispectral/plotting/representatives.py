@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 
+from unispectral._errors import InputError
 from unispectral.plotting._base import Clusters, Display, fitted, names_along, plain
 from unispectral.plotting._colors import INK, NAMED
 
@@ -43,7 +44,7 @@ def typical_members(
     groups = Clusters.of(labels).members()
     if membership is None:
         if X is None:
-            raise ValueError("typical members need either membership or X.")
+            raise InputError("X", "must be given where there is no membership")
         return [
             group[np.argsort(_to_mean(X[group]), kind="stable")][:n_members] for group in groups
         ]
@@ -116,12 +117,10 @@ class RepresentativesDisplay(Display):
         self.clusters = Clusters.of(self.labels)
         n, pixels = len(self.clusters.codes), int(np.prod(self.image_shape or 0))
         if table.shape[0] != n:
-            raise ValueError(f"X has {table.shape[0]} rows; there are labels of {n} samples.")
+            raise InputError("X", f"has {table.shape[0]} rows, but there are {n} labels")
         if self.image_shape is not None and pixels != table.shape[1]:
-            raise ValueError(
-                f"image_shape={self.image_shape} holds {pixels} numbers; "
-                f"a row of X has {table.shape[1]}."
-            )
+            problem = f"holds {pixels} numbers, but a row of X has {table.shape[1]}"
+            raise InputError("image_shape", problem, value=self.image_shape)
         self.members = typical_members(
             self.labels, self.n_members, membership=self.membership, degrees=self.degrees, X=table
         )

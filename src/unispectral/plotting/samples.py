@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from unispectral._compat import optional
+from unispectral._errors import InputError
 from unispectral.plotting._base import Clusters, Display, fitted, names_along, share, spread, thin
 from unispectral.plotting._colors import GREY, INK, NAMED, key
 from unispectral.plotting._layout import cluster_map, free_places, principal, spacing
@@ -99,14 +100,12 @@ class EmbeddingDisplay(Display):
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
-            known = ", ".join(METHODS)
-            raise ValueError(f"method={self.method!r} is unknown; use one of {known}.")
+            raise InputError("method", f"must be one of {', '.join(METHODS)}", value=self.method)
         everyone = Clusters.of(self.labels)
         n, rows = len(everyone.codes), np.asarray(self.embedding, dtype=np.float64)
         if rows.ndim != 2 or len(rows) != n:
-            raise ValueError(
-                f"embedding has shape {rows.shape}; it needs one row for each of {n} labels."
-            )
+            problem = f"has shape {rows.shape}, but needs one row for each of {n} labels"
+            raise InputError("embedding", problem)
         if self.method == "auto":
             self.method = "pca" if len(everyone.names) <= 3 else "map"
         shown = thin(everyone.codes, self.max_points)
@@ -192,7 +191,8 @@ def _meaning(color: Any, n: int, shown: np.ndarray) -> Clusters | np.ndarray:
     """Classes, or amounts where there are many numbers."""
     given = np.asarray(color)
     if given.shape != (n,):
-        raise ValueError(f"color has shape {given.shape}; it needs one value for each of {n}.")
+        problem = f"has shape {given.shape}, but needs one value for each of {n} samples"
+        raise InputError("color", problem)
     if given.dtype.kind in "iuf":
         known = given[np.isfinite(given)]
         if len(np.unique(known)) > NAMED or not np.array_equal(known, np.round(known)):

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from unispectral._compat import optional
+from unispectral._errors import InputError
 from unispectral.plotting._base import Display
 from unispectral.plotting._colors import INK, palette
 
@@ -63,10 +64,11 @@ class ParameterSurfaceDisplay(Display):
                 table[k] if hasattr(table, "columns") else [r[k] for r in table] for k in names
             ]
         except KeyError as error:
-            raise ValueError(f"records has no column {error}; it needs {names}.") from None
+            needed = ", ".join(names)
+            raise InputError("records", f"has no column {error}", f"it needs {needed}") from None
         *places, scores = np.array(rows, dtype=np.float64)
         if np.isnan(scores).all():
-            raise ValueError("records is empty or holds no score; there is nothing to draw.")
+            raise InputError("records", "is empty or holds no score, so nothing can be drawn")
         found = [np.unique(column, return_inverse=True) for column in places]
         self.values = [values for values, _ in found]
         shape = tuple(len(values) for values in self.values[::-1])
@@ -93,11 +95,11 @@ class ParameterSurfaceDisplay(Display):
             For ``imshow`` or ``plot_surface``.
         """
         if kind not in ("heatmap", "surface"):
-            raise ValueError(f"kind={kind!r} is unknown; use 'heatmap' or 'surface'.")
+            raise InputError("kind", "must be 'heatmap' or 'surface'", value=kind)
         self.ax_ = self._axes(kind) if ax is None else np.atleast_1d(np.asarray(ax, dtype=object))
         panels = self.values[2]
         if len(self.ax_) != len(panels):
-            raise ValueError(f"ax holds {len(self.ax_)} axes; {len(panels)} are needed.")
+            raise InputError("ax", f"holds {len(self.ax_)} axes, but needs {len(panels)}")
         self.figure_ = self.ax_[0].figure
         limits = {"vmin": float(np.nanmin(self.scores)), "vmax": float(np.nanmax(self.scores))}
         draw = self._heatmap if kind == "heatmap" else self._surface

@@ -7,9 +7,10 @@ from typing import Any
 
 from unispectral._files import write_text_atomic
 from unispectral.report._data import report_data
+from unispectral.report._describe import describe
 from unispectral.report._page import asset, build_page
 
-__all__ = ["report_data", "write_report"]
+__all__ = ["describe", "report_data", "write_report"]
 
 
 def write_report(
@@ -28,8 +29,9 @@ def write_report(
         Where to; ends in ``.html``. The file is there whole or not at all.
     estimator : fitted clusterer
         SCMK and SCSK have most to show; any clusterer with ``labels_`` will do.
-    X : array, frame or sparse matrix of shape (n_samples, n_features), default=None
-        The samples, from which features and thumbnails are taken.
+    X : array, frame, sparse matrix or dict of these, default=None
+        The samples, from which features and thumbnails are taken; text columns of a frame are
+        encoded as :class:`unispectral.tables.TablePreparer` does.
     **options
         ``labels`` (of an estimator without ``labels_``), ``columns`` (names of the features),
         ``names`` (of the samples), ``truth`` (known classes, for scores), ``title``, ``method``,

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._errors import InputError
 from unispectral.plotting._base import thin
 from unispectral.plotting._colors import hex_colors
-from unispectral.plotting.charts import SpectrumDisplay, distances_in_words
+from unispectral.plotting.charts import RISING, SpectrumDisplay, distances_in_words, rises
 from unispectral.report._advice import advice
 from unispectral.report._clusters import certainty_of, cluster_tree, contrasts, rank_members
+from unispectral.report._describe import as_numbers
 from unispectral.report._pictures import as_text, graph_picture, plane, thumbnails
 from unispectral.report._redo import redo
 
@@ -48,7 +50,9 @@ def report_data(
     """Collect what the page shows; the parameters are those of :func:`write_report`."""
     labels = _labels(estimator, labels)
     sizes = np.bincount(labels)
-    X = _table(X, len(labels))
+    if X is not None:
+        given = getattr(estimator, "feature_names_in_", None) if columns is None else columns
+        X, columns = as_numbers(X, len(labels), given)
     sure = certainty_of(estimator, X, labels)
     affinity = getattr(estimator, "affinity_matrix_", None)
     if affinity is not None and affinity.shape[0] != len(labels):
@@ -61,7 +65,7 @@ def report_data(
         shown = np.union1d(shown, picked).astype(np.int64)
     position = {int(i): place for place, i in enumerate(shown)}
     pictures = image_shape is not None and X is not None and not sp.issparse(X)
-    features = PageFeatures(X, labels, columns, estimator, preparation)
+    features = PageFeatures(X, labels, columns, preparation)
     data: dict[str, Any] = {
         "title": title or f"{len(sizes)} clusters",
         "method": method or type(estimator).__name__,
@@ -100,7 +104,8 @@ def report_data(
         "weights": _weights(estimator),
         "distances": _distances(estimator),
         "spectrum": _spectrum(estimator, affinity, len(sizes)),
-        "objective": _path(estimator),
+        "objective": (path := _path(estimator)),
+        "objective_words": f" {RISING.capitalize()}." if rises(path) else "",
         "redo": redo(estimator, command, reading),
         "table": {"names": [], "values": []} if pictures else features.table(shown),
         "heat": None if pictures else features.heat(),
@@ -118,16 +123,12 @@ def report_data(
 class PageFeatures:
     """The columns of the table, in their own units."""
 
-    def __init__(
-        self, X: Any, labels: np.ndarray, columns: Any, estimator: Any, preparation: Any
-    ) -> None:
+    def __init__(self, X: Any, labels: np.ndarray, columns: Any, preparation: Any) -> None:
         self.X, self.labels = X, labels
         if X is None:
             return
         self.found = contrasts(X, labels)
-        given = getattr(estimator, "feature_names_in_", ()) if columns is None else columns
-        known = len(given) == X.shape[1]
-        self.names = [_text(given[j]) if known else f"column {j}" for j in range(X.shape[1])]
+        self.names = [_text(name) for name in columns]
         self.spread, self.centre = np.ones(X.shape[1]), np.zeros(X.shape[1])
         first = 0
         for part in preparation or ():
@@ -194,20 +195,11 @@ class PageFeatures:
 def _labels(estimator: Any, labels: Any) -> np.ndarray:
     labels = getattr(estimator, "labels_", None) if labels is None else labels
     if labels is None:
-        raise ValueError("The estimator has no labels_; fit it first, or give labels.")
+        raise InputError("estimator", "has no labels_", "fit it first, or give labels")
     labels = np.asarray(labels)
     if labels.ndim != 1 or len(labels) == 0 or labels.dtype.kind not in "iu" or labels.min() < 0:
-        raise ValueError("labels must be whole numbers from 0, one for each sample.")
+        raise InputError("labels", "must be whole numbers from 0, one for each sample")
     return labels.astype(np.int64)
-
-
-def _table(X: Any, n: int) -> Any:
-    if X is None:
-        return None
-    X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
-    if X.ndim != 2 or X.shape[0] != n:
-        raise ValueError(f"X has the shape {X.shape}, but there are labels for {n} samples.")
-    return X
 
 
 def _text(value: Any) -> str:
@@ -262,8 +254,9 @@ def _spectrum(estimator: Any, affinity: Any, count: int) -> dict[str, Any] | Non
     return {"values": _rounded(values, 6), "count": count, "gap": gap}
 
 
-def _path(estimator: Any) -> list[float | None]:
-    path = np.atleast_1d(getattr(estimator, "objective_", ()))
-    if path.ndim != 1 or len(path) < 2:
-        return []
-    return _rounded(path[:: max(1, -(-len(path) // 400))], 8)
+def _path(estimator: Any) -> np.ndarray:
+    """The objective after each iteration; two values are no curve."""
+    path = np.atleast_1d(np.asarray(getattr(estimator, "objective_", ()), dtype=np.float64))
+    if path.ndim != 1 or len(path) < 3:
+        return np.empty(0)
+    return path[:: max(1, -(-len(path) // 400))]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._errors import InputError
 from unispectral.plotting._layout import spacing
 from unispectral.plotting.graph import bin_graph
 from unispectral.plotting.samples import EmbeddingDisplay
@@ -89,9 +90,8 @@ def thumbnails(
     """Small grey pictures of the samples: of all shown if they are few, else of those named."""
     height, width = shape[:2]
     if height * width != X.shape[1]:
-        raise ValueError(
-            f"image_shape={shape} needs {height * width} columns, but there are {X.shape[1]}."
-        )
+        problem = f"needs {height * width} columns, but there are {X.shape[1]}"
+        raise InputError("image_shape", problem, value=tuple(shape))
     if len(shape) == 3 and shape[2] == "F":
         X = X.reshape(-1, width, height).swapaxes(1, 2).reshape(len(X), -1)
     step = max(1, -(-max(height, width) // _SIDE))

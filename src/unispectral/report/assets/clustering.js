@@ -446,7 +446,7 @@
   if (kernels) extra.push(kernels);
   if (geometries && !short) extra.push(geometries);
   if (spectrum && !short) extra.push(spectrum);
-  if (d.objective.length) extra.push(UI.section("objective", "Objective", "Its value after each iteration.", UI.line({series: [{values: d.objective, name: "Objective"}], xlabel: "iteration", ylabel: "objective", label: "Objective"})));
+  if (d.objective.length) extra.push(UI.section("objective", "Objective", `Its value after each iteration.${d.objective_words}`, UI.line({series: [{values: d.objective, name: "Objective"}], xlabel: "iteration", ylabel: "objective", label: "Objective"})));
   while (extra.length > 1) main.append(el("div", {class: "two"}, extra.shift(), extra.shift()));
   if (extra.length) main.append(extra[0]);
 
