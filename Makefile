@@ -21,7 +21,7 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[all]" --group dev
 	@touch $@
 
-demo: install  ## cluster the handwritten digits and show what was found
+demo: install  ## cluster 178 wines and show what was found
 	$(BIN)/unispectral demo
 
 browser:  ## Debian's headless Chromium, which the tests of the pages drive

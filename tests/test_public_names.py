@@ -15,7 +15,7 @@ import unispectral
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "unispectral"
 #: Modules whose ``__all__`` the manual lists in full.
-LISTED = ("metrics", "model_selection", "persistence", "plotting", "tables")
+LISTED = ("metrics", "model_selection", "persistence", "plotting", "scverse", "tables")
 
 
 def documented() -> list[tuple[str, str]]:
@@ -59,7 +59,8 @@ def test_a_documented_name_is_importable(entry):
 def test_what_the_package_exports_is_documented():
     named = {name.rpartition(".")[2] for _, name in documented()}
     public = {name for name in unispectral.__all__ if not name.startswith("__")}
-    assert public == {"UnifiedSpectralClustering", "SCSK", "SCMK", "save_model", "load_model"}
+    models = {"UnifiedSpectralClustering", "SCSK", "SCMK"}
+    assert public == models | {"save_model", "load_model", "describe"}
     assert public <= named
     for room in LISTED:
         exported = importlib.import_module(f"unispectral.{room}").__all__
@@ -68,9 +69,16 @@ def test_what_the_package_exports_is_documented():
 
 
 def test_every_public_name_is_there():
-    from unispectral import SCMK, SCSK, UnifiedSpectralClustering, load_model, save_model
+    from unispectral import (
+        SCMK,
+        SCSK,
+        UnifiedSpectralClustering,
+        describe,
+        load_model,
+        save_model,
+    )
 
-    for found in (SCMK, SCSK, UnifiedSpectralClustering, load_model, save_model):
+    for found in (SCMK, SCSK, UnifiedSpectralClustering, describe, load_model, save_model):
         assert getattr(unispectral, found.__name__) is found
         assert inspect.getdoc(found)
     assert set(unispectral.__all__) <= set(dir(unispectral))

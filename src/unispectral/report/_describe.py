@@ -43,8 +43,8 @@ def describe(model: Any, X: Any, *, n_features: int | None = None) -> Any:
     >>> X = pd.DataFrame({"height": [1.0, 1.2, 3.0, 3.3], "age": [5, 6, 5, 6]})
     >>> describe(KMeans(2, n_init=1, random_state=0).fit(X[["height"]]), X, n_features=1)
        cluster  size feature  mean  mean_elsewhere  difference
-    0        0     2  height  3.15            1.10   16.079522
-    1        1     2  height  1.10            3.15  -16.079522
+    0        0     2  height  3.15            1.10   16.081523
+    1        1     2  height  1.10            3.15  -16.081523
     """
     pandas = optional("pandas", extra="io")
     last = model.steps[-1][1] if hasattr(model, "steps") else model

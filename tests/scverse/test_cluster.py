@@ -1,0 +1,127 @@
+"""AnnData and MuData in, labels, embedding and graph out, with the real packages."""
+
+from __future__ import annotations
+
+import anndata
+import mudata
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from unispectral import UnifiedSpectralClustering, scverse
+
+
+@pytest.fixture
+def cells():
+    X, y = make_blobs(90, n_features=60, centers=3, cluster_std=2.0, random_state=0)
+    obs = pd.DataFrame({"kind": y.astype(str)}, index=[f"cell {i}" for i in range(90)])
+    return anndata.AnnData(X.astype(np.float32), obs=obs)
+
+
+@pytest.fixture
+def multi(cells):
+    """Two modalities in other orders; the second one lacks ten cells."""
+    kind = cells.obs["kind"].to_numpy().astype(int)
+    other = np.eye(3)[kind] * 9 + np.random.default_rng(0).normal(size=(90, 3))
+    order = np.random.default_rng(1).permutation(90)[:80]
+    atac = anndata.AnnData(other[order], obs=pd.DataFrame(index=cells.obs_names[order]))
+    atac.var_names = ["a", "b", "c"]
+    with mudata.set_options(pull_on_update=False):  # without it MuData warns of its own plans
+        yield mudata.MuData({"rna": cells.copy(), "atac": atac})
+
+
+def test_fields_of_anndata(cells):
+    assert scverse.cluster(cells, n_clusters=3) is None
+    model = UnifiedSpectralClustering(3, random_state=0).fit(cells.X)
+    found = cells.obs["unispectral"]
+    assert found.dtype == pd.CategoricalDtype(["0", "1", "2"])
+    assert found.astype(int).tolist() == model.labels_.tolist()
+    np.testing.assert_array_equal(cells.obsm["X_unispectral"], model.embedding_)
+    graph = cells.obsp["unispectral_connectivities"]
+    assert abs(graph - model.affinity_matrix_).max() == 0
+    stored = cells.uns["unispectral"]
+    assert stored["connectivities_key"] == "unispectral_connectivities"
+    assert stored["params"]["n_clusters"] == 3
+    assert stored["params"]["use_rep"] == "X"
+    assert adjusted_rand_score(cells.obs["kind"], found) == 1.0
+
+
+def test_representations(cells):
+    cells.obsm["X_pca"] = np.asarray(cells.X[:, :5])
+    cells.obsm["X_other"] = np.asarray(cells.X[:, 5:9])
+    for wanted, taken in ((None, "X_pca"), ("X", "X"), ("X_other", "X_other")):
+        scverse.cluster(cells, 3, use_rep=wanted, key_added="found")
+        assert cells.uns["found"]["params"]["use_rep"] == taken
+        X = cells.X if taken == "X" else cells.obsm[taken]
+        labels = UnifiedSpectralClustering(3, random_state=0).fit(X).labels_
+        assert cells.obs["found"].astype(int).tolist() == labels.tolist()
+    few = cells[:, :10].copy()
+    scverse.cluster(few, 3)
+    assert few.uns["unispectral"]["params"]["use_rep"] == "X"
+
+
+def test_copies_leave_the_original_alone(cells):
+    cells.X = sp.csr_matrix(np.maximum(cells.X, 0))
+    changed = scverse.cluster(cells, 3, key_added="k", copy=True, n_neighbors=5)
+    assert "k" in changed.obs
+    assert changed.uns["k"]["params"]["n_neighbors"] == 5
+    assert not {"k", "X_k"} & ({*cells.obs} | {*cells.obsm} | {*cells.uns})
+
+
+def test_results_survive_a_file(cells, tmp_path):
+    scverse.cluster(cells, n_clusters="auto")
+    cells.write_h5ad(tmp_path / "cells.h5ad")
+    again = anndata.read_h5ad(tmp_path / "cells.h5ad")
+    pd.testing.assert_series_equal(again.obs["unispectral"], cells.obs["unispectral"])
+    assert again.uns["unispectral"]["params"]["n_clusters"] == "auto"
+
+
+def test_modalities_are_views_and_may_lack_cells(multi, tmp_path):
+    scverse.cluster(multi, n_clusters=3)
+    rna, atac = multi.mod["rna"], multi.mod["atac"]
+    frames = {
+        "rna": pd.DataFrame(rna.X, index=rna.obs_names).reindex(multi.obs_names).to_numpy(),
+        "atac": pd.DataFrame(atac.X, index=atac.obs_names).reindex(multi.obs_names).to_numpy(),
+    }
+    assert np.isnan(frames["atac"]).any(axis=1).sum() == 10
+    model = UnifiedSpectralClustering(3, random_state=0).fit(frames)
+    found = multi.obs["unispectral"]
+    assert found.astype(int).tolist() == model.labels_.tolist()
+    kind = rna.obs["kind"].reindex(multi.obs_names)
+    assert adjusted_rand_score(kind, found) == 1.0
+    assert multi.obsm["X_unispectral"].shape == (90, 3)
+    assert multi.obsp["unispectral_connectivities"].shape == (90, 90)
+    stored = multi.uns["unispectral"]
+    assert stored["view_weights"] == model.view_weights_
+    assert stored["params"]["use_rep"] == {"rna": "X", "atac": "X"}
+    multi.write(tmp_path / "cells.h5mu")
+    again = mudata.read_h5mu(tmp_path / "cells.h5mu")
+    assert again.obs["unispectral"].tolist() == found.tolist()
+
+
+def test_some_modalities(multi):
+    multi.mod["rna"].obsm["X_pca"] = np.asarray(multi.mod["rna"].X[:, :4])
+    scverse.cluster(multi, 3, use_rep={"rna": "X_pca"})
+    assert multi.uns["unispectral"]["params"]["use_rep"] == {"rna": "X_pca"}
+    assert list(multi.uns["unispectral"]["view_weights"]) == ["rna"]
+
+
+def test_refusals(cells, multi):
+    for data, use_rep, message in (
+        (cells, "X_umap", "use_rep='X_umap' is not in data, which has X"),
+        (cells, {"rna": "X"}, "must be a str for AnnData"),
+        (multi, {"protein": "X"}, "must name modalities among rna, atac"),
+        (multi, "X_pca", "is not in modality 'rna', which has X"),
+        (cells.X, None, "data must be an AnnData or MuData object, not"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            scverse.cluster(data, 3, use_rep=use_rep)
+    multi.mod["atac"].X = sp.csr_matrix(multi.mod["atac"].X)
+    with pytest.raises(ValueError, match="'atac' is sparse and lacks 10 of 90 cells"):
+        scverse.cluster(multi, 3)
+    empty = anndata.AnnData(obs=cells.obs)
+    with pytest.raises(ValueError, match="has no X"):
+        scverse.cluster(empty, 3)
