@@ -93,7 +93,7 @@ def summary_lines(summary: dict[str, Any]) -> list[str]:
         none = f"; {light} {'has' if light == 1 else 'have'} none"
         named = ", ".join(heavy[:_KERNELS]) + (f" and {more} more" if more > 0 else "")
         lines += ["", f"Kernel weights: {named}{none if light else ''}."]
-    if weights := summary.get("geometry_weights"):
+    elif weights := summary.get("geometry_weights"):
         lines += ["", f"{distances_in_words(weights)}."]
     lonely = summary.get("points_without_neighbour", 0)
     if lonely:

@@ -236,8 +236,8 @@ def _weights(estimator: Any) -> list[list[Any]]:
 def _distances(estimator: Any) -> dict[str, Any] | None:
     """Ways to measure distances that were tried, with the sentence that says what came of it."""
     weights = getattr(estimator, "geometry_weights_", None)
-    if not isinstance(weights, dict) or len(weights) < 2:
-        return None
+    if not isinstance(weights, dict) or len(weights) < 2 or _weights(estimator):
+        return None  # several kernels are shown by their own weights
     order = sorted(weights.items(), key=lambda item: -item[1])
     rows = [[_text(name), float(f"{float(value):.5g}")] for name, value in order]
     return {"words": distances_in_words(weights) + ".", "rows": rows}

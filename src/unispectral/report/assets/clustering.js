@@ -291,7 +291,7 @@
       h.names.forEach((name, j) => {
         const effect = h.effect[c][j], fill = UI.difference(effect / cut), q = h.quantiles[j][c];
         const rect = UI.svg("rect", {class: "link", x: left + CW * j, y: top + CH * c, width: CW - 2, height: CH - 2, rx: 3, fill, onclick: () => open(j),
-          "data-tip": `Cluster ${c}, ${name}\n${effect < 0 ? "−" : "+"}${Math.abs(effect).toFixed(1)} deviations from the rest` + (q ? `\nmedian ${number(q[2])}, half of it from ${number(q[1])} to ${number(q[3])}` : "")});
+          "data-tip": `Cluster ${c}, ${name}\n${effect < 0 ? "−" : "+"}${Math.abs(effect).toFixed(1)} standard deviations from the rest` + (q ? `\nmedian ${number(q[2])}, half of it from ${number(q[1])} to ${number(q[3])}` : "")});
         const text = UI.svg("text", {x: left + CW * j + CW / 2 - 1, y: top + CH * c + 15, "text-anchor": "middle", "pointer-events": "none", "font-size": 10}, (effect <= -.05 ? "−" : "") + Math.abs(effect).toFixed(1));
         text.style.fill = UI.inkOn(fill);
         art.append(rect, text);
@@ -339,7 +339,7 @@
       mark.style.left = (effect < 0 ? 50 - width : 50) + "%";
       mark.style.background = effect < 0 ? "var(--minus)" : "var(--accent)";
       return [el("div", {class: "name", title: name}, name), el("div", {class: "axis"}, mark),
-        el("div", {class: "value", title: `${effect > 0 ? "+" : "−"}${Math.abs(effect).toFixed(1)} deviations`}, `${number(inside)} against ${number(outside)}`)];
+        el("div", {class: "value", title: `${effect > 0 ? "+" : "−"}${Math.abs(effect).toFixed(1)} standard deviations`}, `${number(inside)} against ${number(outside)}`)];
     }));
   }
   function card(info, c) {
@@ -438,7 +438,7 @@
 
   const related = d.tree && k <= 60 && UI.section("related", "How the clusters relate", d.tree.by === "features" ? "Which are nearest in the means of their columns: the further right two meet, the more alike they are."
     : "Which share most ties of the graph: the further right two meet, the more they share.", tree());
-  const across = d.heat && UI.section("heat", "Clusters by columns", `How far each cluster lies above (green) or below (brown) the rest, in deviations; the ${count(d.heat.names.length, "column")} that ${d.heat.names.length === 1 ? "tells" : "tell"} clusters apart most.${k > 60 ? " The first 60 clusters." : ""} Click a column for its values.`, heat());
+  const across = d.heat && UI.section("heat", "Clusters by columns", `How far each cluster lies above (green) or below (brown) the rest, in standard deviations; the ${count(d.heat.names.length, "column")} that ${d.heat.names.length === 1 ? "tells" : "tell"} clusters apart most.${k > 60 ? " The first 60 clusters." : ""} Click a column for its values.`, heat());
   if (across) main.append(across);
   main.append(UI.section("clusters", "Clusters", "Certainty is the lead of a point's own cluster over the next best one.", cards()));
 
@@ -459,5 +459,6 @@
   again.append(el("h3", {}, "Versions"), UI.facts(d.redo.versions));
   if (d.redo.parameters.length) again.append(el("details", {}, el("summary", {}, "All parameters"), UI.facts(d.redo.parameters)));
   main.append(again);
+  main.classList.toggle("few", k <= 12);
   document.documentElement.dataset.ready = "yes";
 })();
