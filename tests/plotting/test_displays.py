@@ -365,6 +365,11 @@ def test_weights_of_kernels_and_views():
     assert bars[0].get_facecolor() == bars[1].get_facecolor() != bars[2].get_facecolor()
 
 
+def test_weights_that_are_nothing_are_written_so():
+    display = KernelWeightsDisplay(["a", "b"], [1e-11, 0.25]).plot()
+    assert [text.get_text() for text in display.ax_.texts] == ["0", "0.25"]
+
+
 def test_many_kernels_share_a_bar():
     weights = np.arange(100.0)
     display = KernelWeightsDisplay([f"k{r}" for r in range(100)], weights, max_bars=10)

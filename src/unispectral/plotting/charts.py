@@ -173,7 +173,8 @@ class KernelWeightsDisplay(Display):
             shown[-1] = np.array(from_hex(GREY))
         settings = {"color": shown, "height": min(0.72, 0.25 * len(bars))} | kwargs
         drawn = ax.barh(np.arange(len(bars)), [weight for _, weight in bars], **settings)
-        ax.bar_label(drawn, fmt="%.3g", padding=3, fontsize=8, color=INK)
+        told = [f"{weight:.3g}" if abs(weight) >= NO_WEIGHT else "0" for _, weight in bars]
+        ax.bar_label(drawn, told, padding=3, fontsize=8, color=INK)
         ax.set_yticks(np.arange(len(bars)), [plain(name) for name, _ in bars], fontsize=9)
         ax.margins(x=0.14, y=0.02)
         if len(bars) < 3:
