@@ -21,6 +21,7 @@ __all__ = [
     "check_kernel_matrix",
     "check_samples",
     "check_views",
+    "first_index",
     "is_views",
     "recentred",
     "view_names",
@@ -98,16 +99,16 @@ def check_views(X: Any, least: int = 2) -> tuple[list[Table], list[str]]:
     checked = []
     for name, table in zip(names, _aligned(names, tables), strict=True):
         with _naming(table, f"view {name!r}"):
-            table = check_array(
+            array = check_array(
                 table,
                 accept_sparse="csr",
                 dtype=[np.float64, np.float32],
                 order="C",
-                ensure_all_finite="allow-nan",
+                ensure_all_finite=False,
                 ensure_min_samples=least,
                 input_name=f"view {name!r}",
             )
-        checked.append(_check_absent(_canonical(table), name))
+        checked.append(_check_absent(_canonical(array), name, table))
     sizes = {name: table.shape[0] for name, table in zip(names, checked, strict=True)}
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name}: {size}" for name, size in sizes.items())
@@ -144,6 +145,14 @@ def view_names(X: Any) -> list[str]:
     return names
 
 
+def first_index(X: Any) -> Any:
+    """The index that several views are brought in order by; None where there is none."""
+    if not is_views(X):
+        return None
+    tables = X.values() if isinstance(X, Mapping) else X
+    return next((table.index for table in tables if _has_index(table)), None)
+
+
 def _aligned(names: Sequence[str], tables: Sequence[Any]) -> list[Any]:
     """Frames with their rows in the order of the first frame's index; others as they are."""
     frames = [at for at, table in enumerate(tables) if _has_index(table)]
@@ -172,7 +181,7 @@ def check_kernel_matrix(
     K: Any, argument: str = "X", *, n_samples: int | None = None, definite: bool = True
 ) -> np.ndarray:
     """A precomputed kernel: square, finite, symmetric and, if asked for, semi-definite."""
-    with _naming(K, argument):
+    with _naming(K, argument, "leave these samples out"):
         K = check_array(
             K.toarray() if sp.issparse(K) else K,
             dtype=[np.float64, np.float32],
@@ -243,15 +252,19 @@ def _distinct(tables: Sequence[Table], enough: int) -> int:
 
 
 @contextlib.contextmanager
-def _naming(X: Any, argument: str) -> Iterator[None]:
-    """Whatever is wrong with a table, the sentence says which argument it is."""
-    _refuse_text(X, argument)
+def _naming(X: Any, argument: str, remedy: str | None = None) -> Iterator[None]:
+    """Whatever is wrong with a table, the sentence says which argument it is, and where."""
+    if _reads_as_numbers(X):
+        _refuse_values(X, argument, remedy)
     if sp.issparse(X):
         _refuse_broken(X, argument)
     try:
         yield
     except (ValueError, TypeError, OverflowError) as error:
         said = str(error)
+        if said.startswith("The feature names should match"):
+            raise InputError(argument, f"has other columns than the fit: {said.strip()}") from None
+        _refuse_values(X, argument, remedy)
         if said.startswith("Complex data not supported"):
             said = "Complex data not supported"  # scikit-learn goes on to print the whole table
         if re.search(rf"(^|\W){re.escape(argument)}(\W|$)", said) and type(error) is ValueError:
@@ -366,6 +379,12 @@ def _check_definite(K: np.ndarray, argument: str) -> None:
     try:
         np.linalg.cholesky(shifted)
     except np.linalg.LinAlgError:
+        if not np.diagonal(K).any():
+            raise InputError(
+                argument,
+                "has a diagonal of zeros, as distances have, and a kernel holds similarities",
+                "turn distances D into a kernel with np.exp(-D / np.median(D))",
+            ) from None
         smallest = float(np.linalg.eigvalsh(K)[0])
         raise InputError(
             argument,
@@ -410,19 +429,25 @@ def _refuse_extremes(X: Table, argument: str) -> None:
         )
 
 
-def _refuse_text(X: Any, argument: str) -> None:
-    """Strings and other objects: say so before NumPy says something less clear."""
-    dtype = getattr(X, "dtype", None)
-    if isinstance(dtype, np.dtype) and dtype.kind in "SUMm":
-        raise InputError(
-            argument,
-            f"holds values of type {dtype}, not numbers",
-            "encode or drop these columns",
-        )
-    if isinstance(X, Sequence) and not isinstance(X, (str, bytes)) and len(X):
-        row = X[0]
-        if isinstance(row, Sequence) and any(isinstance(value, str) for value in row):
-            raise InputError(argument, "holds text, not numbers", "encode or drop these columns")
+def _reads_as_numbers(X: Any) -> bool:
+    """Whether NumPy would read numbers from text or dates."""
+    dtypes = getattr(X, "dtypes", None)
+    dtypes = [getattr(X, "dtype", None)] if dtypes is None else list(dtypes)
+    for dtype in dtypes:
+        if getattr(dtype, "kind", "") in ("S", "U", "M", "m"):
+            return True
+        if getattr(dtype, "is_temporal", bool)():  # polars
+            return True
+    return False
+
+
+def _refuse_values(X: Any, argument: str, remedy: str | None = None) -> None:
+    """Text, dates, NaN and infinity: which columns have them, and what to do about it."""
+    from unispectral.tables._faults import table_fault
+
+    fault = table_fault(X)
+    if fault is not None:
+        raise InputError(argument, fault[0], remedy or fault[1]) from None
 
 
 def _present(table: Table) -> np.ndarray:
@@ -431,21 +456,30 @@ def _present(table: Table) -> np.ndarray:
     return ~np.isnan(table[:, 0])
 
 
-def _check_absent(table: Table, name: str) -> Table:
-    values = table.data if sp.issparse(table) else table
-    if np.isinf(values).any():
-        raise InputError(f"view {name!r}", "contains infinity", "replace or remove these values")
-    missing = np.isnan(values)
+def _check_absent(table: Table, name: str, given: Any) -> Table:
+    """A view that lacks samples as a whole or not at all; ``given`` knows its columns' names."""
     if sp.issparse(table):
-        partly = int(missing.sum())
-    else:
-        partly = int((missing.any(axis=1) & ~missing.all(axis=1)).sum())
-    if partly:
+        _refuse_values(table, f"view {name!r}")
+        _refuse_extremes(table, f"view {name!r}")
+        return table
+    from unispectral.tables._faults import in_columns
+
+    endless = np.isinf(table).any(axis=0)
+    if endless.any():
         raise InputError(
             f"view {name!r}",
-            f"contains NaN in part of {partly} rows",
-            "impute them, or fill the whole row with NaN to say that the sample is absent from "
-            "this view",
+            f"contains infinity {in_columns(given, np.flatnonzero(endless))}",
+            "replace these values",
+        )
+    missing = np.isnan(table)
+    partly = missing.any(axis=1) & ~missing.all(axis=1)
+    if partly.any():
+        where = in_columns(given, np.flatnonzero(missing[partly].any(axis=0)))
+        raise InputError(
+            f"view {name!r}",
+            f"contains NaN in part of {int(partly.sum())} rows, {where}",
+            "fill these values with unispectral.tables.TablePreparer, or fill the whole row with "
+            "NaN to say that the sample is absent from this view",
         )
     _refuse_extremes(table, f"view {name!r}")
     return table

@@ -1,0 +1,145 @@
+"""What keeps a table from being clustered, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from numbers import Number
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["in_columns", "table_fault"]
+
+#: What may be wrong with the values of a column, the worst first.
+_FAULTS = {
+    "text": "holds text, not numbers,",
+    "dates": "holds dates or times, not numbers,",
+    "NaN": "contains NaN, a missing value,",
+    "infinity": "contains infinity",
+}
+_PREPARE = "turn the table into numbers with unispectral.tables.TablePreparer"
+_REMEDIES = {
+    "text": f"{_PREPARE}, or leave these columns out",
+    "dates": f"{_PREPARE}, or leave these columns out",
+    "NaN": "fill these values with unispectral.tables.TablePreparer, or leave these rows out",
+    "infinity": "replace these values, or leave these rows out",
+}
+#: Columns that a sentence names.
+_MOST_COLUMNS = 3
+
+
+def table_fault(X: Any) -> tuple[str, str] | None:
+    """Why the values of a table cannot be clustered, and what to do; None where that is not why.
+
+    Parameters
+    ----------
+    X : array, frame, sparse matrix or nested list
+
+    Returns
+    -------
+    problem, remedy : str
+        As :class:`InputError` takes them. Columns are named where they have names.
+
+    Examples
+    --------
+    >>> table_fault([[1.0, "red"], [2.0, "blue"]])[0]
+    "holds text, not numbers, in column 1 (counted from 0), for example 'red'"
+    >>> table_fault([[1.0], [2.0]]) is None
+    True
+    """
+    found: dict[str, dict[int, Any]] = {}
+    for position, values in _columns(X):
+        fault = _column_fault(values)
+        if fault is not None:
+            found.setdefault(fault[0], {})[position] = fault[1]
+    kind = next((kind for kind in _FAULTS if kind in found), None)
+    if kind is None:
+        return None
+    problem = f"{_FAULTS[kind]} {in_columns(X, found[kind])}"
+    if kind in ("text", "dates"):
+        problem += f", for example {next(iter(found[kind].values())):.40}"
+    return problem, _REMEDIES[kind]
+
+
+def in_columns(X: Any, positions: Iterable[int]) -> str:
+    """Columns of a table as a user knows them, by name or by number.
+
+    Examples
+    --------
+    >>> in_columns(np.zeros((2, 9)), [1, 3, 5, 7])
+    'in columns 1, 3, 5 and 1 more (counted from 0)'
+    """
+    positions = list(positions)
+    names = X.columns if _is_frame(X) else None
+    listed = [str(at) if names is None else repr(names[at]) for at in positions]
+    if len(listed) > _MOST_COLUMNS:
+        listed[_MOST_COLUMNS:] = [f"{len(listed) - _MOST_COLUMNS} more"]
+    *others, last = listed
+    counted = " (counted from 0)" if names is None else ""
+    if not others:
+        return f"in column {last}{counted}"
+    return f"in columns {', '.join(others)} and {last}{counted}"
+
+
+def _is_frame(X: Any) -> bool:
+    """Whether X is a frame of pandas or polars."""
+    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_column"))
+
+
+def _columns(X: Any) -> Iterator[tuple[int, np.ndarray]]:
+    """Columns that may be wrong, by position; none of what is no table."""
+    if sp.issparse(X):
+        entries = X.tocoo()
+        wrong = ~np.isfinite(entries.data)
+        for position in np.unique(entries.coords[1][wrong]):
+            yield int(position), entries.data[wrong & (entries.coords[1] == position)]
+    elif _is_frame(X):
+        for position, name in enumerate(X.columns):
+            column = X.iloc[:, position] if hasattr(X, "iloc") else X[name]
+            # A column of categories is one of what they are.
+            category = getattr(column.dtype, "name", "") == "category"
+            yield position, np.asarray(column, dtype=object if category else None)
+    else:
+        try:
+            table = np.asarray(X, dtype=object if isinstance(X, (list, tuple)) else None)
+        except (ValueError, TypeError):
+            return
+        if table.ndim == 2:
+            yield from enumerate(table.T)
+
+
+def _column_fault(values: np.ndarray) -> tuple[str, Any] | None:
+    """What is wrong with a column, and the first value that is."""
+    if values.dtype.kind == "f":
+        wrong = values[~np.isfinite(values)]
+        if not len(wrong):
+            return None
+        return ("NaN" if np.isnan(wrong).any() else "infinity"), wrong[0]
+    if values.dtype.kind in "SU" and len(values):
+        return "text", repr(values[0].item())
+    if values.dtype.kind in "Mm" and len(values):
+        return "dates", str(values[0]).partition("T00:00:00")[0]
+    if values.dtype.kind != "O":
+        return None
+    faults = {kind: repr(value) for value in values[::-1] if (kind := _value_fault(value))}
+    return next(((kind, faults[kind]) for kind in _FAULTS if kind in faults), None)
+
+
+def _value_fault(value: Any) -> str | None:
+    if isinstance(value, (str, bytes)):
+        try:
+            float(value)
+        except ValueError:
+            return "text"
+        return None
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return "NaN"
+    if isinstance(value, Number) and not isinstance(value, complex):
+        if isinstance(value, (float, np.floating)) and not np.isfinite(value):
+            return "NaN" if np.isnan(value) else "infinity"
+        return None
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return "dates"
+    timed = ("isoformat", "strftime", "total_seconds")
+    return "dates" if any(hasattr(value, name) for name in timed) else None
