@@ -5,18 +5,73 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
+from numbers import Integral
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
+from joblib.parallel import get_active_backend
 from sklearn.base import _fit_context
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils import _param_validation, check_random_state
+from sklearn.utils._set_output import _get_output_config
 
-__all__ = ["HasMethods", "Interval", "StrOptions", "as_generator", "fit_context", "optional"]
+__all__ = [
+    "CallbackSupportMixin",
+    "FitTasks",
+    "Interval",
+    "StrOptions",
+    "as_generator",
+    "fit_context",
+    "joblib_jobs",
+    "optional",
+    "output_container",
+]
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+#: Steps of one stage of a fit that callbacks are told of; more are told in shares.
+_MOST_STEPS = 1000
 
 
-def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Callable], Callable]:
+class Interval(_param_validation.Interval):
+    """scikit-learn's constraint of a number, said in words.
+
+    Examples
+    --------
+    >>> from numbers import Real
+    >>> print(Interval(Integral, 1, None, closed="left"))
+    a whole number of at least 1
+    >>> print(Interval(Real, 0, 1, closed="right"))
+    a number above 0 and of at most 1
+    """
+
+    def __str__(self) -> str:
+        bounds = []
+        if self.left is not None:
+            least = "of at least" if self.closed in ("left", "both") else "above"
+            bounds.append(f"{least} {self.left}")
+        if self.right is not None:
+            most = "of at most" if self.closed in ("right", "both") else "below"
+            bounds.append(f"{most} {self.right}")
+        kind = "a whole number" if self.type is Integral else "a number"
+        return " ".join([kind, " and ".join(bounds)]).rstrip()
+
+
+class StrOptions(_param_validation.StrOptions):
+    """scikit-learn's constraint of a string, in one order and without brackets.
+
+    Examples
+    --------
+    >>> print(StrOptions({"standard", "none", "auto"}))
+    'auto', 'none' or 'standard'
+    """
+
+    def __str__(self) -> str:
+        *others, last = map(repr, sorted(self.options))
+        return f"{', '.join(others)} or {last}" if others else last
+
+
+def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Fit], Fit]:
     """scikit-learn's context of a fit, in which an interrupt of compiled code stays one.
 
     A signal may arrive while a compiled function hands over its result. The interpreter then
@@ -24,7 +79,7 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Callable], 
     """
     context = _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
 
-    def decorate(fit: Callable) -> Callable:
+    def decorate(fit: Fit) -> Fit:
         checked = context(fit)
 
         @functools.wraps(checked)
@@ -36,9 +91,71 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Callable], 
                     raise KeyboardInterrupt from None
                 raise
 
-        return run
+        return cast(Fit, run)
 
     return decorate
+
+
+class FitTasks:
+    """The stages of a fit as tasks of scikit-learn's callbacks.
+
+    Parameters
+    ----------
+    estimator : estimator with CallbackSupportMixin
+        In its ``fit``; callbacks were given to it by ``set_callbacks``, or to the pipeline in
+        which it is.
+    X : what it is fitted on
+    """
+
+    def __init__(self, estimator: Any, X: Any) -> None:
+        self.told = {"estimator": estimator, "X": X}
+        self.fit = estimator._init_callback_context(max_subtasks=None)
+        self.fit.call_on_fit_task_begin(**self.told)
+        self.stage: Any = None
+        self.steps = 0
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None:
+        """Say that ``done`` of ``total`` steps of a stage are behind us."""
+        most = min(total or 0, _MOST_STEPS)
+        if self.stage is None or self.stage.task_name != stage:
+            self._end_stage()
+            self.stage = self.fit.subcontext(task_name=stage, max_subtasks=most)
+            self.stage.call_on_fit_task_begin(**self.told)
+        reached = done * self.stage.max_subtasks // total if total else 0
+        for _ in range(self.steps, reached):
+            step = self.stage.subcontext(task_name="step")
+            step.call_on_fit_task_begin(**self.told)
+            step.call_on_fit_task_end(**self.told)
+        self.steps = max(self.steps, reached)
+
+    def close(self) -> None:
+        """The fit is done."""
+        self._end_stage()
+        self.fit.call_on_fit_task_end(**self.told)
+
+    def _end_stage(self) -> None:
+        if self.stage is not None:
+            self.stage.call_on_fit_task_end(**self.told)
+        self.stage, self.steps = None, 0
+
+
+def output_container(estimator: Any) -> str:
+    """What ``set_output`` asks ``transform`` for: ``"default"``, ``"pandas"`` or ``"polars"``."""
+    return _get_output_config("transform", estimator)["dense"]
+
+
+def joblib_jobs() -> tuple[int | None, bool]:
+    """The ``n_jobs`` of joblib's ``parallel_config`` or None, and whether a worker runs this.
+
+    Examples
+    --------
+    >>> from joblib import parallel_config
+    >>> with parallel_config(n_jobs=3):
+    ...     joblib_jobs()
+    (3, False)
+    """
+    backend, jobs = get_active_backend()
+    return jobs, backend.nesting_level > 0
 
 
 def optional(module: str, *, extra: str) -> ModuleType:

@@ -18,7 +18,7 @@ import numpy as np
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
-from unispectral._compat import as_generator
+from unispectral._compat import FitTasks, as_generator, joblib_jobs
 from unispectral._errors import InputError
 
 __all__ = ["Progress", "Run", "limit_blas", "map_blocks", "one_thread", "thread_count"]
@@ -45,18 +45,26 @@ def one_thread() -> AbstractContextManager:
 def thread_count(n_jobs: int | None = None) -> int:
     """The number of threads that ``n_jobs`` means.
 
-    None is what the process may use: all cores, or ``OMP_NUM_THREADS`` where that is set; −1 all
-    cores, −2 all but one.
+    None is that of joblib's ``parallel_config`` where there is one, and otherwise what
+    scikit-learn's own threads may use: all cores, or ``OMP_NUM_THREADS`` where that is set. −1 is
+    all cores, −2 all but one.
 
     Examples
     --------
+    >>> from joblib import parallel_config
     >>> thread_count(3)
     3
+    >>> with parallel_config(n_jobs=2):
+    ...     thread_count()
+    2
     """
     # In a worker of a pool the other workers have the other cores.
     cores = 1 if multiprocessing.current_process().daemon else cpu_count()
     if n_jobs is None:
-        return min(cores, int(os.environ.get("OMP_NUM_THREADS") or 10**6) or 1)
+        n_jobs, inside = joblib_jobs()
+    if n_jobs is None:
+        limit = int(os.environ.get("OMP_NUM_THREADS") or 0)
+        return min(cores, limit or (1 if inside else cores))
     if n_jobs == 0:
         raise InputError(
             "n_jobs", "has no meaning", "use None or -1 for all cores, 1 for one", value=0
@@ -77,6 +85,8 @@ class Progress:
         steps done, their number or None, and a note.
     stream : text stream or None
         Standard error if None.
+    tasks : FitTasks or None
+        Tells scikit-learn's callbacks.
 
     Examples
     --------
@@ -85,10 +95,13 @@ class Progress:
     ('graph', 1, 2, '')
     """
 
-    def __init__(self, verbose: Any = 0, stream: TextIO | None = None) -> None:
+    def __init__(
+        self, verbose: Any = 0, stream: TextIO | None = None, tasks: FitTasks | None = None
+    ) -> None:
         self.listener = verbose if callable(verbose) else None
         self.active = self.listener is None and bool(verbose)
         self.stream = stream or sys.stderr
+        self.tasks = tasks
         self.begun = time.monotonic()
         self._stage = ""
         self._stage_begun = self.begun
@@ -99,6 +112,8 @@ class Progress:
         self, stage: str, done: int = 0, total: int | None = None, note: str = ""
     ) -> None:
         """Say that ``done`` of ``total`` steps of a stage are behind us."""
+        if self.tasks is not None:
+            self.tasks(stage, done, total)
         if self.listener is not None:
             self.listener(stage, done, total, note)
         elif self.active:
@@ -144,7 +159,9 @@ class Progress:
         self.stream.flush()
 
     def close(self) -> None:
-        """End the line on a terminal."""
+        """End the line on a terminal, and the tasks of callbacks."""
+        if self.tasks is not None:
+            self.tasks.close()
         if self.active and getattr(self.stream, "isatty", lambda: False)():
             self.stream.write("\n")
 
@@ -184,9 +201,11 @@ class Run:
         random_state: Any = 0,
         verbose: Any = 0,
         executor: Any = None,
+        tasks: FitTasks | None = None,
     ) -> Run:
         """A run from the parameters of an estimator."""
-        return cls(thread_count(n_jobs), as_generator(random_state), Progress(verbose), executor)
+        progress = Progress(verbose, tasks=tasks)
+        return cls(thread_count(n_jobs), as_generator(random_state), progress, executor)
 
     def replace(self, **changes: Any) -> Run:
         """The same with some fields changed."""

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from unispectral._compat import Interval, fit_context
+from unispectral._compat import CallbackSupportMixin, FitTasks, Interval, fit_context
 from unispectral._run import Run
 from unispectral._validation import (
     check_cluster_count,
@@ -58,7 +58,7 @@ class Partition(NamedTuple):
     sample_weights: np.ndarray | None = None
 
 
-class ClusteringMethod(ClusterMixin, BaseEstimator):
+class ClusteringMethod(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     """The one fit of all methods: check the input, cluster it, store the result.
 
     A method says in ``_prepare`` what is clustered (here the table), in ``_cluster`` how.
@@ -93,9 +93,10 @@ class ClusteringMethod(ClusterMixin, BaseEstimator):
         -------
         self
         """
-        run = Run.of(self.n_jobs, self.random_state)
+        run = Run.of(self.n_jobs, self.random_state, tasks=FitTasks(self, X))
         with run.limited():
             self._keep(self._cluster(self._prepare(X, run), run))
+        run.progress.close()
         return self
 
     def _prepare(self, X: Any, run: Run) -> Any:

@@ -53,7 +53,7 @@ class AASC(KernelsMethod):
         Rounds of embedding and coefficients.
     tol : float, default=1e-5
         The rounds end when the squared change of the embedding is below this.
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=0
         The starts of k-means.
 
     Attributes
@@ -96,7 +96,7 @@ class AASC(KernelsMethod):
         n_init: int = 10,
         max_iter: int = 20,
         tol: float = 1e-5,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         super().__init__(n_clusters, n_init, max_iter, random_state)
         self.kernels = kernels

@@ -46,7 +46,7 @@ class GMC(ClusteringMethod):
         get the wanted number of components.
     max_iter : int, default=20
         Rounds over graphs, weights and unified graph.
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=0
         The starts of k-means.
 
     Attributes
@@ -95,7 +95,7 @@ class GMC(ClusteringMethod):
         normalize: bool = False,
         n_init: int = 10,
         max_iter: int = 20,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         super().__init__(n_clusters, n_init, max_iter, random_state)
         self.n_neighbors = n_neighbors

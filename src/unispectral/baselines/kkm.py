@@ -31,7 +31,7 @@ class KKM(KernelMethod):
         Random starts.
     max_iter : int, default=100
         Iterations of one start.
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=0
         The starts.
 
     Attributes
@@ -59,7 +59,7 @@ class KKM(KernelMethod):
         normalize: Any = "cosine",
         n_init: int = 10,
         max_iter: int = 100,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         super().__init__(n_clusters, n_init, max_iter, random_state)
         self.kernel = kernel

@@ -37,7 +37,7 @@ class MKKM(KernelsMethod):
         Iterations of one start.
     tol : float, default=1e-5
         A start ends when the objective changes by less than this share.
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=0
         The starts.
 
     Attributes
@@ -69,7 +69,7 @@ class MKKM(KernelsMethod):
         n_init: int = 10,
         max_iter: int = 100,
         tol: float = 1e-5,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         super().__init__(n_clusters, n_init, max_iter, random_state)
         self.kernels = kernels

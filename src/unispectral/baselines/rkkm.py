@@ -35,7 +35,7 @@ class RKKM(KernelMethod):
     tol : float, default=1e-5
         A start has converged when no label changes and the objective falls by less than this
         share.
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=0
         The starts.
 
     Attributes
@@ -71,7 +71,7 @@ class RKKM(KernelMethod):
         n_init: int = 10,
         max_iter: int = 100,
         tol: float = 1e-5,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         super().__init__(n_clusters, n_init, max_iter, random_state)
         self.kernel = kernel

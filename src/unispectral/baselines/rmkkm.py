@@ -44,7 +44,7 @@ class RMKKM(KernelsMethod):
         Rounds of labels and weights.
     tol : float, default=1e-5
         The rounds end when the objective falls by less than this share.
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=0
         The starts.
 
     Attributes
@@ -83,7 +83,7 @@ class RMKKM(KernelsMethod):
         n_init: int = 10,
         max_iter: int = 50,
         tol: float = 1e-5,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         super().__init__(n_clusters, n_init, max_iter, random_state)
         self.kernels = kernels

@@ -37,7 +37,7 @@ class SC(KernelMethod):
         Random starts of k-means.
     max_iter : int, default=300
         Iterations of one start of k-means (scikit-learn's own number if normalised).
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=0
         The starts of k-means.
 
     Attributes
@@ -76,7 +76,7 @@ class SC(KernelMethod):
         laplacian: str = "unnormalized",
         n_init: int = 10,
         max_iter: int = 300,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         super().__init__(n_clusters, n_init, max_iter, random_state)
         self.kernel = kernel

@@ -41,8 +41,8 @@ class SSR(ClusteringMethod):
     max_iter : int, default=300
         Iterations of one start of k-means.
     n_jobs : int or None, default=None
-        Threads; None is all cores.
-    random_state : int, RandomState, Generator or None, default=None
+        Threads, as in :class:`unispectral.UnifiedSpectralClustering`.
+    random_state : int, RandomState, Generator or None, default=0
         The starts of k-means.
 
     Attributes
@@ -84,7 +84,7 @@ class SSR(ClusteringMethod):
         n_init: int = 10,
         max_iter: int = 300,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         super().__init__(n_clusters, n_init, max_iter, random_state)
         self.tol = tol

@@ -39,8 +39,8 @@ class TSEP(KernelMethod):
     max_iter : int, default=300
         Iterations of one start of k-means.
     n_jobs : int or None, default=None
-        Threads; None is all cores.
-    random_state : int, RandomState, Generator or None, default=None
+        Threads, as in :class:`unispectral.UnifiedSpectralClustering`.
+    random_state : int, RandomState, Generator or None, default=0
         The starts of k-means.
 
     Attributes
@@ -82,7 +82,7 @@ class TSEP(KernelMethod):
         n_init: int = 20,
         max_iter: int = 300,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         super().__init__(n_clusters, n_init, max_iter, random_state)
         self.kernel = kernel
