@@ -118,8 +118,8 @@ def test_prediction_reads_files_in_blocks(kind, X, model, tmp_path, monkeypatch)
     else:
         with open_rows(tmp_path / "x.npy") as rows:
             labels = model.predict(rows)
-            assert model.predict_membership(rows).shape == (400, 10)
-            assert model.predict_outlier_score(rows).shape == (400,)
+            assert model.predict_proba(rows).shape == (400, 10)
+            assert model.score_samples(rows).shape == (400,)
     assert seen[:3] == [150, 150, 100]
     np.testing.assert_array_equal(labels, model.labels_)
 

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from robustness import _estimators
 
-METHODS = ("predict", "predict_membership", "predict_outlier_score", "transform")
+METHODS = ("predict", "predict_proba", "score_samples", "transform")
 FORMS = [
     name for name in _estimators.ON_TABLES if hasattr(type(_estimators.make(name, 3)), "predict")
 ]

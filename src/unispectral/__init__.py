@@ -11,6 +11,7 @@ from unispectral._version import __version__
 require_main_interpreter()
 
 if TYPE_CHECKING:
+    from unispectral._errors import DoubtfulResultWarning
     from unispectral.estimator import UnifiedSpectralClustering
     from unispectral.paper import SCMK, SCSK
     from unispectral.persistence import load_model, save_model
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SCMK",
     "SCSK",
+    "DoubtfulResultWarning",
     "UnifiedSpectralClustering",
     "__version__",
     "describe",
@@ -27,6 +29,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "DoubtfulResultWarning": "_errors",
     "UnifiedSpectralClustering": "estimator",
     "SCSK": "paper",
     "SCMK": "paper",
@@ -41,13 +44,15 @@ _ROOMS = (
 )  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for, so that the package loads at once."""
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"unispectral.{_HOMES[name]}"), name)
-    if name in _ROOMS:
-        return importlib.import_module(f"unispectral.{name}")
-    raise AttributeError(f"module 'unispectral' has no attribute {name!r}")
+if not TYPE_CHECKING:  # or a type checker would believe that every name is there
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name when it is first asked for, so that the package loads at once."""
+        if name in _HOMES:
+            return getattr(importlib.import_module(f"unispectral.{_HOMES[name]}"), name)
+        if name in _ROOMS:
+            return importlib.import_module(f"unispectral.{name}")
+        raise AttributeError(f"module 'unispectral' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

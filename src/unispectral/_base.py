@@ -2,27 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
+import scipy.sparse as sp
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from unispectral._compat import Interval, StrOptions, fit_context
+from unispectral._compat import (
+    CallbackSupportMixin,
+    FitTasks,
+    Interval,
+    StrOptions,
+    fit_context,
+    optional,
+    output_container,
+)
 from unispectral._errors import warn
 from unispectral._inputs import Samples, read_new
 from unispectral._repr import FittedSummaryMixin
 from unispectral._result import Solution
 from unispectral._run import Run
+from unispectral._validation import first_index
 from unispectral.kernels import Kernel, as_kernels
 from unispectral.labels import fill_empty, label_shares, memberships, order_of_appearance
 from unispectral.predict import Prediction, Predictor, row_blocks
 from unispectral.spectrum import affinity
 
-__all__ = ["AT_LEAST_ONE", "AT_LEAST_ZERO", "AUTO", "Fitted", "LearnedGraphClustering"]
+__all__ = [
+    "AT_LEAST_ONE",
+    "AT_LEAST_ZERO",
+    "AUTO",
+    "Fitted",
+    "LearnedGraphClustering",
+    "RandomState",
+    "Verbose",
+]
+
+#: What ``random_state`` and ``verbose`` may be.
+RandomState = int | np.random.RandomState | np.random.Generator | None
+Verbose = int | bool | Callable[[str, int, int | None, str], Any]
 
 AUTO = StrOptions({"auto"})
 AT_LEAST_ZERO = Interval(Real, 0, None, closed="left")
@@ -47,8 +75,38 @@ class Fitted:
     by_labels: bool = False
 
 
-class LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class LearnedGraphClustering(
+    FittedSummaryMixin,
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
+):
     """What the estimators share: everything but the model."""
+
+    n_jobs: int | None
+    random_state: RandomState
+    verbose: Verbose
+    labels_: np.ndarray
+    n_clusters_: int
+    n_features_in_: int
+    graph_: sp.csr_array
+    affinity_matrix_: sp.csr_array
+    embedding_: np.ndarray
+    rotation_: np.ndarray
+    membership_: np.ndarray
+    outlier_score_: np.ndarray
+    kernel_weights_: np.ndarray
+    kernel_names_: tuple[str, ...]
+    view_weights_: dict[str, float]
+    geometry_weights_: dict[str, float]
+    objective_: np.ndarray
+    n_iter_: int
+    converged_: bool
+    stop_reason_: str
+    kkt_residual_: float
+    eigenvalues_: np.ndarray
 
     _parameter_constraints: dict[str, list] = {
         "n_clusters": [AT_LEAST_ONE],
@@ -62,7 +120,7 @@ class LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin,
     }
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn graph, embedding and labels.
 
         Parameters
@@ -76,9 +134,10 @@ class LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin,
         -------
         self
         """
-        return self._fit_in(X, Run.of(self.n_jobs, self.random_state, self.verbose))
+        tasks = FitTasks(self, X)
+        return self._fit_in(X, Run.of(self.n_jobs, self.random_state, self.verbose, tasks=tasks))
 
-    def _fit_in(self, X: Any, run: Run):
+    def _fit_in(self, X: Any, run: Run) -> Self:
         """Fit in a given run, whose executor may be a cluster."""
         with run.limited():
             fitted = self._solve(X, run)
@@ -140,7 +199,7 @@ class LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin,
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return the embedding of the training points."""
-        return self.fit(X, y).embedding_
+        return self._indexed(self.fit(X, y).embedding_, X)
 
     def predict_all(self, X: Any) -> Prediction:
         """Labels, embedding, memberships and outlier scores of new points, in one pass.
@@ -176,8 +235,16 @@ class LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin,
         Returns
         -------
         ndarray of shape (n_new, n_clusters)
+            Or a frame, with the index of X, where ``set_output`` asked for one.
         """
-        return self.predict_all(X).embedding
+        return self._indexed(self.predict_all(X).embedding, X)
+
+    def _indexed(self, embedding: np.ndarray, X: Any) -> Any:
+        """With the index of several views, whose rows scikit-learn does not know."""
+        index = first_index(X) if output_container(self) == "pandas" else None
+        if index is None:
+            return embedding
+        return optional("pandas", extra="io").DataFrame(embedding, index=index)
 
     def predict(self, X: Any) -> np.ndarray:
         """The cluster of new points, by their embedding and the learned rotation.
@@ -192,7 +259,7 @@ class LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin,
         """
         return self.predict_all(X).labels
 
-    def predict_membership(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> np.ndarray:
         """How much new points belong to each cluster, as ``membership_`` of training points.
 
         Parameters
@@ -206,8 +273,8 @@ class LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin,
         """
         return self.predict_all(X).membership
 
-    def predict_outlier_score(self, X: Any) -> np.ndarray:
-        """How unusual new points are, on the scale of ``outlier_score_``.
+    def score_samples(self, X: Any) -> np.ndarray:
+        """How usual new points are: minus their outlier score, on the scale of ``outlier_score_``.
 
         Parameters
         ----------
@@ -216,9 +283,9 @@ class LearnedGraphClustering(FittedSummaryMixin, TransformerMixin, ClusterMixin,
         Returns
         -------
         ndarray of shape (n_new,)
-            Large for points that the training points explain badly.
+            Low for points that the training points explain badly.
         """
-        return self.predict_all(X).outlier_score
+        return -self.predict_all(X).outlier_score
 
     @property
     def _n_features_out(self) -> int:

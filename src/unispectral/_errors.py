@@ -76,7 +76,23 @@ class InputTypeError(InputError, TypeError):
 
 
 class DoubtfulResultWarning(UserWarning):
-    """A result that was found as asked, and that there is reason not to trust."""
+    """A result that was found as asked, and that there is reason not to trust.
+
+    For example that of ``n_clusters=1``, of fewer distinct samples than clusters, or of samples
+    that show no clusters. The result is complete; the message says what speaks against it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from unispectral import DoubtfulResultWarning, UnifiedSpectralClustering
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", DoubtfulResultWarning)
+    ...     try:
+    ...         UnifiedSpectralClustering(1).fit([[0.0], [1.0], [2.0]])
+    ...     except DoubtfulResultWarning as warning:
+    ...         print(warning)
+    n_clusters=1 puts all samples into one cluster; there is nothing to find.
+    """
 
 
 def _rebuild(

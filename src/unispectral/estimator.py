@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal
 
 from unispectral._base import (
     AT_LEAST_ONE,
@@ -13,6 +13,8 @@ from unispectral._base import (
     AUTO,
     Fitted,
     LearnedGraphClustering,
+    RandomState,
+    Verbose,
     kernel_specs,
 )
 from unispectral._compat import Interval, StrOptions
@@ -40,7 +42,8 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         ``"linear"`` (Euclidean distances), ``"gaussian"``, ``"polynomial"``, a name of the
         paper's twelve such as ``"polyplus_4"``, any scikit-learn kernel name, a function of two
         samples, or a list of them; ``"paper"`` are its twelve. ``"precomputed"`` takes a square
-        matrix, or a list or stack of them, as X. Several kernels are weighted.
+        matrix, or a list or stack of them, as X; distances D become a kernel by
+        ``np.exp(-D / np.median(D))``. Several kernels are weighted.
     views : mapping or None
         Names of views and the columns that make up each (names, numbers, a slice or a mask), for
         an X that is one table. X itself may also be a list or a mapping of tables; a row of NaN
@@ -73,11 +76,15 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
     n_init : int
         Starts of the read-out of the labels.
     n_jobs : int or None
-        Threads; None uses all cores. The result does not depend on it.
+        Threads. None is that of ``joblib.parallel_config`` where there is one, otherwise all
+        cores, or ``OMP_NUM_THREADS`` where that is set, as for scikit-learn's own threads; −1 is
+        all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None
+        Where random numbers come from; None takes others in every fit.
     verbose : int or callable
         1 reports progress on standard error; a function is called with the stage, the steps
-        done, their number or None, and a note.
+        done, their number or None, and a note. Callbacks of :mod:`sklearn.callback`, such as its
+        ``ProgressBar``, are given by ``set_callbacks``.
 
     Attributes
     ----------
@@ -154,24 +161,24 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
 
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: int | Literal["auto"] = 8,
         *,
-        kernels="linear",
-        views=None,
-        scaling="auto",
-        n_neighbors="auto",
-        whiten="auto",
-        alpha=1e-3,
-        beta=1.0,
-        ridge=1.0,
-        max_clusters=20,
-        max_iter=2,
-        tol="auto",
-        n_init=4,
-        n_jobs=None,
-        random_state=0,
-        verbose=0,
-    ):
+        kernels: Any = "linear",
+        views: Mapping[Any, Any] | None = None,
+        scaling: Literal["auto", "standard", "none"] = "auto",
+        n_neighbors: int | Literal["auto"] = "auto",
+        whiten: float | Literal["auto"] | None = "auto",
+        alpha: float = 1e-3,
+        beta: float = 1.0,
+        ridge: float = 1.0,
+        max_clusters: int = 20,
+        max_iter: int = 2,
+        tol: float | Literal["auto"] = "auto",
+        n_init: int = 4,
+        n_jobs: int | None = None,
+        random_state: RandomState = 0,
+        verbose: Verbose = 0,
+    ) -> None:
         self.n_clusters = n_clusters
         self.kernels = kernels
         self.views = views

@@ -137,20 +137,17 @@ def test_no_more_candidates_than_a_cluster_has_others():
 def test_new_points_have_memberships_and_scores(blobs):
     for model in (UnifiedSpectralClustering(3, n_init=3), SCSK(3), SCSK(3, solver="exact")):
         model.fit(blobs[:100])
-        np.testing.assert_allclose(
-            model.predict_membership(blobs[:100]), model.membership_, atol=1e-9
-        )
-        np.testing.assert_allclose(model.predict_outlier_score(blobs[:100]), model.outlier_score_)
-        new = model.predict_membership(blobs[100:])
+        np.testing.assert_allclose(model.predict_proba(blobs[:100]), model.membership_, atol=1e-9)
+        np.testing.assert_allclose(model.score_samples(blobs[:100]), -model.outlier_score_)
+        new = model.predict_proba(blobs[100:])
         np.testing.assert_allclose(new.sum(axis=1), 1.0)
         assert (new.argmax(axis=1) == model.predict(blobs[100:])).all()
-        assert model.predict_outlier_score(blobs[100:]).shape == (20,)
+        assert model.score_samples(blobs[100:]).shape == (20,)
         everything = model.predict_all(blobs[100:])
         np.testing.assert_array_equal(everything.labels, model.predict(blobs[100:]))
         np.testing.assert_array_equal(everything.membership, new)
         np.testing.assert_array_equal(everything.embedding, model.transform(blobs[100:]))
-        score = model.predict_outlier_score(blobs[100:])
-        np.testing.assert_array_equal(everything.outlier_score, score)
+        np.testing.assert_array_equal(everything.outlier_score, -model.score_samples(blobs[100:]))
 
 
 def test_strange_new_points_score_higher(blobs):
@@ -159,8 +156,8 @@ def test_strange_new_points_score_higher(blobs):
     )
     inside = {"a": blobs[100:, :2], "b": blobs[100:, 2:]}
     outside = {"a": inside["a"] + 100.0, "b": inside["b"] - 100.0}
-    near, far = model.predict_outlier_score(inside), model.predict_outlier_score(outside)
-    assert near.max() < far.min()
+    near, far = model.score_samples(inside), model.score_samples(outside)
+    assert near.min() > far.max()
     # One view tells as much of a point that the other lacks.
     inside["b"] = np.full_like(inside["b"], np.nan)
-    assert model.predict_outlier_score(inside).max() < far.min()
+    assert model.score_samples(inside).min() > far.max()

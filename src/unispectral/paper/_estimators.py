@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 from unispectral._base import (
     AT_LEAST_ZERO,
     Fitted,
     LearnedGraphClustering,
+    RandomState,
+    Verbose,
     kernel_specs,
 )
 from unispectral._compat import Interval, StrOptions
@@ -39,6 +42,9 @@ class _PaperModel(LearnedGraphClustering):
     }
 
     _kernel_argument: str
+    n_clusters: int
+    normalize: str | Sequence[str] | None
+    solver: str
 
     def _solve(self, X: Any, run: Run) -> Fitted:
         from unispectral.paper._fit import fit
@@ -109,11 +115,15 @@ _PARAMETERS = """normalize : {"auto", "cosine", "center", "trace", "max", "none"
     max_time : float or None
         Seconds after which the fit returns what it has, with a ConvergenceWarning.
     n_jobs : int or None
-        Threads; None uses all cores. The result does not depend on it.
+        Threads. None is that of ``joblib.parallel_config`` where there is one, otherwise all
+        cores, or ``OMP_NUM_THREADS`` where that is set, as for scikit-learn's own threads; −1 is
+        all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None
+        Where random numbers come from; None takes others in every fit.
     verbose : int or callable
         1 reports progress on standard error; a function is called with the stage, the steps
-        done, their number or None, and a note.
+        done, their number or None, and a note. Callbacks of :mod:`sklearn.callback`, such as its
+        ``ProgressBar``, are given by ``set_callbacks``.
 
     Attributes
     ----------
@@ -165,7 +175,8 @@ class SCSK(_PaperModel):
     kernel : str, kernel object, callable or "precomputed"
         ``"linear"``, ``"gaussian"``, ``"polynomial"``, a name of the paper's twelve such as
         ``"polyplus_4"``, any scikit-learn kernel name, a function of two samples, or
-        ``"precomputed"`` for a square matrix as X.
+        ``"precomputed"`` for a square matrix as X; distances D become a kernel by
+        ``np.exp(-D / np.median(D))``.
     {_PARAMETERS}
 
     Examples
@@ -185,24 +196,24 @@ class SCSK(_PaperModel):
 
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: int = 8,
         *,
-        kernel="linear",
-        normalize="auto",
-        alpha=0.01,
-        beta=1e-4,
-        gamma=1e-7,
-        mu=30.0,
-        ridge=0.0,
-        solver="alm",
-        max_iter="auto",
-        tol="auto",
-        n_init=10,
-        max_time=None,
-        n_jobs=None,
-        random_state=0,
-        verbose=0,
-    ):
+        kernel: Any = "linear",
+        normalize: str | Sequence[str] | None = "auto",
+        alpha: float = 0.01,
+        beta: float = 1e-4,
+        gamma: float = 1e-7,
+        mu: float = 30.0,
+        ridge: float = 0.0,
+        solver: Literal["alm", "exact", "local"] = "alm",
+        max_iter: int | Literal["auto"] = "auto",
+        tol: float | Literal["auto"] = "auto",
+        n_init: int = 10,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = 0,
+        verbose: Verbose = 0,
+    ) -> None:
         self.n_clusters = n_clusters
         self.kernel = kernel
         self.normalize = normalize
@@ -260,24 +271,24 @@ class SCMK(_PaperModel):
 
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: int = 8,
         *,
-        kernels="paper",
-        normalize="auto",
-        alpha=0.001,
-        beta=1e-4,
-        gamma=1e-7,
-        mu=3.0,
-        ridge=0.0,
-        solver="alm",
-        max_iter="auto",
-        tol="auto",
-        n_init=10,
-        max_time=None,
-        n_jobs=None,
-        random_state=0,
-        verbose=0,
-    ):
+        kernels: Any = "paper",
+        normalize: str | Sequence[str] | None = "auto",
+        alpha: float = 0.001,
+        beta: float = 1e-4,
+        gamma: float = 1e-7,
+        mu: float = 3.0,
+        ridge: float = 0.0,
+        solver: Literal["alm", "exact", "local"] = "alm",
+        max_iter: int | Literal["auto"] = "auto",
+        tol: float | Literal["auto"] = "auto",
+        n_init: int = 10,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = 0,
+        verbose: Verbose = 0,
+    ) -> None:
         self.n_clusters = n_clusters
         self.kernels = kernels
         self.normalize = normalize
