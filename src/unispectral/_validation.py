@@ -382,7 +382,8 @@ def _check_definite(K: np.ndarray, argument: str) -> None:
         if not np.diagonal(K).any():
             raise InputError(
                 argument,
-                "has a diagonal of zeros, as distances have, and a kernel holds similarities",
+                "has a diagonal of zeros, as distances have, where a kernel has the similarity of "
+                "each sample with itself",
                 "turn distances D into a kernel with np.exp(-D / np.median(D))",
             ) from None
         smallest = float(np.linalg.eigvalsh(K)[0])

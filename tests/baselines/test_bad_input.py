@@ -67,6 +67,8 @@ def test_unknown_kernels(method):
 def test_kernel_k_means_wants_a_definite_kernel():
     K = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
     with pytest.raises(ValueError, match="negative eigenvalue"):
+        KKM(2, kernel="precomputed").fit(K + 0.1 * np.eye(3))
+    with pytest.raises(ValueError, match="diagonal of zeros"):
         KKM(2, kernel="precomputed").fit(K)
     assert len(SC(2, kernel="precomputed", normalize=None).fit(K).labels_) == 3
 
