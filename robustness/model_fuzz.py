@@ -30,6 +30,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    RobustScaler,
+    StandardScaler,
+)
 
 from robustness import _estimators
 from robustness._pool import run_cases
@@ -65,6 +76,13 @@ def _table() -> np.ndarray:
     return rng.normal(size=(_ROWS, _COLUMNS)) + 4.0 * (np.arange(_ROWS) % 3)[:, None]
 
 
+_PIPELINES = {
+    "scaled": (StandardScaler(), PCA(3, random_state=0)),
+    "imputed": (SimpleImputer(), MinMaxScaler(), Normalizer()),
+    "projected": ("passthrough", RobustScaler(), MaxAbsScaler(), TruncatedSVD(2, random_state=0)),
+}
+
+
 def _forms() -> dict[str, Callable[[], tuple[Any, Any]]]:
     """Estimator and training data of every form that a saved model can have."""
     X = _table()
@@ -87,6 +105,16 @@ def _forms() -> dict[str, Callable[[], tuple[Any, Any]]]:
     }.items():
         found[f"{_estimators.DEFAULT}, {name}"] = lambda data=data: (
             _estimators.make(_estimators.DEFAULT, 3),
+            data,
+        )
+    for name, steps in _PIPELINES.items():
+        holes = name == "imputed"
+        data = np.where(X > 8, np.nan, X) if holes else X
+        found[f"pipeline, {name}"] = lambda steps=steps, data=data: (
+            make_pipeline(
+                *(clone(step, safe=False) for step in steps),
+                _estimators.make(_estimators.DEFAULT, 3),
+            ),
             data,
         )
     return found
@@ -250,7 +278,8 @@ def _nest(archive: Archive, rng: np.random.Generator) -> None:
             inner = Archive.__new__(Archive)
             inner.trees, inner.arrays = {"": parent[key]}, {}
             below = [p for p in inner.places() if isinstance(p[1][p[2]], (dict, list))][1:]
-            if not below or len(json.dumps(whole)) > 200_000:
+            deep = max((depth for depth, _, _ in below), default=0)
+            if not below or deep > 300 or len(json.dumps(whole)) > 200_000:
                 break
             _, holder, where = _pick(rng, below)
             holder[where] = whole
@@ -431,6 +460,8 @@ def _new_points(model: Any) -> Iterator[tuple[str, Any]]:
     """What the model was made for, and tables as wide as it says that it wants."""
     X = _table()[:4] + 0.1
     yield "a table", X
+    if hasattr(model, "steps"):  # what else a pipeline takes is its transformers' affair
+        return
     yield "sparse rows", sp.csr_array(np.where(X > 3, X, 0.0))
     yield "views", [X, X[:, :2] ** 2]
     cross = X @ _table().T

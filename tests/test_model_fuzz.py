@@ -36,7 +36,8 @@ def test_the_forms_are_valid_models(form, tmp_path):
     model = load_model(path)
     assert type(model) is type(estimator)
     if hasattr(model, "predict"):
-        assert len(model.predict(X)) == len(model.labels_)
+        labels = model[-1].labels_ if hasattr(model, "steps") else model.labels_
+        assert len(model.predict(X)) == len(labels)
 
 
 @pytest.mark.parametrize("name", MUTATORS)

@@ -20,6 +20,12 @@ every other member is an array in NumPy's own format, numbers only. Nothing in i
 ``predictor``
     What the estimator keeps of its samples, as plain values: layout of the input, tables and
     kernels, and the geometries in which new samples are described. Absent for comparison methods.
+``output``
+    What ``set_output`` asked for, or null.
+``pipeline``
+    Only of a pipeline: the name of the ``last`` step, which is the estimator, ``verbose``, and the
+    ``steps`` before it with ``name``, ``class`` (of a fixed list), ``params``, ``fitted`` and
+    ``output``.
 ``arrays``
     Type and shape of every array member.
 """

@@ -14,6 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from unispectral._version import __version__
 from unispectral.persistence._archive import ModelFileError, read_archive, write_archive
+from unispectral.persistence._pipelines import (
+    output_of,
+    pipeline_state,
+    restore_pipeline,
+    set_output_of,
+)
 from unispectral.persistence._predictor import predictor_state, restore_predictor
 from unispectral.persistence._values import Reader, Writer
 from unispectral.predict import Predictor
@@ -33,6 +39,11 @@ _WRONG = (
     ValueError, TypeError, LookupError, AttributeError, ArithmeticError, MemoryError,
     RecursionError, AssertionError,
 )  # fmt: skip
+#: What a manifest may hold.
+_KEYS = {
+    "format", "version", "library", "class", "params", "fitted", "output", "predictor", "pipeline",
+    "arrays",
+}  # fmt: skip
 _FITTED = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*_")
 #: What every model with a predictor has.
 _REQUIRED = (
@@ -58,7 +69,7 @@ _SHAPES = {
 
 
 def save_model(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator to a file that anybody can open without trusting it.
+    """Write a fitted estimator or pipeline to a file that anybody can open without trusting it.
 
     The file holds parameters, fitted attributes and what prediction needs of the training
     samples, as numbers and text; the format is described in :mod:`unispectral.persistence`.
@@ -67,14 +78,17 @@ def save_model(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     estimator : UnifiedSpectralClustering, SCSK, SCMK or one of unispectral.baselines
-        Fitted.
+        Fitted; also a scikit-learn pipeline that ends in one, whose other steps are
+        ``TablePreparer``, ``StandardScaler``, ``MinMaxScaler``, ``MaxAbsScaler``,
+        ``RobustScaler``, ``Normalizer``, ``SimpleImputer``, ``PCA`` or ``TruncatedSVD``.
     path : str or path-like
         Where to write; customarily ends in ``.npz``.
 
     Raises
     ------
     TypeError
-        If a parameter cannot be written without pickle: a function as kernel, a random generator.
+        If a parameter or a step cannot be written without pickle: a function as kernel, a random
+        generator, another transformer.
 
     See Also
     --------
@@ -92,24 +106,31 @@ def save_model(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     >>> bool((load_model(path).labels_ == model.labels_).all())
     True
     """
+    from sklearn.pipeline import Pipeline
+
+    writer = Writer()
+    manifest: dict[str, Any] = {"library": __version__}
+    if type(estimator) is Pipeline:
+        manifest["pipeline"] = pipeline_state(estimator, writer)
+        estimator = estimator.steps[-1][1]
     name = type(estimator).__name__
     if name not in CLASSES or type(estimator) is not _class(name):
         raise TypeError(
             f"estimator is a {name}, which cannot be saved here; "
-            f"save one of {', '.join(sorted(CLASSES))}."
+            f"save one of {', '.join(sorted(CLASSES))}, or a Pipeline that ends in one."
         )
     check_is_fitted(estimator)
-    writer = Writer()
     params = estimator.get_params(deep=False)
     if callable(params.get("verbose")):
         params["verbose"] = 0  # whoever listens to this fit will not listen to the next
-    fitted = {key: value for key, value in vars(estimator).items() if key not in params}
+    # What scikit-learn notes of an estimator, such as its callbacks, has no underscore at its end.
+    fitted = {key: value for key, value in vars(estimator).items() if _FITTED.fullmatch(key)}
     predictor = fitted.pop("_predictor_", None)
-    manifest = {
-        "library": __version__,
+    manifest |= {
         "class": name,
         "params": {key: writer.encode(params[key], f"params.{key}") for key in params},
         "fitted": {key: writer.encode(fitted[key], f"fitted.{key}") for key in fitted},
+        "output": output_of(estimator),
     }
     if isinstance(predictor, Predictor):
         manifest["predictor"] = writer.encode(predictor_state(predictor), "predictor")
@@ -129,7 +150,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator
-        Fitted; its predictions are those of the estimator that was saved, bit for bit.
+        Or pipeline. Fitted; its predictions are those of the one that was saved, bit for bit.
 
     Raises
     ------
@@ -159,11 +180,21 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
 
 def _rebuild(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    reader = Reader(arrays)
+    if unknown := sorted(set(manifest) - _KEYS):
+        raise ModelFileError(f"it has the unknown entry {unknown[0]!r:.80}.")
+    estimator = _rebuild_estimator(manifest, reader)
+    set_output_of(estimator, manifest.get("output"))
+    if "pipeline" in manifest:
+        return restore_pipeline(manifest["pipeline"], estimator, reader)
+    return estimator
+
+
+def _rebuild_estimator(manifest: dict[str, Any], reader: Reader) -> Any:
     name = manifest.get("class")
     if not isinstance(name, str) or name not in CLASSES:
         raise ModelFileError(f"it names the unknown class {name!r:.80}.")
     cls = _class(name)
-    reader = Reader(arrays)
     params = {key: reader.decode(value) for key, value in manifest["params"].items()}
     unknown = sorted(set(params) - set(cls._get_param_names()))
     if unknown:

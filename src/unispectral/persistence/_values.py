@@ -120,7 +120,7 @@ def _plain(key: Any, position: int) -> str:
 
 
 def _refusal(value: Any, name: str) -> str:
-    shown = name.removeprefix("params.").removeprefix("fitted.")
+    shown = re.sub(r"^(steps\.\d+\.)?(params|fitted)\.", "", name)
     if isinstance(value, (np.random.Generator, np.random.RandomState)):
         return (
             f"{shown} is a {type(value).__name__}, which a saved model cannot hold; "
