@@ -144,7 +144,7 @@ def _step(manifest, number=0):
         (lambda m: _step(m)["fitted"].update(transform=1), "'transform' of StandardScaler"),
         (lambda m: _step(m)["fitted"].pop("scale_"), "'scale_' of StandardScaler is missing"),
         (lambda m: _step(m)["fitted"].update(mean_=None), "has been changed or damaged"),
-        (lambda m: _step(m)["fitted"].update(n_features_in_=6), "of StandardScaler cannot be right"),
+        (lambda m: _step(m)["fitted"].update(n_features_in_=6), "of StandardScaler cannot be"),
         (lambda m: _step(m)["fitted"].update(n_features_in_=2**40), "of StandardScaler cannot"),
         (lambda m: _step(m, 1)["fitted"].update(mean_={"$array": "labels"}), "does not hold"),
         (
