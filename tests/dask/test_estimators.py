@@ -265,3 +265,21 @@ def _leader(dask_scheduler) -> str | None:
         return None
     leading = [task for key, task in tasks.items() if key.startswith("unispectral-")]
     return next((task.processing_on.address for task in leading if task.processing_on), None)
+
+
+def test_what_holds_no_numbers_is_refused_as_by_the_local_fit(client, X) -> None:
+    import dask.dataframe as dd
+    import pandas as pd
+
+    model = UnifiedSpectralClustering(3, client=client)
+    holes = np.where(X > 15, np.nan, X)
+    with pytest.raises(ValueError, match=r"X contains NaN, a missing value, in columns .*Table"):
+        model.fit(da.from_array(holes, chunks=(300, 64)))
+    frame = pd.DataFrame(X[:60, :2], columns=["a", "b"])
+    with pytest.raises(ValueError, match=r"X holds text, not numbers, in column 2 .*'Ulm'"):
+        model.fit(dd.from_pandas(frame.assign(city="Ulm"), npartitions=2))
+    days = pd.date_range("2024-03-01", periods=60)
+    with pytest.raises(ValueError, match="X holds dates or times"):
+        model.fit(dd.from_pandas(frame.assign(day=days), npartitions=2))
+    with pytest.raises(ValueError, match="X holds dates or times"):
+        model.fit(dd.from_pandas(pd.DataFrame({"day": days, "then": days}), npartitions=2))
