@@ -46,6 +46,7 @@ from robustness import _estimators
 from robustness._pool import run_cases
 from robustness._results import Part, Plan, Result
 from robustness.inputs import names_argument
+from unispectral.tables import TablePreparer
 
 __all__ = ["MUTATORS", "PARTS", "FuzzCase", "cases", "main", "mutated", "outcome", "run", "valid"]
 
@@ -77,6 +78,7 @@ def _table() -> np.ndarray:
 
 
 _PIPELINES = {
+    "prepared": (TablePreparer(),),
     "scaled": (StandardScaler(), PCA(3, random_state=0)),
     "imputed": (SimpleImputer(), MinMaxScaler(), Normalizer()),
     "projected": ("passthrough", RobustScaler(), MaxAbsScaler(), TruncatedSVD(2, random_state=0)),

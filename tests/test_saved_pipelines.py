@@ -24,6 +24,7 @@ from sklearn.preprocessing import (
 
 from unispectral import UnifiedSpectralClustering
 from unispectral.persistence import ModelFileError, load_model, save_model
+from unispectral.tables import TablePreparer
 
 COLUMNS = ["a", "b", "c", "d", "e"]
 PIPELINES = [
@@ -66,9 +67,6 @@ def test_a_pipeline_comes_back(steps, tmp_path):
 
 
 def test_a_table_preparer_comes_back(tmp_path):
-    tables = pytest.importorskip("unispectral.tables")
-    if not hasattr(tables, "TablePreparer"):
-        pytest.skip("there is no TablePreparer")
     table = pd.DataFrame(
         {
             "price": [f"${10 * (i % 3) + i / 40:.2f}" for i in range(40)],
@@ -78,7 +76,7 @@ def test_a_table_preparer_comes_back(tmp_path):
         }
     )
     last = UnifiedSpectralClustering(3, n_init=2)
-    pipeline = make_pipeline(tables.TablePreparer(), last).fit(table)
+    pipeline = make_pipeline(TablePreparer(), last).fit(table)
     save_model(pipeline, tmp_path / "m.npz")
     loaded = load_model(tmp_path / "m.npz")
     np.testing.assert_array_equal(loaded.predict_proba(table), pipeline.predict_proba(table))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,7 +20,7 @@ _MANY = 50
 
 def cluster(
     data: Any,
-    n_clusters: int | str = "auto",
+    n_clusters: int | Literal["auto"] = "auto",
     *,
     use_rep: str | Mapping[str, str | None] | None = None,
     key_added: str = "unispectral",
