@@ -23,7 +23,8 @@ from unispectral.labelfree._counting import (
     count_clusters,
     structure_ratio,
 )
-from unispectral.labelfree._coupling import couple
+from unispectral.labelfree._core_samples import by_core_samples
+from unispectral.labelfree._coupling import Coupled, couple
 from unispectral.labelfree._geometry import KernelDistance, KernelPart, Whitening
 from unispectral.labelfree._near_duplicates import near_duplicate_share
 from unispectral.labelfree._neighbourhoods import Neighbourhoods, localize
@@ -90,6 +91,11 @@ class _View:
     distance: KernelDistance
     present: np.ndarray | None
 
+    @property
+    def n_samples(self) -> int:
+        """All samples, whether the table has them or not."""
+        return self.distance.n_samples if self.present is None else len(self.present)
+
     def localized(self, k: int, run: Run, form: Whitening | None = None) -> _Located:
         geometry = in_geometry(self.distance, form, run)
         return _Located(geometry, localize(geometry, k, run, self.present))
@@ -112,62 +118,29 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
         With ``n_clusters=0`` their number is sought.
     run : Run
     """
-    n = samples.n_samples
     views = _views(samples, run)
     run.progress("neighbours")
-    k = recipe.candidates(n)
-    kept = np.ones(len(views), dtype=bool)
-    plain: list[_Located] = []
-    if len(views) > 1:
-        plain = [view.localized(k, run) for view in views]
-        kept = informative([one.around for one in plain])
-        if not kept.any():  # what no other shows may still be more than noise
-            kept = _structured(views, recipe, run)
-    used = [views[at] for at in np.flatnonzero(kept)]
-    plain = [plain[at] for at in np.flatnonzero(kept)] if plain else []
-    together = None
-    if len(used) == 1:
-        together = used[0].distance
-    elif all(view.present is None for view in used):  # else their rows are of different samples
-        together = fused([view.distance for view in used])
-    whole = used[0].present if len(used) == 1 else None
+    chosen = _chosen(views, recipe, run)
+    together, used, kept = chosen.together, chosen.used, chosen.kept
     count = None
     if not recipe.n_clusters:
         run.progress("number of clusters")
         count = count_clusters(together or used[0].distance, recipe, run)
         recipe = recipe.with_clusters(count.n_clusters)
-        k = recipe.candidates(n)
-        plain = [one._replace(around=one.around.nearest(k)) for one in plain]
     form = None if together is None else choose_geometry(together, recipe, run)
-    located: list[_Located] = []
-    if together is not None:
-        k, one = _widened(_View("", together, whole), form, recipe, k, run)
-        located.append(one)
-    if len(used) > 1:
-        own = plain if form is None and plain[0].around.neighbours.shape[1] == k else [
-            view.localized(k, run, form) for view in used
-        ]  # fmt: skip
-        located += own
+    k, located = _located(chosen, form, recipe, run)
     shares = _shares(len(used), together is not None, recipe)
-    seed = int(run.rng.integers(2**31 - 1))
-    nearby = next((one for one in located if one.around.present is None), None)
+    coupled, read, labels = _clusters(located, shares, k, recipe, run)
+    if recipe.core_first and len(used) == 1 and together is not None and chosen.whole is None:
 
-    def repair(graph: Any) -> Any:
-        assert nearby is not None
-        return repaired(graph, nearby.geometry, nearby.around.rate, recipe, k, seed, run)
+        def cluster(distance: KernelDistance) -> tuple[Any, np.ndarray]:
+            there = run.replace(executor=None)
+            best = choose_geometry(distance, recipe, there)
+            wide, one = _widened(_View("", distance, None), best, recipe, k, there)
+            inner, _, found = _clusters([one], [1.0], wide, recipe, there)
+            return inner.first, found
 
-    coupled = couple(
-        [one.around for one in located],
-        shares,
-        recipe,
-        run,
-        repair if recipe.repair and nearby is not None else None,
-    )
-    run.progress("labels")
-    labels = read_out(coupled.first, coupled.embedding, recipe, run.rng)
-    read = labels
-    if recipe.refine:
-        labels = refined(coupled.first, labels, recipe.n_clusters, run)
+        labels = by_core_samples(together, coupled.first, labels, cluster, run)
     solution = Solution(
         Z=coupled.graph.T.tocsr(),
         P=coupled.embedding,
@@ -207,6 +180,82 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
         cluster_count=count,
         refined=not np.array_equal(labels, read),
     )
+
+
+class _Chosen(NamedTuple):
+    """The views that show something, their plain neighbourhoods, and their distances together.
+
+    ``plain`` is empty if there was one view to begin with, ``together`` None where views lack
+    different samples; ``whole`` are the samples that a view that is left alone has.
+    """
+
+    kept: np.ndarray
+    used: list[_View]
+    plain: list[_Located]
+    together: KernelDistance | None
+    whole: np.ndarray | None
+
+
+def _chosen(views: list[_View], recipe: Recipe, run: Run) -> _Chosen:
+    kept = np.ones(len(views), dtype=bool)
+    plain: list[_Located] = []
+    if len(views) > 1:
+        k = recipe.candidates(views[0].n_samples)
+        plain = [view.localized(k, run) for view in views]
+        kept = informative([one.around for one in plain])
+        if not kept.any():  # what no other shows may still be more than noise
+            kept = _structured(views, recipe, run)
+    used = [views[at] for at in np.flatnonzero(kept)]
+    plain = [plain[at] for at in np.flatnonzero(kept)] if plain else []
+    if len(used) == 1:
+        return _Chosen(kept, used, plain, used[0].distance, used[0].present)
+    together = None
+    if all(view.present is None for view in used):  # else their rows are of different samples
+        together = fused([view.distance for view in used])
+    return _Chosen(kept, used, plain, together, None)
+
+
+def _located(
+    chosen: _Chosen, form: Whitening | None, recipe: Recipe, run: Run
+) -> tuple[int, list[_Located]]:
+    """Neighbourhoods of all views together, if they can be, and of each; and their candidates."""
+    k = recipe.candidates(chosen.used[0].n_samples)
+    located: list[_Located] = []
+    if chosen.together is not None:
+        k, one = _widened(_View("", chosen.together, chosen.whole), form, recipe, k, run)
+        located.append(one)
+    if len(chosen.used) > 1:
+        plain = [one for one in chosen.plain if one.around.neighbours.shape[1] >= k]
+        if form is None and len(plain) == len(chosen.used):
+            located += [one._replace(around=one.around.nearest(k)) for one in plain]
+        else:
+            located += [view.localized(k, run, form) for view in chosen.used]
+    return k, located
+
+
+def _clusters(
+    located: list[_Located], shares: list[float], k: int, recipe: Recipe, run: Run
+) -> tuple[Coupled, np.ndarray, np.ndarray]:
+    """The coupled graph, the labels read out of its embedding, and the same after refinement."""
+    seed = int(run.rng.integers(2**31 - 1))
+    nearby = next((one for one in located if one.around.present is None), None)
+
+    def repair(graph: Any) -> Any:
+        assert nearby is not None
+        return repaired(graph, nearby.geometry, nearby.around.rate, recipe, k, seed, run)
+
+    coupled = couple(
+        [one.around for one in located],
+        shares,
+        recipe,
+        run,
+        repair if recipe.repair and nearby is not None else None,
+    )
+    run.progress("labels")
+    read = read_out(coupled.first, coupled.embedding, recipe, run.rng)
+    if not recipe.refine:
+        return coupled, read, read
+    return coupled, read, refined(coupled.first, read, recipe.n_clusters, run)
 
 
 def _views(samples: Samples, run: Run) -> list[_View]:

@@ -24,6 +24,7 @@ _CHOICES: dict[str, tuple] = {
     "unit_rows": _SWITCH,
     "repair": _SWITCH,
     "refine": _SWITCH,
+    "core_first": _SWITCH,
     "assign_labels": ("best", "kmeans", "rotation"),
 }
 
@@ -76,6 +77,8 @@ class Recipe:
         The weight of the graph of all views' distances together; their own graphs share the rest.
     refine : bool
         Whether clusters are merged and split after the read-out.
+    core_first : bool
+        Whether thin samples are labelled last, where clusters are much clearer without them.
     assign_labels : {"best", "kmeans", "rotation"}
         How labels are read out; "best" is whichever fits the graph better.
 
@@ -104,6 +107,7 @@ class Recipe:
     repair: bool = True
     fused_share: float = 0.75
     refine: bool = True
+    core_first: bool = True
     assign_labels: str = "best"
 
     def __post_init__(self) -> None:

@@ -18,6 +18,8 @@ __all__ = ["laplacian_step"]
 #: added up by itself, so that the result depends neither on tasks nor on threads.
 _TASKS = 32
 _ROWS = 2_048
+#: Below this many multiplications starting threads costs more than it saves.
+_MANY = 4_000_000
 
 
 def laplacian_step(
@@ -62,7 +64,7 @@ def laplacian_step(
             rows.stop,
         )
 
-    if len(X) <= 2 * _ROWS:  # starting threads would cost more than it saves
+    if W.nnz * X.shape[1] < _MANY:
         work(slice(0, len(X)))
     else:
         map_blocks(work, len(X), max(_ROWS, len(X) // _TASKS), run)
