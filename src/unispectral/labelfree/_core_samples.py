@@ -2,8 +2,8 @@
 
 In a table of few columns, samples where the density is low beside that of their surroundings
 (noise, the margins of clusters) form bridges in a graph. Clusters are then sought without them,
-and they are labelled last, through the graph of all. Two judges must agree: without the thin
-samples these clusters are much clearer than the first ones, with them not much less.
+and they are labelled last, through the graph of all. Two judges must agree: the clusters have a
+lower mean conductance than the first ones both without the thin samples and with them.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _MOST_THIN = 0.2
 _MOST_SAMPLES, _LEAST_SAMPLES = 20_000, 4 * _AROUND
 #: Clusters whose mean conductance is lower than this are clear without help.
 _CLEAR = 2e-3
-#: The mean conductance of the new clusters as a share of that of the first: at most so much
-#: without the thin samples, and so much with them.
-_WITHOUT, _WITH = 0.8, 1.4
+#: The mean conductance of the new clusters without the thin samples is at most this share of that
+#: of the first; with them it is lower, too.
+_CLEARER = 0.8
 #: Steps by which labels spread to thin samples.
 _STEPS = 50
 
@@ -94,10 +94,10 @@ def by_core_samples(
     inside, found = cluster(distance.subset(np.flatnonzero(core)))
     if len(np.unique(found)) < len(np.unique(labels)):
         return labels
-    if normalized_cut(inside, found) > _WITHOUT * normalized_cut(inside, labels[core]):
+    if normalized_cut(inside, found) > _CLEARER * normalized_cut(inside, labels[core]):
         return labels
     trial = _spread(W, core, found)
-    return labels if trial is None or normalized_cut(W, trial) > _WITH * first else trial
+    return labels if trial is None or normalized_cut(W, trial) >= first else trial
 
 
 def _spread(W: sp.csr_array, core: np.ndarray, found: np.ndarray) -> np.ndarray | None:
