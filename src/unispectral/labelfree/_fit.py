@@ -134,10 +134,9 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
     if recipe.core_first and len(used) == 1 and together is not None and chosen.whole is None:
 
         def cluster(distance: KernelDistance) -> tuple[Any, np.ndarray]:
-            there = run.replace(executor=None)
-            best = choose_geometry(distance, recipe, there)
-            wide, one = _widened(_View("", distance, None), best, recipe, k, there)
-            inner, _, found = _clusters([one], [1.0], wide, recipe, there)
+            here = run.replace(executor=None)
+            wide, one = _widened(_View("", distance, None), form, recipe, k, here)
+            inner, _, found = _clusters([one], [1.0], wide, recipe, here)
             return inner.first, found
 
         labels = by_core_samples(together, coupled.first, labels, cluster, run)
