@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,7 +136,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
         def cluster(distance: KernelDistance) -> tuple[Any, np.ndarray]:
             here = run.replace(executor=None)
             wide, one = _widened(_View("", distance, None), form, recipe, k, here)
-            inner, _, found = _clusters([one], [1.0], wide, recipe, here)
+            inner, _, found = _clusters([one], [1.0], wide, replace(recipe, max_iter=1), here)
             return inner.first, found
 
         labels = by_core_samples(together, coupled.first, labels, cluster, run)
