@@ -23,6 +23,10 @@ __all__ = ["quality", "refined"]
 _STEPS = 20
 _ROUNDS = 10
 _LEAST_MEMBERS = 6
+#: A sweep needs the order along a Fiedler vector, no more.
+_TOL = 1e-2
+#: Clusters of a lower mean conductance are separate, and stay as they are.
+_SEPARATE = 1e-3
 
 
 def quality(W: sp.csr_array, labels: np.ndarray) -> float:
@@ -52,7 +56,8 @@ def refined(
     >>> np.array_equal(labels, np.repeat(labels[::6], 6)), len(set(labels.tolist()))
     (True, 3)
     """
-    if n_clusters < 3:
+    before = normalized_cut(W, labels)
+    if n_clusters < 3 or before < _SEPARATE:
         return labels
     degrees = np.asarray(W.sum(axis=1)).ravel()
     now, reached = labels, modularity(W, labels)
@@ -71,8 +76,7 @@ def refined(
         other = trial != now
         changed = set(now[other].tolist()) | set(trial[other].tolist())
         now, reached = trial, value
-    better = normalized_cut(W, now) < normalized_cut(W, labels) - 1e-9
-    return now if better else labels
+    return now if normalized_cut(W, now) < before - 1e-9 else labels
 
 
 class _Split(NamedTuple):
@@ -89,7 +93,7 @@ def _best_split(
     if len(members) < _LEAST_MEMBERS:
         return None
     inside = sp.csr_array(W[members][:, members])
-    fiedler = smallest_eigenvectors(inside, 2, rng=0, run=run).vectors[:, 1]
+    fiedler = smallest_eigenvectors(inside, 2, tol=_TOL, rng=0, run=run).vectors[:, 1]
     own = np.asarray(inside.sum(axis=1)).ravel()
     order = np.argsort(fiedler / np.sqrt(np.maximum(own, 1e-12)), kind="stable")
     place = np.empty(len(order), dtype=np.intp)
