@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from unispectral.labelfree._neighbourhoods import localize
 from unispectral.labelfree._recipe import Recipe
 from unispectral.spectrum import affinity
 
-__all__ = ["choose_geometry", "in_geometry"]
+__all__ = ["SEPARATE", "Choice", "choose_geometry", "eigenvalue_sum", "in_geometry"]
 
 #: Fewer columns than this are whitened after a Gaussian map only: rows of length one would lose
 #: the radius.
@@ -26,16 +26,40 @@ _MOST_SIZE, _MOST_MAPPED = 3_000, 4_000
 _SAMPLES, _PER_CLUSTER, _MOST_SAMPLES = 300, 6, 1_500
 
 
-def choose_geometry(base: KernelDistance, recipe: Recipe, run: Run) -> Whitening | None:
-    """The whitening that shows the clusters best; None for the plain distance.
+#: With a smaller sum of eigenvalues the clusters are separate, and no geometry can show more.
+SEPARATE = 1e-6
+
+
+class Choice(NamedTuple):
+    """The geometry that was chosen.
+
+    Attributes
+    ----------
+    form : Whitening or None
+        How distances are whitened; None for the plain ones.
+    sample : ndarray of int
+        The numbers of the samples that were looked at.
+    eigenvalue_sum : float or None
+        That of the geometry on these; None if there was no contest.
+    """
+
+    form: Whitening | None
+    sample: np.ndarray
+    eigenvalue_sum: float | None
+
+
+def choose_geometry(base: KernelDistance, recipe: Recipe, run: Run) -> Choice:
+    """The whitening that shows the clusters best, or the plain distance.
 
     A graph that falls into c parts has c small eigenvalues. The first graphs of the plain and of
     the whitened distances, on an evenly spaced sample, are compared by their sum; strengths are
     tried in order, and the first that is no better ends the contest. No seed is involved.
     """
     columns = base.n_columns
+    size = min(max(_SAMPLES, _PER_CLUSTER * recipe.n_clusters), _MOST_SAMPLES)
+    sample = evenly_spaced(base.n_samples, size)
     if not recipe.whiten or recipe.n_clusters < 2 or columns is None:
-        return None
+        return Choice(None, sample, None)
     if columns < LEAST_COLUMNS:
         rivals = [Whitening(recipe.whiten[0], gaussian=True)]
     else:
@@ -43,19 +67,20 @@ def choose_geometry(base: KernelDistance, recipe: Recipe, run: Run) -> Whitening
     if min(base.n_samples, columns) > _MOST_SIZE or (
         rivals[0].gaussian and base.n_samples > _MOST_MAPPED
     ):
-        return None
+        return Choice(None, sample, None)
     if not recipe.compete:
-        return rivals[0]
-    size = min(max(_SAMPLES, _PER_CLUSTER * recipe.n_clusters), _MOST_SAMPLES)
-    few = base.subset(evenly_spaced(base.n_samples, size))
+        return Choice(rivals[0], sample, None)
+    few = base.subset(sample)
     alone = run.replace(rng=np.random.default_rng(0), executor=None)
-    chosen, least = None, _eigenvalue_sum(few, recipe, alone)
+    chosen, least = None, eigenvalue_sum(few, recipe, alone)
     for rival in rivals:
-        value = _eigenvalue_sum(whitened(few, rival, alone), recipe, alone)
+        if least < SEPARATE:
+            break
+        value = eigenvalue_sum(whitened(few, rival, alone), recipe, alone)
         if value >= least - 1e-9:
             break
         chosen, least = rival, value
-    return chosen
+    return Choice(chosen, sample, least)
 
 
 def in_geometry(base: KernelDistance, form: Whitening | None, run: Run) -> Any:
@@ -66,7 +91,8 @@ def in_geometry(base: KernelDistance, form: Whitening | None, run: Run) -> Any:
     return whitened(base, form, run)
 
 
-def _eigenvalue_sum(geometry: Any, recipe: Recipe, run: Run) -> float:
+def eigenvalue_sum(geometry: Any, recipe: Recipe, run: Run) -> float:
+    """The sum of as many eigenvalues of the first graph as there are clusters."""
     k = recipe.candidates(geometry.n_samples)
     around = localize(geometry, k, run)
     graph, _ = code_graph(around, recipe, None, run)

@@ -17,6 +17,7 @@ from unispectral._run import Run
 from unispectral.kernels import KernelBank
 from unispectral.labelfree._coding import code_graph, eigenvectors
 from unispectral.labelfree._component_repair import repaired
+from unispectral.labelfree._contest import SEPARATE, Choice, eigenvalue_sum
 from unispectral.labelfree._geometry import (
     KernelDistance,
     KernelPart,
@@ -32,10 +33,11 @@ __all__ = ["ClusterCount", "count_clusters", "structure_ratio"]
 
 #: Samples whose spectrum is looked at, and reference samples drawn, to count clusters.
 _COUNTED, _DRAWS = 1_200, 2
-#: The same to find out whether there are any, and the numbers of clusters that are tried; fewer
-#: draws are enough for a given number.
-_TESTED, _TEST_DRAWS, _ADVICE_DRAWS = 400, 6, 2
+#: The same to find out whether there are any, and the numbers of clusters that are tried; for a
+#: given number one draw is enough unless the ratio lies in between.
+_TESTED, _TEST_DRAWS, _ADVICE_DRAWS = 400, 6, 3
 _TRIED = (2, 3, 4, 6, 10)
+_UNDECIDED = (0.4, 0.9)
 #: A spectrum that is no smaller than this share of the reference shows no clusters.
 STRUCTURELESS = 0.6
 #: Added to the eigenvalues' share of the reference: below it clusters are separate.
@@ -110,7 +112,7 @@ def structure_ratio(
     n_clusters: int | None,
     recipe: Recipe,
     run: Run,
-    form: Whitening | None = None,
+    choice: Choice | None = None,
 ) -> float:
     """How far the sum of the first c eigenvalues is from that of samples without clusters.
 
@@ -121,48 +123,68 @@ def structure_ratio(
         The number c; None takes the smallest ratio of a few numbers.
     recipe : Recipe
     run : Run
-    form : Whitening or None
-        How both are whitened.
+    choice : Choice or None
+        The geometry of both, and what is known of it already; the plain distance by default.
 
     Returns
     -------
     float
         0 for separate clusters, about 1 for none.
     """
-    few = distance.subset(evenly_spaced(distance.n_samples, _TESTED))
-    tried = [c for c in _TRIED if c <= few.n_samples // 4] or [2]
-    draws = _TEST_DRAWS
+    sample = evenly_spaced(distance.n_samples, _TESTED) if choice is None else choice.sample
+    few, form = distance.subset(sample), None if choice is None else choice.form
     if n_clusters is not None:
-        tried, draws = [min(max(2, n_clusters), few.n_samples - 1)], _ADVICE_DRAWS
+        recipe = recipe.with_clusters(min(max(2, n_clusters), few.n_samples - 1))
+        return _clarity(few, recipe, run, form, None if choice is None else choice.eigenvalue_sum)
+    tried = [c for c in _TRIED if c <= few.n_samples // 4] or [2]
     k = recipe.n_neighbors or NEIGHBORS
-    values, reference = _spectra(few, max(tried), k, recipe, run, draws, form)
+    values, reference = _spectra(few, max(tried), k, recipe, run, _TEST_DRAWS)
     sums, references = np.cumsum(values), np.cumsum(reference)
     at = np.array(tried) - 1
     return float(np.min(sums[at] / np.maximum(references[at], 1e-12)))
 
 
+def _clarity(
+    few: KernelDistance, recipe: Recipe, run: Run, form: Whitening | None, own: float | None
+) -> float:
+    """The ratio for one number of clusters: reference samples are drawn until it is decided."""
+    alone = run.replace(rng=np.random.default_rng(0), executor=None)
+    if own is None:
+        own = eigenvalue_sum(_formed(few, form), recipe, alone)
+    if own < SEPARATE:
+        return 0.0
+    deviations = _deviations(few, run)
+    if not len(deviations):  # all samples are equal
+        return 1.0
+    ratio, sums = 1.0, []
+    for draw in range(_ADVICE_DRAWS):
+        reference = _formed(_cloud(few.n_samples, deviations, draw), form)
+        sums.append(eigenvalue_sum(reference, recipe, alone))
+        ratio = own / max(float(np.mean(sums)), 1e-12)
+        if not _UNDECIDED[0] < ratio < _UNDECIDED[1]:
+            break
+    return ratio
+
+
 def _spectra(
-    distance: KernelDistance,
-    count: int,
-    k: int,
-    recipe: Recipe,
-    run: Run,
-    draws: int,
-    form: Whitening | None = None,
+    distance: KernelDistance, count: int, k: int, recipe: Recipe, run: Run, draws: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The smallest eigenvalues of the first graph, and the mean of those of reference samples."""
     deviations = _deviations(distance, run)
     if not len(deviations):  # all samples are equal
         return np.ones(count), np.ones(count)
-    own = _eigenvalues(_formed(distance, form), count, k, recipe, run)
-    drawn = []
-    for draw in range(draws):
-        rng = np.random.default_rng(draw)
-        table = rng.normal(size=(distance.n_samples, len(deviations))) * deviations
-        bank = KernelBank(table, ["linear"], normalize=None, gram=False)
-        reference = KernelDistance([KernelPart(bank, 0, 0)])
-        drawn.append(_eigenvalues(_formed(reference, form), count, k, recipe, run))
+    own = _eigenvalues(distance, count, k, recipe, run)
+    clouds = [_cloud(distance.n_samples, deviations, draw) for draw in range(draws)]
+    drawn = [_eigenvalues(cloud, count, k, recipe, run) for cloud in clouds]
     return own, np.mean(drawn, axis=0)
+
+
+def _cloud(n_samples: int, deviations: np.ndarray, draw: int) -> KernelDistance:
+    """Gaussian samples with these standard deviations."""
+    table = np.random.default_rng(draw).normal(size=(n_samples, len(deviations))) * deviations
+    return KernelDistance(
+        [KernelPart(KernelBank(table, ["linear"], normalize=None, gram=False), 0, 0)]
+    )
 
 
 def _formed(distance: KernelDistance, form: Whitening | None) -> Any:

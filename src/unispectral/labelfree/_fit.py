@@ -16,14 +16,14 @@ from unispectral.graph.candidates import EXACT_SAMPLES
 from unispectral.kernels import KernelBank
 from unispectral.labelfree._coding import MEDIAN, read_out, reconstruction_error
 from unispectral.labelfree._component_repair import repaired
-from unispectral.labelfree._contest import choose_geometry, in_geometry
+from unispectral.labelfree._contest import Choice, choose_geometry, in_geometry
+from unispectral.labelfree._core_samples import by_core_samples
 from unispectral.labelfree._counting import (
     STRUCTURELESS,
     ClusterCount,
     count_clusters,
     structure_ratio,
 )
-from unispectral.labelfree._core_samples import by_core_samples
 from unispectral.labelfree._coupling import Coupled, couple
 from unispectral.labelfree._geometry import KernelDistance, KernelPart, Whitening
 from unispectral.labelfree._near_duplicates import near_duplicate_share
@@ -127,7 +127,8 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
         run.progress("number of clusters")
         count = count_clusters(together or used[0].distance, recipe, run)
         recipe = recipe.with_clusters(count.n_clusters)
-    form = None if together is None else choose_geometry(together, recipe, run)
+    choice = None if together is None else choose_geometry(together, recipe, run)
+    form = None if choice is None else choice.form
     k, located = _located(chosen, form, recipe, run)
     shares = _shares(len(used), together is not None, recipe)
     coupled, read, labels = _clusters(located, shares, k, recipe, run)
@@ -175,7 +176,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
         },
         outlier_score=error,
         parts=parts,
-        structure=_structure(together, form, count, recipe, run),
+        structure=_structure(together, choice, count, recipe, run),
         cluster_count=count,
         refined=not np.array_equal(labels, read),
     )
@@ -289,7 +290,7 @@ def _structured(views: Sequence[_View], recipe: Recipe, run: Run) -> np.ndarray:
 
 def _structure(
     distance: KernelDistance | None,
-    form: Whitening | None,
+    choice: Choice | None,
     count: ClusterCount | None,
     recipe: Recipe,
     run: Run,
@@ -303,7 +304,7 @@ def _structure(
     n, c = 0 if distance is None else distance.n_samples, recipe.n_clusters
     if distance is None or c < 2 or c > min(n, 400) // _MEMBERS:
         return None
-    found = min(structure_ratio(distance, c, recipe, run, form), 1.0)
+    found = min(structure_ratio(distance, c, recipe, run, choice), 1.0)
     if found > STRUCTURELESS:
         warn(
             f"The {c} clusters are no clearer than those of a cloud without clusters would be "
