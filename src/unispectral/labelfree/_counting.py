@@ -44,6 +44,8 @@ STRUCTURELESS = 0.6
 _FLOOR = 0.02
 #: Candidates of each code in the graphs that are looked at; the clearest of them decides.
 _NEIGHBORS = (6, 8, 10, 12)
+#: Neighbours by which the dimension of a kernel's samples is judged.
+_LOCAL = 12
 #: Members that a cluster has at least on average.
 _MEMBERS = 3
 
@@ -192,9 +194,15 @@ def _formed(distance: KernelDistance, form: Whitening | None) -> Any:
 
 
 def _deviations(distance: KernelDistance, run: Run) -> np.ndarray:
-    """The standard deviations of the samples along their principal directions."""
+    """The standard deviations of the samples along their principal directions.
+
+    Of a kernel that is not of a table they say nothing, since a kernel bends its samples into
+    many directions: then as many equal ones as the samples have dimensions locally.
+    """
     n, columns = distance.n_samples, distance.n_columns
-    features = distance.features() if columns is not None and columns <= n else None
+    if columns is None:
+        return np.ones(_local_dimension(distance, run))
+    features = distance.features() if columns <= n else None
     if features is None:
         products = distance.all_products(run).astype(np.float64)
         products -= products.mean(axis=0)
@@ -205,6 +213,17 @@ def _deviations(distance: KernelDistance, run: Run) -> np.ndarray:
     values = np.linalg.eigvalsh(products)
     values = values[values > 1e-10 * max(float(values[-1]), 1e-300)]
     return np.sqrt(values / max(n - 1, 1)) if len(values) and values[-1] > 1e-300 else np.zeros(0)
+
+
+def _local_dimension(distance: KernelDistance, run: Run) -> int:
+    """The dimension in which neighbours lie (Levina and Bickel 2004), at most 50; 0 for none."""
+    k = min(_LOCAL, distance.n_samples - 1)
+    squared = np.sort(distance.distances(slice(None), slice(None)), axis=1)[:, 1 : k + 1]
+    squared = squared[squared[:, 0] > 1e-12 * max(float(squared.max(initial=0.0)), 1e-300)]
+    if k < 2 or not len(squared):
+        return 0
+    spread = 0.5 * np.log(squared[:, -1:] / squared[:, :-1]).mean()
+    return int(np.clip(round(1.0 / max(float(spread), 1e-3)), 1, 50))
 
 
 def _eigenvalues(distance: Any, count: int, k: int, recipe: Recipe, run: Run) -> np.ndarray:

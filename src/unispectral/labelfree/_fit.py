@@ -41,6 +41,8 @@ __all__ = ["LabelFreeFit", "code_price", "fit"]
 _MANY_SAMPLES = 3_000
 _NEAR_DUPLICATES = 0.5
 _DOUBLINGS = 2
+#: A view whose eigenvalues are at least this share of those of a cloud is taken for noise.
+_NOISE = 0.87
 #: Samples that each cluster must have on average for its clarity to be judged.
 _MEMBERS = 10
 
@@ -284,7 +286,7 @@ def _structured(views: Sequence[_View], recipe: Recipe, run: Run) -> np.ndarray:
     """Which views show clusters by themselves, nearly as clearly as the clearest; else all."""
     count = recipe.n_clusters or None
     found = np.array([structure_ratio(view.distance, count, recipe, run) for view in views])
-    kept = found <= min(STRUCTURELESS, 3.0 * (float(found.min()) + 0.02))
+    kept = found <= min(_NOISE, 3.0 * (float(found.min()) + 0.02))
     return kept if kept.any() else np.ones(len(views), dtype=bool)
 
 
