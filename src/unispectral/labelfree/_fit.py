@@ -41,8 +41,9 @@ __all__ = ["LabelFreeFit", "code_price", "fit"]
 _MANY_SAMPLES = 3_000
 _NEAR_DUPLICATES = 0.5
 _DOUBLINGS = 2
-#: A view whose eigenvalues are at least this share of those of a cloud is taken for noise.
-_NOISE = 0.87
+#: A view whose eigenvalues are at least this share of those of a cloud is taken for noise; others
+#: are left out that are farther from the clearest than this part of its way to a cloud.
+_NOISE, _NEARLY = 0.87, 0.25
 #: Samples that each cluster must have on average for its clarity to be judged.
 _MEMBERS = 10
 
@@ -286,8 +287,9 @@ def _structured(views: Sequence[_View], recipe: Recipe, run: Run) -> np.ndarray:
     """Which views show clusters by themselves, nearly as clearly as the clearest; else all."""
     count = recipe.n_clusters or None
     found = np.array([structure_ratio(view.distance, count, recipe, run) for view in views])
-    kept = found <= min(_NOISE, 3.0 * (float(found.min()) + 0.02))
-    return kept if kept.any() else np.ones(len(views), dtype=bool)
+    best = float(found.min())
+    kept = found <= best + _NEARLY * (1.0 - best)
+    return kept if best < _NOISE else np.ones(len(views), dtype=bool)
 
 
 def _structure(
