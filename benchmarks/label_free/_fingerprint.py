@@ -40,7 +40,15 @@ def _small() -> list[tuple[np.ndarray, int]]:
         (shapes.moons(5, n=120)[0], 2),
         (shapes.illumination(5, n_people=12, each=5, n_pixels=80)[0], 12),
         (shapes.mixture(5, n=90)[0], 3),
+        (_in_noise(), 3),
     ]
+
+
+def _in_noise() -> np.ndarray:
+    """Three clusters of unequal density and thin samples between them."""
+    rng = np.random.default_rng(5)
+    groups = [rng.normal(at, 0.3, (n, 2)) for at, n in ((0, 200), (2, 60), (4, 40))]
+    return np.vstack([*groups, rng.uniform(-2, 6, (60, 2))])
 
 
 def _fitted(n_clusters: Any, X: Any) -> UnifiedSpectralClustering:
@@ -54,7 +62,8 @@ def _labels() -> list[Any]:
 def _kernels() -> list[Any]:
     views, _ = shapes.blurred_views(5, n=120, separations=(3.0, 2.0, 0.0))
     model = _fitted(4, views)
-    return [model.labels_, model.kernel_weights_]
+    alone = _fitted(4, [views[0], np.random.default_rng(5).normal(size=(120, 2))])
+    return [model.labels_, model.kernel_weights_, alone.labels_, alone.kernel_weights_]
 
 
 def _count() -> list[Any]:
