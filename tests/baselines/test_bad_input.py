@@ -5,12 +5,29 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unispectral.baselines import AASC, GMC, KKM, MKKM, RKKM, RMKKM, SC, SSR, TSEP, ClustRF
+from unispectral.baselines import (
+    AASC,
+    CAN,
+    GMC,
+    KKM,
+    LGMKSC,
+    MKKM,
+    RKKM,
+    RMKKM,
+    SC,
+    SMKL,
+    SPC,
+    SSR,
+    TSEP,
+    ClustRF,
+    SelfTuning,
+    SimpleMKKM,
+)
 
 X = np.random.default_rng(0).standard_normal((12, 3))
 SINGLE = [KKM, RKKM, SC, TSEP]
-SEVERAL = [MKKM, AASC, RMKKM]
-ALL = [*SINGLE, *SEVERAL, SSR, ClustRF, GMC]
+SEVERAL = [MKKM, AASC, RMKKM, SMKL, SPC, LGMKSC, SimpleMKKM]
+ALL = [*SINGLE, *SEVERAL, SSR, ClustRF, GMC, CAN, SelfTuning]
 
 
 @pytest.mark.parametrize("method", ALL)
@@ -93,6 +110,12 @@ def test_one_setting_against_another():
         (MKKM, {"n_init": 0}),
         (KKM, {"max_iter": 0}),
         (GMC, {"n_neighbors": 0}),
+        (CAN, {"n_neighbors": 0}),
+        (SelfTuning, {"max_clusters": 0}),
+        (SMKL, {"beta": 0.0}),
+        (SPC, {"alpha": 0.0}),
+        (LGMKSC, {"mu": 0.0}),
+        (SimpleMKKM, {"tol": -1.0}),
     ],
 )
 def test_values_out_of_range(method, setting):

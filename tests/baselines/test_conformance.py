@@ -5,7 +5,24 @@ from __future__ import annotations
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from unispectral.baselines import AASC, GMC, KKM, MKKM, RKKM, RMKKM, SC, SSR, TSEP, ClustRF
+from unispectral.baselines import (
+    AASC,
+    CAN,
+    GMC,
+    KKM,
+    LGMKSC,
+    MKKM,
+    RKKM,
+    RMKKM,
+    SC,
+    SMKL,
+    SPC,
+    SSR,
+    TSEP,
+    ClustRF,
+    SelfTuning,
+    SimpleMKKM,
+)
 
 #: The paper's bank holds kernels that hardly differ from the identity on a few blobs.
 KERNELS = ["gaussian", "linear"]
@@ -21,6 +38,13 @@ METHODS = [
     AASC(n_clusters=3, kernels=KERNELS),
     RMKKM(n_clusters=3, kernels=KERNELS),
     GMC(n_clusters=3),
+    CAN(n_clusters=3),
+    SMKL(n_clusters=3, kernels=KERNELS, n_init=10),
+    SPC(n_clusters=3, kernels=KERNELS, n_init=10),
+    LGMKSC(n_clusters=3, kernels=KERNELS),
+    SimpleMKKM(n_clusters=3, kernels=KERNELS),
+    SelfTuning(n_clusters=3),
+    SelfTuning(n_clusters=None),
 ]
 
 

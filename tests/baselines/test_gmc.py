@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from unispectral.baselines import GMC
-from unispectral.baselines.gmc import nearest_codes, on_simplex
+from unispectral.baselines._neighbours import nearest_codes, on_simplex
 
 seeds = st.integers(0, 2**32 - 1)
 

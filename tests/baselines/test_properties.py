@@ -20,15 +20,21 @@ from sklearn.metrics import adjusted_rand_score
 from unispectral._run import Run
 from unispectral.baselines import (
     AASC,
+    CAN,
     GMC,
     KKM,
+    LGMKSC,
     MKKM,
     RKKM,
     RMKKM,
     SC,
+    SMKL,
+    SPC,
     SSR,
     TSEP,
     ClustRF,
+    SelfTuning,
+    SimpleMKKM,
     _loops,
 )
 from unispectral.baselines._kernels import Kernels
@@ -379,6 +385,12 @@ def everyone(**settings):
         AASC(3, root=1.0, **several),
         RMKKM(3, **several),
         GMC(3, **settings),
+        CAN(3, **settings),
+        SMKL(3, **several),
+        SPC(3, **several),
+        LGMKSC(3, **several),
+        SimpleMKKM(3, **several),
+        SelfTuning(3),
     ]
 
 
@@ -391,6 +403,7 @@ def test_blobs_are_found_again_and_again(model):
     np.testing.assert_array_equal(labels, model.fit(X).labels_)
 
 
+@pytest.mark.filterwarnings("ignore:SMKL stopped:sklearn.exceptions.ConvergenceWarning")
 def test_precomputed_is_the_same_as_computed():
     X, _ = make_blobs(50, centers=3, random_state=2)
     names = ["gaussian", "linear"]
@@ -400,16 +413,20 @@ def test_precomputed_is_the_same_as_computed():
         ours = method(3, kernel="gaussian", random_state=0).fit(X).labels_
         given_ = method(3, kernel="precomputed", random_state=0).fit(stack[0]).labels_
         np.testing.assert_array_equal(ours, given_)
-    for method in (MKKM, AASC, RMKKM):
-        ours = method(3, kernels=names, random_state=0).fit(X)
+    for method in (MKKM, AASC, RMKKM, SMKL, SPC, LGMKSC, SimpleMKKM):
+        settings = {"normalize": "cosine", "random_state": 0}
+        ours = method(3, kernels=names, **settings).fit(X)
         for kernels in (stack, np.stack(stack), bank):
-            other = method(3, kernels="precomputed", random_state=0).fit(kernels)
+            other = method(3, kernels="precomputed", **settings).fit(kernels)
             np.testing.assert_array_equal(ours.labels_, other.labels_)
             np.testing.assert_allclose(ours.kernel_weights_, other.kernel_weights_)
         assert ours.kernel_names_ == list(bank.names)
 
 
-@pytest.mark.parametrize("method", [KKM, RKKM, SC, SSR, ClustRF, TSEP, MKKM, AASC, RMKKM, GMC])
+LIMITED = [KKM, RKKM, SC, SSR, ClustRF, TSEP, MKKM, AASC, RMKKM, GMC, CAN, SMKL, SPC, LGMKSC]
+
+
+@pytest.mark.parametrize("method", [*LIMITED, SimpleMKKM])
 def test_a_limit_that_is_hit_is_told_with_the_residual(method):
     X = np.random.default_rng(0).standard_normal((60, 3))
     few = {"n_estimators": 5} if method is ClustRF else {}

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
-from sklearn.metrics import pairwise_distances_chunked
 from sklearn.preprocessing import scale
 
 from unispectral._errors import InputError
 from unispectral._run import Run
 from unispectral._validation import check_cluster_count, check_views, is_views
 from unispectral.baselines._base import POSITIVE, ClusteringMethod, Partition
-from unispectral.baselines._kmeans import kmeans
-from unispectral.spectrum._eigen import smallest_eigenvectors
+from unispectral.baselines._neighbours import (
+    Near,
+    Parted,
+    components_or_kmeans,
+    nearest_codes,
+    neighbourhoods,
+    on_simplex,
+    part,
+)
 
-__all__ = ["GMC", "nearest_codes", "on_simplex"]
-
-#: Iterations of k-means, where the graph does not fall apart as asked.
-_KMEANS_ITER = 300
+__all__ = ["GMC"]
 
 
 class GMC(ClusteringMethod):
@@ -119,178 +120,40 @@ class GMC(ClusteringMethod):
         if self.normalize:
             dense = (table.toarray() if sp.issparse(table) else table for table in tables)
             tables = [scale(table, axis=1) for table in dense]
-        near = _neighbourhoods(tables, min(self.n_neighbors, max(tables[0].shape[0] - 2, 1)))
-        found = _unify(near, self.n_clusters, self.max_iter, run)
+        near = neighbourhoods(tables, min(self.n_neighbors, max(tables[0].shape[0] - 2, 1)))
+        found, weights, apart = _unify(near, self.n_clusters, self.max_iter, run)
         self.affinity_matrix_ = found.affinity
         self.embedding_ = found.embedding
-        self.view_weights_ = found.weights / found.weights.sum()
-        self.n_components_, labels = connected_components(found.affinity, directed=False)
-        converged = self.n_components_ == self.n_clusters
-        if not converged:
-            rows = found.embedding
-            labels = kmeans(rows, self.n_clusters, run.rng, self.n_init, _KMEANS_ITER).labels
-        residual = abs(self.n_components_ - self.n_clusters) / self.n_clusters
-        return Partition(labels, found.objective, found.n_iter, converged, residual)
+        self.view_weights_ = weights / weights.sum()
+        self.n_components_, partition = components_or_kmeans(
+            found, self.n_clusters, self.n_init, run
+        )
+        return partition._replace(objective=apart)
 
 
-class _Near(NamedTuple):
-    """Who may be whose neighbour, and how far it is in each view.
-
-    Attributes
-    ----------
-    candidates : ndarray of shape (n, m)
-        The nearest samples in any view, filled up with the sample itself.
-    distances : ndarray of shape (n_views, n, m)
-        Squared; infinite where filled up.
-    n_neighbors : int
-    """
-
-    candidates: np.ndarray
-    distances: np.ndarray
-    n_neighbors: int
-
-
-class _Unified(NamedTuple):
-    """The unified graph and what belongs to it."""
-
-    affinity: sp.csr_array
-    embedding: np.ndarray
-    weights: np.ndarray
-    objective: float
-    n_iter: int
-
-
-def _neighbourhoods(tables: list[Any], k: int) -> _Near:
-    """The union over the views of each sample's k + 1 nearest: no graph ever leaves it."""
-    n = tables[0].shape[0]
-    wanted = min(k + 1, n - 1)
-    member = np.zeros((n, n), dtype=bool)
-    for table in tables:
-        for rows, squared in _squared(table):
-            nearest = np.argpartition(squared, wanted - 1, axis=1)[:, :wanted]
-            np.put_along_axis(member[rows], nearest, True, axis=1)
-    width = int(member.sum(axis=1).max())
-    # A stable sort puts the members first, in order.
-    candidates = np.argsort(~member, axis=1, kind="stable")[:, :width]
-    outside = ~np.take_along_axis(member, candidates, axis=1)
-    candidates = np.where(outside, np.arange(n)[:, None], candidates)
-    distances = np.empty((len(tables), n, width))
-    for view, table in enumerate(tables):
-        for rows, squared in _squared(table):
-            distances[view, rows] = np.take_along_axis(squared, candidates[rows], axis=1)
-    distances[:, outside] = np.inf
-    return _Near(candidates, distances, k)
-
-
-def _squared(table: Any) -> Iterator[tuple[slice, np.ndarray]]:
-    """Blocks of rows and their squared distances to all samples; to itself infinite."""
-    start = 0
-    for block in pairwise_distances_chunked(table, metric="euclidean"):
-        rows = slice(start, start + len(block))
-        block[np.arange(len(block)), np.arange(rows.start, rows.stop)] = np.inf
-        yield rows, np.square(block)
-        start = rows.stop
-
-
-def nearest_codes(costs: np.ndarray, k: int) -> np.ndarray:
-    """Rows on the simplex with k positive entries that minimise Σ_j costs_j s_j + α ‖s‖².
-
-    α is as large as leaves k entries positive: s_j is the difference of the cost to that of the
-    next candidate, as a share. Infinite costs are no candidates.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> nearest_codes(np.array([[1.0, 2.0, 3.0, 9.0, np.inf]]), 2).round(3).tolist()
-    [[0.667, 0.333, 0.0, 0.0, 0.0]]
-    """
-    candidates = np.isfinite(costs).sum(axis=1)
-    k = min(k, costs.shape[1])
-    order = np.argsort(costs, axis=1, kind="stable")[:, : k + 1]
-    ranked = np.take_along_axis(costs, order, axis=1)
-    last = np.minimum(k, candidates - 1)[:, None]
-    limit = np.take_along_axis(ranked, last, axis=1)
-    gaps = np.where(np.isfinite(ranked), limit - ranked, 0.0)[:, :k]
-    total = gaps.sum(axis=1, keepdims=True)
-    scale_ = np.abs(np.where(np.isfinite(ranked), ranked, 0.0)).max(axis=1, keepdims=True)
-    # Candidates that all cost the same share equally.
-    equal = np.isfinite(ranked[:, :k]) / np.maximum(np.minimum(k, candidates), 1)[:, None]
-    level = total <= 1e-12 * scale_
-    shares = np.where(level, equal, gaps / np.where(level, 1.0, total))
-    codes = np.zeros_like(costs)
-    np.put_along_axis(codes, order[:, :k], shares, axis=1)
-    return codes
-
-
-def on_simplex(points: np.ndarray) -> np.ndarray:
-    """The nearest point of the simplex to each row; entries of −inf become zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> on_simplex(np.array([[0.7, 0.5, -1.0, -np.inf]])).round(3).tolist()
-    [[0.6, 0.4, 0.0, 0.0]]
-    """
-    ranked = -np.sort(-points, axis=1)
-    finite = np.isfinite(ranked)
-    sums = np.cumsum(np.where(finite, ranked, 0.0), axis=1) - 1.0
-    counts = np.arange(1, points.shape[1] + 1)
-    kept = (finite & (np.where(finite, ranked, 0.0) * counts > sums)).sum(axis=1)
-    shift = np.take_along_axis(sums, kept[:, None] - 1, axis=1) / kept[:, None]
-    return np.maximum(points - shift, 0.0)
-
-
-def _unify(near: _Near, n_clusters: int, max_iter: int, run: Run) -> _Unified:
+def _unify(
+    near: Near, n_clusters: int, max_iter: int, run: Run
+) -> tuple[Parted, np.ndarray, float]:
     """Graphs of the views, weights and unified graph in turn, until it falls apart as asked.
 
-    The price of the embedding, λ, is doubled while there are too few components, halved while
-    there are too many.
+    Returns the unified graph, the weights of the views, and how far it is from their graphs.
     """
-    n_views = len(near.distances)
     inside = np.isfinite(near.distances[0])
     graphs = np.stack([nearest_codes(costs, near.n_neighbors) for costs in near.distances])
-    weights = np.full(n_views, 1.0 / n_views)
-    unified = graphs.mean(axis=0)
-    W = _symmetric(unified, near.candidates)
-    embedding = smallest_eigenvectors(W, n_clusters, normalized=False, tol=1e-6, run=run).vectors
-    price, n_iter, components = 1.0, 0, 0
-    while n_iter < max_iter and components != n_clusters:
-        n_iter += 1
+    weights = np.full(len(graphs), 1.0 / len(graphs))
+
+    def update(unified: np.ndarray, pull: np.ndarray) -> np.ndarray:
         for view, distances in enumerate(near.distances):
             costs = np.where(inside, distances - 2.0 * weights[view] * unified, np.inf)
             graphs[view] = nearest_codes(costs, near.n_neighbors)
-        weights = 0.5 / np.maximum(_apart(unified, graphs), 1e-12)
-        moved = _embedded_distances(embedding, near.candidates)
-        target = np.tensordot(weights, graphs, axes=1) - 0.5 * price * moved
-        unified = on_simplex(np.where(inside, target / weights.sum(), -np.inf))
-        W = _symmetric(unified, near.candidates)
-        components = connected_components(W, directed=False)[0]
-        if components <= n_clusters:
-            price *= 2.0
-            found = smallest_eigenvectors(W, n_clusters, normalized=False, tol=1e-6, run=run)
-            embedding = found.vectors
-        else:
-            price /= 2.0
-    return _Unified(W, embedding, weights, float(_apart(unified, graphs).sum()), n_iter)
+        weights[:] = 0.5 / np.maximum(_apart(unified, graphs), 1e-12)
+        target = np.tensordot(weights, graphs, axes=1) - 0.5 * pull
+        return on_simplex(np.where(inside, target / weights.sum(), -np.inf))
+
+    found = part(near, graphs.mean(axis=0), update, n_clusters, max_iter, 1.0, run)
+    return found, weights, float(_apart(found.rows, graphs).sum())
 
 
 def _apart(unified: np.ndarray, graphs: np.ndarray) -> np.ndarray:
     """The distance of the unified graph from each view's."""
     return np.sqrt(np.square(graphs - unified).sum(axis=(1, 2)))
-
-
-def _embedded_distances(embedding: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-    """Squared distances in the embedding, of each sample to its candidates."""
-    squares = np.square(embedding).sum(axis=1)
-    products = np.einsum("ijk,ik->ij", embedding[candidates], embedding)
-    return np.maximum(squares[:, None] + squares[candidates] - 2.0 * products, 0.0)
-
-
-def _symmetric(unified: np.ndarray, candidates: np.ndarray) -> sp.csr_array:
-    """The symmetric part of a graph that is given by rows."""
-    n, width = candidates.shape
-    rows = np.repeat(np.arange(n), width)
-    edges = (unified > 0.0).ravel() & (rows != candidates.ravel())
-    places = rows[edges], candidates.ravel()[edges]
-    U = sp.coo_array((unified.ravel()[edges], places), shape=(n, n))
-    return sp.csr_array((U + U.T) / 2.0)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from unispectral import baselines
 from unispectral._version import __version__
 from unispectral.persistence._archive import ModelFileError, read_archive, write_archive
 from unispectral.persistence._pipelines import (
@@ -26,13 +27,12 @@ from unispectral.predict import Predictor
 
 __all__ = ["load_model", "save_model"]
 
-_BASELINES = ("AASC", "GMC", "KKM", "MKKM", "RKKM", "RMKKM", "SC", "SSR", "TSEP", "ClustRF")
 #: The classes a file may name, and where they live.
 CLASSES = {
     "UnifiedSpectralClustering": "unispectral.estimator",
     "SCSK": "unispectral.paper",
     "SCMK": "unispectral.paper",
-    **dict.fromkeys(_BASELINES, "unispectral.baselines"),
+    **dict.fromkeys(baselines.__all__, "unispectral.baselines"),
 }
 #: What values of the wrong kind or size lead to while a model is put together.
 _WRONG = (
