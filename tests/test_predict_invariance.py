@@ -11,6 +11,8 @@ import pytest
 import scipy.sparse as sp
 from robustness import _estimators
 
+from unispectral.testing import check_new_points
+
 METHODS = ("predict", "predict_proba", "score_samples", "transform")
 FORMS = [
     name for name in _estimators.ON_TABLES if hasattr(type(_estimators.make(name, 3)), "predict")
@@ -58,26 +60,8 @@ def _same(found: dict[str, np.ndarray], wanted: dict[str, np.ndarray], rows) -> 
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_one_by_one_and_in_halves(form):
-    model, new = _fitted(form), _points()[1]
-    whole = _all(model, new)
-    for start in range(len(new)):
-        _same(_all(model, new[start : start + 1]), whole, slice(start, start + 1))
-    _same(_all(model, new[::2]), whole, slice(None, None, 2))
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_in_another_order(form):
-    model, new = _fitted(form), _points()[1]
-    order = np.random.default_rng(1).permutation(len(new))
-    _same(_all(model, new[order]), _all(model, new), order)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_every_row_twice(form):
-    model, new = _fitted(form), _points()[1]
-    twice = np.repeat(np.arange(len(new)), 2)
-    _same(_all(model, new[twice]), _all(model, new), twice)
+def test_one_by_one_in_halves_in_another_order_and_twice(form):
+    check_new_points(_fitted(form), _points()[1])
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -15,7 +15,16 @@ import unispectral
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "unispectral"
 #: Modules whose ``__all__`` the manual lists in full.
-LISTED = ("metrics", "model_selection", "persistence", "plotting", "scverse", "tables")
+LISTED = (
+    "baselines",
+    "metrics",
+    "model_selection",
+    "persistence",
+    "plotting",
+    "scverse",
+    "tables",
+    "testing",
+)
 
 
 def documented() -> list[tuple[str, str]]:
