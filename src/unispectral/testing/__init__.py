@@ -163,7 +163,7 @@ def check_new_points(model: Any, points: Any) -> None:
     n = len(points)
     whole = _answers(model, points)
     order = np.random.default_rng(1).permutation(n)
-    groups = [[i] for i in range(n)]
+    groups = [np.array([i]) for i in range(n)]
     for rows in (*groups, np.arange(0, n, 2), order, np.repeat(np.arange(n), 2)):
         for name, found in _answers(model, points[rows]).items():
             wanted = whole[name][rows]
