@@ -201,8 +201,23 @@ def test_mistakes_are_named(file: Path, change: tuple[str, str], words: str) -> 
 
 
 def test_unknown_study_lists_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="paper, parameters, small"):
+    with pytest.raises(ValueError, match="paper, parameters, peers, small"):
         Study.load("nonesuch")
+
+
+def test_the_peers_keep_defaults_and_tuned_results_apart() -> None:
+    study = Study.load("peers")
+    assert len(study.datasets) == 9
+    for method in study.methods:
+        check_method(method)
+        (column,) = method.columns
+        defaults = not method.grid and not method.parameters
+        assert column.protocols == (("label-free",) if defaults else ("paper",))
+    shown = {p: {m.columns[0].name for m in study.methods if p in m.columns[0].protocols}
+             for p in ("paper", "label-free")}  # fmt: skip
+    # SimpleMKKM has nothing to tune, and neither has the label-free model.
+    assert shown["label-free"] - shown["paper"] == {"SimpleMKKM", "UnifiedSpectralClustering"}
+    assert shown["paper"] < shown["label-free"]
 
 
 def test_unknown_kernel_is_named() -> None:

@@ -98,7 +98,11 @@ def ridge_graph(K: np.ndarray, target: np.ndarray, ridge: float) -> np.ndarray:
     [[1.0, 1.0], [1.0, 1.0]]
     """
     system = K + ridge * np.eye(len(K))
-    return non_negative(scipy.linalg.solve(system, target, assume_a="sym", check_finite=False))
+    try:
+        Z = scipy.linalg.solve(system, target, assume_a="pos", check_finite=False)
+    except np.linalg.LinAlgError:  # rounding has made a very flat kernel indefinite
+        Z = scipy.linalg.solve(system, target, assume_a="sym", check_finite=False)
+    return non_negative(Z)
 
 
 def non_negative(A: np.ndarray) -> np.ndarray:

@@ -227,7 +227,7 @@ class Study:
         Examples
         --------
         >>> Study.builtin()
-        ['paper', 'parameters', 'small']
+        ['paper', 'parameters', 'peers', 'small']
         """
         folder = resources.files("unispectral.bench") / "studies"
         return sorted(Path(entry.name).stem for entry in folder.iterdir())
