@@ -186,9 +186,9 @@ def test_what_cannot_be_checked_is_refused():
 
 def test_answers_of_every_kind_are_compared():
     class Shares(Sound):
-        def predict_membership(self, X):
+        def predict_proba(self, X):
             return np.full((len(X), 2), 1.0 / len(X))
 
     X = np.random.default_rng(0).normal(size=(20, 2))
-    with pytest.raises(AssertionError, match="predict_membership says something else"):
+    with pytest.raises(AssertionError, match="predict_proba says something else"):
         check_new_points(Shares().fit(X), X)

@@ -94,7 +94,7 @@ def ridge_graph(K: np.ndarray, target: np.ndarray, ridge: float) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> ridge_graph(np.eye(2), np.array([[2.0, -1.0], [4.0, 2.0]]), 1.0).tolist()
+    >>> ridge_graph(np.eye(2), np.array([[2.0, -1.0], [4.0, 2.0]]), 1.0).round(9).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
     system = K + ridge * np.eye(len(K))

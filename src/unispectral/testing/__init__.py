@@ -21,7 +21,7 @@ __all__ = ["check_clusterer", "check_new_points", "clusterer_checks"]
 #: Clusters of the samples that the checks use, and samples of each.
 _CLUSTERS, _EACH = 3, 20
 #: Methods that speak of new points.
-_NEW_POINTS = ("predict", "predict_membership", "predict_outlier_score", "transform")
+_NEW_POINTS = ("predict", "predict_proba", "score_samples", "transform")
 
 
 def check_clusterer(
@@ -142,7 +142,7 @@ def check_new_points(model: Any, points: Any) -> None:
     """Check that what a fitted model says of a point does not depend on the others of the call.
 
     Points one by one, every second one, in another order and twice; by ``predict`` and, where
-    there are, ``predict_membership``, ``predict_outlier_score`` and ``transform``.
+    there are, ``predict_proba``, ``score_samples`` and ``transform``.
 
     Parameters
     ----------
