@@ -14,7 +14,6 @@ from tests.oracle import paper_oracle as oracle
 PROBLEMS = range(300)
 
 _WAITS = {
-    "embedding, warm start": "the P-step stays where it is at a saddle (problem 174)",
     "alm, P-step": "the exact P-step ends after 60 steps, short of its optimum (problem 166)",
 }
 

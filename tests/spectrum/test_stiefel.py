@@ -64,6 +64,52 @@ def test_without_target_it_finds_the_smallest_eigenvalues(kind):
     assert found.value == pytest.approx(expected, abs=1e-9)
 
 
+def _chain(n, *weak):
+    """A path of n samples, of which some links are weak."""
+    links = np.ones(n - 1)
+    links[list(weak)] = 0.01
+    return np.diag(links, 1) + np.diag(links, -1)
+
+
+@pytest.mark.parametrize("pull", [0.0, 1e-3])
+def test_a_saddle_is_left_although_the_gradient_vanishes(pull):
+    """Two components: P cuts the one that is tight, and the weak link of the other is better.
+
+    The labels are constant in the other component, so that neither its Laplacian nor the target
+    has any part in a direction that would cut it.
+    """
+    W = np.zeros((16, 16))
+    W[:8, :8], W[8:, 8:] = _chain(8), _chain(8, 3)
+    L = laplacian(sp.csr_array(W))
+    tight = np.linalg.eigh(L.toarray()[:8, :8])[1]
+    start = np.zeros((16, 3))
+    start[:8, :2], start[8:, 2] = tight[:, :2], 8**-0.5
+    labels = np.repeat([0, 1, 2], [4, 4, 8])
+    U, _, Vt = np.linalg.svd(start.T @ np.eye(3)[labels])
+    target = pull * np.eye(3)[labels] @ (U @ Vt).T
+    stays = np.vdot(start, L @ start) - 2 * np.vdot(start, target)
+    found = stiefel_descent(L, target, start)
+    assert found.value < stays - 0.1
+    np.testing.assert_allclose(found.P.T @ found.P, np.eye(3), atol=1e-12)
+    if not pull:
+        assert found.value == pytest.approx(np.linalg.eigvalsh(L.toarray())[:3].sum(), abs=1e-3)
+    assert stiefel_descent(L, target, found.P).n_steps == 0
+
+
+def test_equal_eigenvalues_divide_by_nothing():
+    """The curvature along the rotations of P is zero then, and the spread no measure of it."""
+    rng = np.random.default_rng(0)
+    target = np.diag([1.0, 1.0, 1.0, 0.0])[:, :3]
+    start = np.eye(4)[:, [0, 1, 3]]
+    with np.errstate(all="raise"):
+        found = diagonal_descent(np.full(4, 2.0), target, start, max_steps=100, tol=1e-9)
+        turned = diagonal_descent(
+            np.full(4, 2.0), target, _orthonormal(rng, 4, 3), max_steps=100, tol=1e-9
+        )
+    assert found.gradient_norm <= 1e-9
+    assert turned.value == pytest.approx(6.0 - 2.0 * 3.0)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_as_many_columns_as_samples_is_procrustes(seed):
     rng = np.random.default_rng(seed)

@@ -19,12 +19,18 @@ _REDUCED = 0.1
 _REDUCED_STEPS = 20
 #: Curvatures are not taken for less than this share of the spread of the eigenvalues.
 _FLAT = 1e-2
+#: A spread of the eigenvalues below this share of the problem's size is none.
+_EQUAL = 1e-8
 #: Squared length that a direction must keep beside the others to count as one of its own.
 _DEPENDENT = 1e-8
 #: Share of its length that a direction must keep outside of P to be more than rounding.
 _OUTSIDE = 1e-10
 #: Changes of the value below this share of it are rounding, and not held against a step.
 _ROUNDING = 1e-14
+#: A way down from a stationary point has to fall this many times faster than the gradient counts.
+_SADDLE = 10.0
+#: Steps of the search for one.
+_LOOKS = 40
 
 
 class Embedding(NamedTuple):
@@ -80,16 +86,22 @@ def stiefel_descent(
     """
     LP = _times(L, P, run)
     value = _value(P, LP, target)
-    scale = _gradient_scale(L, target)
+    least = tol * _gradient_scale(L, target)
     gradient, change, c = _riemannian(P, LP, target), None, P.shape[1]
     norm = float(np.linalg.norm(gradient))
     taken = 0
-    while taken < max_steps and norm > tol * scale:
-        B = _beside(P, gradient if change is None else np.hstack([gradient, change]))
-        LB = _times(L, B, run)
-        y = _best_within(P, LP, B, LB, target, _REDUCED * norm)
-        change = B @ y[c:]
-        trial, L_trial = P @ y[:c] + change, LP @ y[:c] + LB @ y[c:]
+    while taken < max_steps:
+        if norm > least:
+            B = _beside(P, gradient if change is None else np.hstack([gradient, change]))
+            LB = _times(L, B, run)
+            y = _best_within(P, LP, B, LB, target, _REDUCED * norm)
+            change = B @ y[c:]
+            trial, L_trial = P @ y[:c] + change, LP @ y[:c] + LB @ y[c:]
+        else:
+            past = _past_saddle(L, P, LP, target, _SADDLE * least, run)
+            if past is None:
+                break
+            trial, L_trial, change = past, _times(L, past, run), None
         trial_value = _value(trial, L_trial, target)
         if not trial_value < value:  # rounding: nothing left to gain
             break
@@ -98,6 +110,60 @@ def stiefel_descent(
         gradient = _riemannian(P, LP, target)
         norm = float(np.linalg.norm(gradient))
     return Embedding(P, value, norm, taken)
+
+
+def _past_saddle(
+    L: sp.csr_array | np.ndarray,
+    P: np.ndarray,
+    LP: np.ndarray,
+    target: np.ndarray,
+    least: float,
+    run: Run | None,
+) -> np.ndarray | None:
+    """A lower point than a stationary P; None if P is a minimum as far as that can be seen.
+
+    At a minimum no vᵀLv of a unit vector v beside P is below the largest eigenvalue of the
+    multipliers Pᵀ(LP − target). The gradient does not show such a v where neither L nor the
+    target ties it to P, as within another component of the graph.
+    """
+    inner = P.T @ (LP - target)
+    multipliers, U = np.linalg.eigh(0.5 * (inner + inner.T))
+    if multipliers[-1] <= least or P.shape[1] == len(P):  # no eigenvalue of L is negative
+        return None
+    found = _low_beside(L, P, float(multipliers[-1]) - least, least, run)
+    if found is None:
+        return None
+    v, bend = found
+    u = U[:, -1:]
+    p, Lp, pull = P @ u, LP @ u, target @ u
+    angles = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 65)
+    cos, sin = np.cos(angles), np.sin(angles)
+    heights = cos**2 * np.vdot(p, Lp) + 2.0 * cos * sin * np.vdot(v, Lp) + sin**2 * bend
+    heights -= 2.0 * (cos * np.vdot(p, pull) + sin * np.vdot(v, pull))
+    best = int(heights.argmin())
+    return P + ((cos[best] - 1.0) * p + sin[best] * v) @ u.T
+
+
+def _low_beside(
+    L: sp.csr_array | np.ndarray, P: np.ndarray, below: float, tol: float, run: Run | None
+) -> tuple[np.ndarray, float] | None:
+    """A unit vector v beside P with vᵀLv below a bound, and vᵀLv, by conjugate gradients."""
+    v = _beside(P, np.random.default_rng(0).standard_normal((len(P), 1)))
+    Lv, change = _times(L, v, run), np.empty((len(P), 0))
+    for _ in range(_LOOKS):
+        bend = float(np.vdot(v, Lv))
+        if bend < below:
+            return v, bend
+        rest = Lv - bend * v
+        rest -= P @ (P.T @ rest)
+        if float(np.linalg.norm(rest)) <= tol:
+            break
+        B = _beside(np.hstack([P, v]), np.hstack([rest, change]))
+        LB = _times(L, B, run)
+        basis, images = np.hstack([v, B]), np.hstack([Lv, LB])
+        y = np.linalg.eigh(basis.T @ images)[1][:, :1]
+        v, Lv, change = basis @ y, images @ y, B @ y[1:]
+    return None
 
 
 def _best_within(
@@ -154,7 +220,8 @@ def diagonal_descent(
     """
     diagonal = values[:, None]
     c = P.shape[1]
-    spread = max(float(values[-1] - values[0]), 1e-300)
+    size = float(np.abs(values).max()) + float(np.linalg.norm(target))
+    spread = max(float(values[-1] - values[0]), _EQUAL * size, 1e-300)
     value = _value(P, diagonal * P, target)
     turned, radius, taken = np.eye(c), 0.25 * np.sqrt(c), 0
     while True:
