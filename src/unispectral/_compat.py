@@ -24,6 +24,7 @@ __all__ = [
     "as_generator",
     "fit_context",
     "joblib_jobs",
+    "njit",
     "optional",
     "output_container",
 ]
@@ -174,6 +175,29 @@ def optional(module: str, *, extra: str) -> ModuleType:
             f"This needs the package {package!r}, which is not installed; "
             f"install it with: pip install 'unispectral[{extra}]'."
         ) from error
+
+
+def njit(**options: Any) -> Callable[[Callable], Callable]:
+    """Numba's decorator, also where compiled code cannot be kept for the next process.
+
+    Numba raises at the definition of a function if neither the installation, nor the user's cache
+    folder, nor ``NUMBA_CACHE_DIR`` can be written. The function is compiled in every process then;
+    a shared temporary folder would be no place for code.
+
+    Examples
+    --------
+    >>> njit(cache=False)(lambda x: x + 1)(2)
+    3
+    """
+    import numba
+
+    def decorate(function: Callable) -> Callable:
+        try:
+            return numba.njit(**options)(function)
+        except RuntimeError:
+            return numba.njit(**{**options, "cache": False})(function)
+
+    return decorate
 
 
 def as_generator(

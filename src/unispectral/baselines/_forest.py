@@ -9,7 +9,8 @@ of similarities without ever comparing paths.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from unispectral._compat import njit
 
 __all__ = ["add_similarities", "describe_tree"]
 

@@ -8,7 +8,8 @@ everything: ``centres[j] = Σ_{l in j} weights[l] φ(x_l)``. ``products`` holds 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from unispectral._compat import njit
 
 __all__ = ["centre_products", "lloyd", "own_distances"]
 

@@ -10,7 +10,8 @@ dot products enter, and all samples are looked at only between solutions on a wo
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from unispectral._compat import njit
 
 __all__ = ["simplex_code"]
 

@@ -19,7 +19,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from unispectral._compat import njit
 
 __all__ = ["solve_blocks", "solve_columns", "solve_small"]
 

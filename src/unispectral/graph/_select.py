@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from unispectral._compat import njit
 
 __all__ = ["exact_dense", "exact_sparse", "select_smallest", "sort_rows"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
+from unispectral._compat import njit
 from unispectral._run import Run, map_blocks
 
 __all__ = ["mirror", "sparse_dots", "sparse_neighbourhoods", "sparse_pairs", "weighted_sum"]
