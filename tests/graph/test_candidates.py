@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from unispectral import UnifiedSpectralClustering
 from unispectral._run import Run
 from unispectral.graph import candidates as module
 from unispectral.graph.candidates import (
@@ -21,6 +23,7 @@ from unispectral.graph.candidates import (
     union,
 )
 from unispectral.kernels import Gaussian, KernelBank, Metric, Polynomial, paper_kernels
+from unispectral.labelfree import _geometry
 
 
 def brute(X: np.ndarray, k: int, queries: np.ndarray | None = None) -> np.ndarray:
@@ -240,6 +243,35 @@ def test_views_are_searched_each_by_itself() -> None:
     found = candidates(bank, 3)
     lists = [nearest(table, 3).indices for table in (first, second)]
     np.testing.assert_array_equal(found, union(lists, 6)[:, : found.shape[1]])
+
+
+@pytest.mark.parametrize("kernels", ["polynomial", "laplacian", "linear", "gaussian"])
+def test_comparing_all_pairs_of_many_samples_is_announced(monkeypatch, kernels) -> None:
+    X = manifold(120).astype(float)
+    model = UnifiedSpectralClustering(3, kernels=kernels, whiten=None)
+    monkeypatch.setattr(_geometry, "_HELD_SAMPLES", 0)  # as with many samples
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X)
+    monkeypatch.setattr(module, "ANNOUNCED_SAMPLES", 100)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.fit(X)
+    text = [str(one.message) for one in told]
+    if kernels in ("linear", "gaussian"):
+        assert not text
+    else:
+        assert [line for line in text if "all 7,140 pairs of the 120 samples are compared" in line]
+        assert {one.filename for one in told} == {__file__}
+
+
+def test_comparing_all_rows_of_a_large_sparse_table_is_announced(monkeypatch) -> None:
+    table = sp.csr_array(manifold(120))
+    monkeypatch.setattr(module, "ANNOUNCED_SAMPLES", 100)
+    with pytest.warns(UserWarning, match="sparse table has no index .* TruncatedSVD"):
+        nearest(table, 3, metric="cosine")
+    with pytest.warns(UserWarning, match="The kernel 'kernel_0'"):
+        kernel_nearest(KernelBank.precomputed(np.eye(120)), 0, 3)
 
 
 def test_auto_is_exact_below_the_documented_size(monkeypatch) -> None:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
 from unispectral._compat import as_generator
-from unispectral._errors import InputError
+from unispectral._errors import InputError, warn
 from unispectral._run import Run, map_blocks
 from unispectral.graph._indexes import CellIndex, ExactIndex, Index, Neighbours, TreeIndex
 from unispectral.kernels import KernelBank
@@ -21,6 +21,8 @@ INDEXES = ("auto", "exact", "tree", "cells")
 METRICS = ("euclidean", "cosine")
 #: Up to this many samples all pairs are compared, which takes well under a second.
 EXACT_SAMPLES = 10_000
+#: Above this many samples the comparison of all pairs is announced, as it takes minutes or hours.
+ANNOUNCED_SAMPLES = 50_000
 #: Up to this many columns a tree finds neighbours sooner than any product of matrices.
 TREE_COLUMNS = 8
 _BLOCK_ENTRIES = 2**22
@@ -68,6 +70,12 @@ def build_index(
             "index", "needs a dense table", "use 'exact' for a sparse one", value=index
         )
     if index == "auto":
+        if sparse:
+            announce_all_pairs(
+                table.shape[0],
+                "A sparse table has no index of neighbours",
+                "reduce it to a dense one first, as TruncatedSVD of scikit-learn does",
+            )
         index = "exact" if sparse or table.shape[0] <= EXACT_SAMPLES else "cells"
         if not sparse and table.shape[1] <= TREE_COLUMNS:
             index = "tree"
@@ -115,6 +123,24 @@ def nearest(
         table = normalize(table)
     built = build_index(table, k, index=index, random_state=random_state, run=run)
     return built.search_own(np.arange(table.shape[0]), k, run)
+
+
+def announce_all_pairs(n: int, why: str, remedy: str) -> None:
+    """Warn before all pairs of many samples are compared."""
+    if n > ANNOUNCED_SAMPLES:
+        warn(
+            f"{why}: all {n * (n - 1) // 2:,} pairs of the {n:,} samples are compared, which "
+            f"takes minutes or hours; {remedy}."
+        )
+
+
+def announce_kernel(n: int, name: str) -> None:
+    """The same for a kernel."""
+    announce_all_pairs(
+        n,
+        f"The kernel {name!r} has no index of neighbours",
+        "use 'linear' or 'gaussian', or fit fewer samples and predict the rest",
+    )
 
 
 def union(lists: Sequence[np.ndarray], width: int | None = None) -> np.ndarray:
@@ -231,6 +257,7 @@ def kernel_nearest(bank: KernelBank, r: int, k: int, run: Run | None = None) -> 
     from unispectral.graph import _select
 
     n = bank.n_samples
+    announce_kernel(n, bank.names[r])
     scale = bank.diagonal(r).astype(np.float64)
     scale = 1 / np.sqrt(np.where(scale > 0, scale, 1))
     found = np.empty((n, k), dtype=np.int32)

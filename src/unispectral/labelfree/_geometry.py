@@ -18,7 +18,7 @@ import scipy.linalg
 from unispectral._errors import InputError
 from unispectral._run import Run, map_blocks
 from unispectral._validation import recentred
-from unispectral.graph.candidates import TREE_COLUMNS, nearest
+from unispectral.graph.candidates import TREE_COLUMNS, announce_kernel, nearest
 from unispectral.kernels import KernelBank
 
 __all__ = [
@@ -373,6 +373,7 @@ def nearest_in(geometry: Any, k: int, run: Run) -> np.ndarray:
 def _all_pairs_nearest(geometry: Any, k: int, run: Run | None) -> np.ndarray:
     """The k nearest by looking at all pairs, for kernels that no index knows."""
     n = geometry.n_samples
+    announce_kernel(n, geometry.name)
     out = np.empty((n, k), dtype=np.int64)
 
     def work(rows: slice) -> None:
