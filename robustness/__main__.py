@@ -23,8 +23,8 @@ from robustness._results import Part, Plan, Record, Result, write_page
 __all__ = ["KINDS", "main", "parts"]
 
 #: Forks first: later kinds start threads.
-KINDS = ("faults", "inputs", "files", "model_fuzz", "oracle", "invariances", "memory",
-         "interrupts", "security", "concurrency")  # fmt: skip
+KINDS = ("faults", "one_by_one", "inputs", "files", "model_fuzz", "oracle", "invariances",
+         "memory", "interrupts", "security", "concurrency")  # fmt: skip
 _ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -18,6 +18,7 @@ from robustness import (
     interrupts,
     memory,
     mutation,
+    one_by_one,
     security,
 )
 from robustness.__main__ import main, parts, replay, run_parts
@@ -44,6 +45,31 @@ def _cases(generator, count):
 def _failures(outcome, cases):
     found = [(str(case), *outcome(case)) for case in cases]
     return [one for one in found if one[1] == "failed"], {one[1] for one in found}
+
+
+@pytest.mark.parametrize("part", one_by_one.PARTS)
+def test_a_call_that_fails_leaves_whole_files_and_right_results(part):
+    """Every tenth or so here; ``python -m robustness one_by_one`` leaves none out."""
+    found = one_by_one.PARTS[part](PLAN)
+    assert found.failures == []
+    assert found.n_cases >= 10
+
+
+def test_a_fault_that_is_hidden_is_seen(monkeypatch):
+    """A comparison that cannot fail compares nothing."""
+
+    def hidden(base: Path):
+        def run(folder):
+            try:
+                return len((folder / "a").read_text())
+            except OSError:
+                return 0
+
+        return one_by_one.Action(run, lambda folder: (folder / "a").write_text("abc"))
+
+    monkeypatch.setitem(one_by_one.ACTIONS, "hidden", hidden)
+    found = one_by_one.every_fault("hidden", "files", PLAN)
+    assert any("a wrong result without an error" in text for text in found.failures)
 
 
 # Broken indices once crashed the process; the full run uses processes of its own for that.

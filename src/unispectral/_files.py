@@ -66,7 +66,9 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield temporary
             _rename(temporary, target)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        # What cannot be removed now is removed by the next writer, if nobody holds the lock.
+        with contextlib.suppress(OSError):
+            shutil.rmtree(folder, ignore_errors=True)
         if lock is not None:
             os.close(lock)
 
@@ -110,7 +112,8 @@ def _temporary_folder(target: Path) -> tuple[Path, int | None]:
         while True:
             folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=target.parent))
             lock = _lock(folder, wait=True)
-            if folder.exists():  # else another writer took it for stale before it was locked
+            there = os.path.exists(folder)
+            if there:  # else another writer took it for stale before it was locked
                 return folder, lock
             if lock is not None:
                 os.close(lock)
