@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -32,7 +33,6 @@ def demo(folder: str, no_report: bool, seed: int, quiet: bool) -> None:
     cultivars a wine is made of is used afterwards, to score what it found. This is an easy table:
     on others it may do worse.
     """
-    import matplotlib
     from sklearn.datasets import load_wine
 
     from unispectral._files import atomic_path
@@ -53,13 +53,20 @@ def demo(folder: str, no_report: bool, seed: int, quiet: bool) -> None:
 
     found = label_columns(data, fitted.labels, model.membership_, model.outlier_score_)
     write_table(target / "labels.csv", found | {"cultivar": data.truth})
-    matplotlib.use("Agg")  # a picture for a file needs no screen
-    with atomic_path(target / "overview.png") as temporary:
-        overview(model).savefig(temporary, dpi=110)
+    files = [target / "labels.csv"]
+    if find_spec("matplotlib"):
+        import matplotlib
+
+        matplotlib.use("Agg")  # a picture for a file needs no screen
+        files.append(target / "overview.png")
+        with atomic_path(files[-1]) as temporary:
+            overview(model).savefig(temporary, dpi=110)
+    else:
+        say("No picture: that needs pip install 'unispectral[plot]'.", quiet=quiet)
     report = None if no_report else str(target / "report.html")
     command = f"unispectral demo --seed {seed}"
     write_outputs({"report": report}, fitted, command=command, title="Wines")
-    files = [target / "labels.csv", target / "overview.png", *([report] if report else [])]
+    files += [target / "report.html"] if report else []
     lines = [*summary_lines(summarise(fitted)), "", *(f"Wrote {file}" for file in files)]
     click.echo("\n".join(lines))
     for warning in fitted.warnings:

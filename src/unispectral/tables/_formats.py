@@ -116,8 +116,8 @@ def load(
 
 
 def _parquet(source: Source) -> Loaded:
-    parquet = optional("pyarrow.parquet", extra="io")
-    optional("pandas", extra="io")
+    parquet = optional("pyarrow.parquet", extra="parquet")
+    optional("pandas", extra="parquet")
     with source.reading("is not a Parquet file, or is damaged"):
         with source.open() as handle, parquet.ParquetFile(handle) as file:
             source.check_memory(8 * file.metadata.num_rows * len(file.schema_arrow.names))

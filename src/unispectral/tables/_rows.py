@@ -235,8 +235,8 @@ class _Parquet:
     """Columns of a Parquet file; row groups are its unit, and the last one read is kept."""
 
     def __init__(self, source: Source, columns: list[str] | None) -> None:
-        parquet = optional("pyarrow.parquet", extra="io")
-        types = optional("pyarrow", extra="io").types
+        parquet = optional("pyarrow.parquet", extra="parquet")
+        types = optional("pyarrow", extra="parquet").types
         with source.reading("is not a Parquet file, or is damaged"):
             self.file = parquet.ParquetFile(source.path)
         schema, meta = self.file.schema_arrow, self.file.metadata

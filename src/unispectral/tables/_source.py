@@ -28,7 +28,7 @@ _CHUNK = 2**22
 
 
 def _zstd(file: IO[bytes]) -> Any:
-    return optional("pyarrow", extra="io").CompressedInputStream(file, "zstd")
+    return optional("pyarrow", extra="parquet").CompressedInputStream(file, "zstd")
 
 
 # First bytes of a compressed file, the ending of its name, and what unpacks it.

@@ -67,8 +67,8 @@ def write_table(
     if chosen == "parquet":
         if path == "-":
             raise InputError("path", "is standard output, which Parquet cannot use", "name a file")
-        pyarrow = optional("pyarrow", extra="io")
-        parquet = optional("pyarrow.parquet", extra="io")
+        pyarrow = optional("pyarrow", extra="parquet")
+        parquet = optional("pyarrow.parquet", extra="parquet")
         table = pyarrow.table({name: pyarrow.array(a.tolist()) for name, a in arrays.items()})
         with atomic_path(path) as temporary:
             parquet.write_table(table, temporary)
