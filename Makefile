@@ -1,13 +1,18 @@
 # Two commands do everything from a fresh clone: `make demo` and `make test`.
 PYTHON ?= python3.11
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 STAMP := $(VENV)/.installed
+# What `make dist` tries the package with, and the part of the tests that every platform runs.
+PYTHONS ?= $(PYTHON)
+CORE := tests/spectrum tests/graph tests/kernels tests/paper tests/tables tests/test_cluster.py \
+  tests/test_steps.py tests/test_metrics.py tests/test_files.py tests/test_persistence.py \
+  tests/test_platforms.py
 export UNISPECTRAL_DATA ?= $(wildcard ../shared/data)
 export UNISPECTRAL_REFERENCE ?= $(wildcard ../shared/reference)
 export UNISPECTRAL_SUITE ?= $(wildcard ../shared/suite)
 
-.PHONY: help install demo test lint browser bench bench-solver bench-scale study-defaults check-baselines robustness audit bench-memory coverage coverage-core mutation docs clean
+.PHONY: help install demo test lint browser bench bench-solver bench-scale study-defaults check-baselines robustness audit bench-memory coverage coverage-core mutation docs test-core test-oldest dist dependencies lint-publish release-check clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -18,7 +23,7 @@ $(STAMP): pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "unispectral needs Python 3.11 or later; call make with PYTHON=/path/to/python"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[all]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[all]" --group dev $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 	@touch $@
 
 demo: install  ## cluster 178 wines and show what was found
@@ -32,6 +37,33 @@ browser:  ## Debian's headless Chromium, which the tests of the pages drive
 
 test: install browser lint  ## run all tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+
+test-core: install  ## the tests of the estimators, the solvers and the files, as on every platform
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup $(CORE) $(ARGS)
+
+test-oldest:  ## the same with the oldest dependencies that pyproject.toml accepts
+	$(MAKE) test-core VENV=.venv-oldest CONSTRAINTS=.ci/oldest.txt
+
+dist: install  ## wheel and sdist, checked, installed in empty environments and tried (PYTHONS="…")
+	$(BIN)/python -m pip install --quiet --group dist
+	$(BIN)/python -c "import shutil; shutil.rmtree('dist', ignore_errors=True)"
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python .ci/try_dist.py $(PYTHONS)
+
+dependencies: install  ## what each extra costs, and the licences (docs/results/dependencies.md)
+	$(BIN)/python -m robustness.dependencies $(ARGS)
+
+lint-publish: install  ## the workflows, the pre-commit hooks and the citation file
+	$(BIN)/python -m pip install --quiet --group dist
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/pre-commit validate-config
+	$(BIN)/zizmor --offline --quiet .github
+
+release-check: install  ## whether everything agrees with the tag of a release (TAG=v0.1.0)
+	$(BIN)/python .ci/release_check.py $(TAG)
 
 lint: install  ## ruff and mypy
 	$(BIN)/ruff check .
