@@ -12,7 +12,7 @@ export UNISPECTRAL_DATA ?= $(wildcard ../shared/data)
 export UNISPECTRAL_REFERENCE ?= $(wildcard ../shared/reference)
 export UNISPECTRAL_SUITE ?= $(wildcard ../shared/suite)
 
-.PHONY: help install demo test lint browser bench bench-solver bench-scale study-defaults check-baselines robustness audit bench-memory coverage coverage-core mutation docs test-core test-oldest dist dependencies lint-publish release-check clean
+.PHONY: help install demo test lint browser bench bench-solver bench-scale study-defaults check-baselines robustness audit bench-memory coverage coverage-core mutation docs test-core test-oldest dist dependencies lint-publish release-check recipe clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -60,10 +60,13 @@ lint-publish: install  ## the workflows, the pre-commit hooks and the citation f
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 	$(BIN)/pre-commit validate-config
-	$(BIN)/zizmor --offline --quiet .github
+	$(BIN)/zizmor --offline --quiet --min-severity medium .github
 
 release-check: install  ## whether everything agrees with the tag of a release (TAG=v0.1.0)
 	$(BIN)/python .ci/release_check.py $(TAG)
+
+recipe: install  ## version and checksum of dist/ into the conda recipe
+	$(BIN)/python .ci/recipe.py
 
 lint: install  ## ruff and mypy
 	$(BIN)/ruff check .

@@ -17,10 +17,9 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from importlib.util import cache_from_source
 from pathlib import Path
 
+from benchmarks._report import markdown_table
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-
-from benchmarks._report import markdown_table
 
 __all__ = ["closure", "declared", "installed_bytes", "licence", "main", "refused"]
 
