@@ -62,7 +62,9 @@ def _labels() -> list[Any]:
 def _kernels() -> list[Any]:
     views, _ = shapes.blurred_views(5, n=120, separations=(3.0, 2.0, 0.0))
     model = _fitted(4, views)
-    alone = _fitted(4, [views[0], np.random.default_rng(5).normal(size=(120, 2))])
+    alone = _fitted(
+        4, [next(iter(views.values())), np.random.default_rng(5).normal(size=(120, 2))]
+    )
     return [model.labels_, model.kernel_weights_, alone.labels_, alone.kernel_weights_]
 
 
