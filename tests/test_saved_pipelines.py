@@ -113,7 +113,7 @@ def test_what_set_output_asked_for_comes_back_and_callbacks_do_not(tmp_path):
             r"'pca' cannot be saved: random_state is a RandomState.*set_params\(random_state=0\)",
         ),
     ],
-    ids=repr,
+    ids=lambda given: type(given[0]).__name__ if isinstance(given, tuple) else None,
 )
 def test_what_a_saved_pipeline_cannot_hold(steps, message, tmp_path):
     pipeline, _ = piped(steps)
