@@ -193,3 +193,15 @@ def test_fused_models_of_matrices_predict_and_are_saved(tmp_path):
 def test_one_kernel_has_nothing_to_agree_with():
     X, _ = make_moons(60, random_state=0)
     assert UnifiedSpectralClustering(2, n_init=2).fit(X).kernel_agreement_ is None
+
+
+@pytest.mark.parametrize("n_features", [2, 10])
+def test_noise_beside_one_good_kernel_is_left_out(n_features: int) -> None:
+    """No second kernel shares its neighbours, and noise of few columns bends into many."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(5), 60)
+    X = rng.normal(size=(5, 20))[y] * 3 + rng.normal(size=(300, 20))
+    kernels = [_gaussian(X)]
+    kernels += [_gaussian(rng.normal(size=(300, n_features))) for _ in range(3)]
+    model = UnifiedSpectralClustering(5, kernels="precomputed").fit(kernels)
+    assert model.kernel_weights_.tolist() == [1.0, 0.0, 0.0, 0.0]
