@@ -46,11 +46,14 @@ def cache_folder() -> Path:
     'unispectral'
     """
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "unispectral"
+    try:
+        return Path(optional("pooch", extra="data").os_cache("unispectral"))
+    except ImportError:  # looking must work without the package that fetches
+        return Path(base) / "unispectral"
 
 
 def _folders(data_home: str | os.PathLike[str] | None) -> Iterator[Path]:
-    """Yield the folders in the order of the search."""
+    """Yield the folders in the order of the search; the cache last, since asking for it costs."""
     for folder in (data_home, os.environ.get(_VARIABLE)):
         if folder:
             yield Path(folder).expanduser()

@@ -74,8 +74,8 @@ def fetch(
     -------
     sklearn.utils.Bunch
         ``data`` (float64, CSR for text; float32 for MNIST), ``target`` (0 … c-1),
-        ``target_names``, ``name``, ``DESCR``, ``image_shape`` (height and width, or None)
-        and ``images`` (samples × height × width, or None).
+        ``target_names``, ``name``, ``DESCR``, ``image_shape`` (height and width, or None),
+        ``images`` (samples × height × width, or None) and ``frame`` (always None).
 
     Raises
     ------
@@ -113,6 +113,7 @@ def fetch(
         DESCR=_describe(row, raw),
         image_shape=row.image_shape,
         images=row.image_shape and as_images(data, row.image_shape, row.image_order),
+        frame=None,
     )
 
 
