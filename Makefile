@@ -12,7 +12,7 @@ export UNISPECTRAL_DATA ?= $(wildcard ../shared/data)
 export UNISPECTRAL_REFERENCE ?= $(wildcard ../shared/reference)
 export UNISPECTRAL_SUITE ?= $(wildcard ../shared/suite)
 
-.PHONY: help install demo test lint browser bench bench-solver bench-scale study-defaults check-baselines robustness audit bench-memory coverage coverage-core mutation docs test-core test-oldest dist dependencies lint-publish release-check recipe clean
+.PHONY: help install demo test lint browser bench bench-solver bench-scale bench-mnist study-defaults check-baselines robustness audit bench-memory coverage coverage-core mutation docs test-core test-oldest dist dependencies lint-publish release-check recipe clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -83,6 +83,9 @@ bench: install  ## speed, memory and quality against peers (docs/results/speed.m
 
 bench-scale: install  ## large data and Dask, from 10,000 to a million points (docs/results/scale.md)
 	$(BIN)/python -m benchmarks.scale $(ARGS)
+
+bench-mnist: install  ## all of MNIST, five seeds (docs/results/mnist.md)
+	$(BIN)/python -m benchmarks.mnist $(ARGS)
 
 check-baselines: install  ## replay the recorded baselines, cell by cell
 	$(BIN)/python -m benchmarks.check_baselines $(ARGS)
