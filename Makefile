@@ -5,8 +5,8 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 STAMP := $(VENV)/.installed
 # What `make dist` tries the package with, and the part of the tests that every platform runs.
 PYTHONS ?= $(PYTHON)
-CORE := tests/spectrum tests/graph tests/kernels tests/paper tests/tables tests/test_cluster.py \
-  tests/test_steps.py tests/test_metrics.py tests/test_files.py tests/test_persistence.py \
+CORE := tests/spectrum tests/graph tests/kernels tests/paper tests/tables tests/scverse \
+  tests/test_cluster.py tests/test_steps.py tests/test_metrics.py tests/test_files.py tests/test_persistence.py \
   tests/test_platforms.py
 export UNISPECTRAL_DATA ?= $(wildcard ../shared/data)
 export UNISPECTRAL_REFERENCE ?= $(wildcard ../shared/reference)
