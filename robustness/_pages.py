@@ -125,14 +125,15 @@ def _study_pages(folder: Path, attacks: Sequence[str], plan: Plan):
     from unispectral.bench import run as run_study
 
     rng = np.random.default_rng(plan.seed)
-    X, y = rng.standard_normal((12, 2)), np.arange(12) % 2
+    table = str(folder / "table.npz")
+    np.savez(table, X=rng.standard_normal((12, 2)), y=np.arange(12) % 2)
     usable = [text for text in attacks if len(text) <= 70 and text.isprintable()]
     batches = [usable[:4]] if plan.quick else [usable[i : i + 4] for i in range(0, len(usable), 4)]
     for number, batch in enumerate(batches):
         text = " ".join(batch)
         study = Study(
             f"study {number}",
-            datasets=[StudyDataset(one, title=one, data=X, target=y) for one in batch],
+            datasets=[StudyDataset(one, title=one, file=table, truth="y") for one in batch],
             methods=[
                 StudyMethod(
                     one,

@@ -96,9 +96,10 @@ class OtherFiles(Writer):
         with contextlib.redirect_stdout(io.StringIO()):
             command(["cluster", str(self.table), "--jobs", "1", *options])
         X = np.loadtxt(self.table, delimiter=",", skiprows=1)
+        np.savez(base / "given_table.npz", X=X, y=np.repeat(np.arange(3), 15))
         study = Study(
             "given",
-            datasets=[StudyDataset("d", data=X, target=np.repeat(np.arange(3), 15))],
+            datasets=[StudyDataset("d", file=str(base / "given_table.npz"), truth="y")],
             methods=[StudyMethod("k-means", "sklearn.cluster.KMeans", parameters={"n_init": 1})],
         )
         with Store(self.store) as store:
