@@ -32,7 +32,7 @@ def filled(recipe: str, *, version: str, sha256: str, repository: str) -> str:
     for pattern, value in (
         (r'(set version = )".*"', rf'\g<1>"{version}"'),
         (r"(\n  sha256: ).*", rf'\g<1>"{sha256}"'),
-        (r"(\n  home: ).*", rf"\g<1>{repository}"),
+        (r'(set repository = )".*"', rf'\g<1>"{repository}"'),
         (r"(\n  recipe-maintainers:)(?s:.*)", rf"\g<1>\n    - {account}\n"),
     ):
         recipe, found = re.subn(pattern, value, recipe)
