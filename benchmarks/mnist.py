@@ -1,8 +1,8 @@
 """All 70,000 raw images of MNIST, five seeds, each in a process of its own.
 
-``python -m benchmarks.mnist`` (``make bench-mnist``) writes ``docs/results/mnist.md``. Memory is the
-highest resident set of the process, interpreter and data included; CPU seconds are those of the
-fit after a small one that pays for compilation.
+``python -m benchmarks.mnist`` (``make bench-mnist``) writes ``docs/results/mnist.md``. Memory is
+the highest resident set of the process, interpreter and data included; CPU seconds are those of
+the fit after a small one that pays for compilation.
 """
 
 from __future__ import annotations

@@ -65,10 +65,6 @@ def _glibc() -> Any:
         return None
 
 
-#: Bytes for which nobody is asked.
-_SMALL = 2**24
-
-
 def available_memory() -> int | None:
     """Bytes that can still be allocated, container limits included; None where nobody knows.
 
@@ -98,7 +94,7 @@ def require_memory(needed: float, what: str, remedy: str) -> None:
     --------
     >>> require_memory(10, "ten bytes", "use fewer")
     """
-    free = available_memory() if needed > _SMALL else None  # asking takes longer than a little
+    free = available_memory()
     if free is not None and needed > free:
         raise MemoryError(
             f"{what} needs about {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are available; "

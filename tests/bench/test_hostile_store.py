@@ -109,8 +109,8 @@ def test_a_statement_that_takes_too_long_is_stopped(
         lambda study: study["methods"][0].update(repeats=10**12),
         lambda study: study["methods"][0].update(grid={c: list(range(90)) for c in "abcdef"}),
         lambda study: study.update(datasets=[{"name": f"d{i}"} for i in range(3000)],
-                                   methods=[{"name": f"m{i}", "estimator": "a.B",
-                                             "datasets": []} for i in range(3000)]),
+                                   methods=[{"name": f"m{i}", "estimator": "a.B"}
+                                            for i in range(3000)]),
     ],
 )  # fmt: skip
 def test_studies_of_too_many_cells_are_refused(path: Path, edit: Callable[[dict], None]) -> None:

@@ -417,7 +417,9 @@ def test_preparation_is_repeated_on_new_rows():
     new = read_table(text("y,x,extra\n2.5,1,9\n,2,9\n"), preparation=again)
     assert new.columns == ["x", "y"]
     np.testing.assert_allclose(new.values, first.values[:2])
-    with pytest.raises(TableError, match="columns='y' is not in the open file"):
+    with pytest.raises(
+        TableError, match="The open file lacks the column 'y', which the model needs"
+    ):
         read_table(text("x,z\n1,2\n"), preparation=again)
     whole = read_table(text("x,y\n1,2\n2,4\n"), scale="minmax").preparation
     with pytest.raises(

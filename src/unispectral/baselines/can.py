@@ -38,7 +38,7 @@ class CAN(ClusteringMethod):
         get the wanted number of components.
     max_iter : int, default=30
         Rounds of graph and embedding.
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=0
         The starts of k-means.
 
     Attributes
@@ -81,7 +81,7 @@ class CAN(ClusteringMethod):
         n_neighbors: int = 15,
         n_init: int = 10,
         max_iter: int = 30,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         super().__init__(n_clusters, n_init, max_iter, random_state)
         self.n_neighbors = n_neighbors

@@ -60,7 +60,7 @@ class LGMKSC(ConsensusMethod):
         Rounds.
     tol : float, default=1e-2
         The rounds end when the graph changes by less than this share.
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=0
         The starts of k-means.
 
     Attributes
@@ -114,7 +114,7 @@ class LGMKSC(ConsensusMethod):
         n_init: int = 20,
         max_iter: int = 100,
         tol: float = 1e-2,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         super().__init__(n_clusters, n_init, max_iter, random_state)
         self.kernels = kernels

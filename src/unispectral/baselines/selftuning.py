@@ -77,7 +77,7 @@ class SelfTuning(ClusteringMethod):
         "max_clusters": POSITIVE,
         "max_iter": POSITIVE,
     }
-    random_state: Any = None
+    random_state: Any = 0
 
     def __init__(
         self,

@@ -47,7 +47,7 @@ default=("center", "cosine")
         Steps of the weights.
     tol : float, default=1e-4
         The steps end when no weight changes by more.
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=0
         The starts of k-means.
 
     Attributes
@@ -83,7 +83,7 @@ default=("center", "cosine")
         n_init: int = 50,
         max_iter: int = 200,
         tol: float = 1e-4,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         super().__init__(n_clusters, n_init, max_iter, random_state)
         self.kernels = kernels

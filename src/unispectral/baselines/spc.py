@@ -51,7 +51,7 @@ class SPC(ConsensusMethod):
         Rounds of embedding, graph and weights.
     tol : float, default=1e-5
         The rounds end when the graph changes by less than this share.
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=0
         The starts of k-means.
 
     Attributes
@@ -105,7 +105,7 @@ class SPC(ConsensusMethod):
         n_init: int = 100,
         max_iter: int = 200,
         tol: float = 1e-5,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         super().__init__(n_clusters, n_init, max_iter, random_state)
         self.kernels = kernels
