@@ -44,7 +44,7 @@ _DOUBLINGS = 2
 #: A view whose eigenvalues are at least this share of those of a cloud is taken for noise; others
 #: are left out that are farther from the clearest than this part of its way to a cloud.
 _NOISE, _NEARLY = 0.87, 0.25
-#: Samples that each cluster must have on average for its clarity to be judged.
+#: Samples that each cluster must have on average, and more, for its clarity to be judged.
 _MEMBERS = 10
 
 
@@ -305,8 +305,8 @@ def _structure(
     """
     if count is not None:
         return count.structure
-    n, c = 0 if distance is None else distance.n_samples, recipe.n_clusters
-    if distance is None or c < 2 or c > min(n, 400) // _MEMBERS:
+    c = recipe.n_clusters
+    if distance is None or choice is None or c < 2 or c * _MEMBERS >= len(choice.sample):
         return None
     found = min(structure_ratio(distance, c, recipe, run, choice), 1.0)
     if found > STRUCTURELESS:
