@@ -45,8 +45,8 @@ class SelfTuning(ClusteringMethod):
     labels_ : ndarray of shape (n_samples,)
     n_clusters_ : int
     affinity_matrix_ : ndarray of shape (n_samples, n_samples)
-    embedding_ : ndarray of shape (n_samples, n_clusters_)
-        The rotated eigenvectors.
+    embedding_ : ndarray of shape (n_samples, n_found)
+        The rotated eigenvectors, one column for each cluster.
     counts_, qualities_ : ndarray of shape (n_tried,)
         The numbers of clusters that were tried, and 1 − (cost / n_samples − 1) / n_clusters of
         each. The largest number within 0.001 of the best is taken.
