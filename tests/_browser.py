@@ -55,6 +55,16 @@ def console(browser: Any) -> list[str]:
     ]
 
 
+def texts(browser: Any, css: str) -> list[str]:
+    """The visible texts of all elements of a kind, read at one moment.
+
+    A page may draw itself anew at any time, which leaves elements found earlier behind.
+    """
+    script = """return [...document.querySelectorAll(arguments[0])]
+      .filter(node => node.getClientRects().length).map(node => node.innerText.trim());"""
+    return browser.execute_script(script, css)
+
+
 def set_theme(browser: Any, theme: str) -> None:
     """Let the page believe that the reader prefers ``"dark"`` or ``"light"``."""
     browser.execute_cdp_cmd(

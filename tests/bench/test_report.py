@@ -68,12 +68,11 @@ def page(tiny: Study, ran: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 def rows(browser: Any) -> list[str]:
-    return [th.text for th in browser.find_elements("css selector", "#table tbody th")]
+    return helper.texts(browser, "#table tbody th")
 
 
 def values(browser: Any, column: int) -> list[str]:
-    css = f"#table tbody td:nth-child({column}) .value"
-    return [span.text for span in browser.find_elements("css selector", css)]
+    return helper.texts(browser, f"#table tbody td:nth-child({column}) .value")
 
 
 def choose(browser: Any, name: str, value: str) -> None:
@@ -87,9 +86,9 @@ def test_sorting_and_switching(browser: Any, page: Path) -> None:
     assert browser.find_element("css selector", "html").get_attribute("data-ready") == "yes"
     choose(browser, "protocol", "paper")
     assert rows(browser) == ["k-means", "SC", "SC-m", "agglomerative"]
-    header = browser.find_elements("css selector", "#table thead button")
-    iris = next(i for i, b in enumerate(header) if b.text.startswith("iris"))
-    header[iris].click()
+    header = helper.texts(browser, "#table thead button")
+    iris = next(i for i, title in enumerate(header) if title.startswith("iris"))
+    browser.find_elements("css selector", "#table thead button")[iris].click()
     falling = [float(v) for v in values(browser, iris + 1)]
     assert falling == sorted(falling, reverse=True)
     browser.find_elements("css selector", "#table thead button")[iris].click()
@@ -246,7 +245,7 @@ def test_nothing_sticks_out(browser: Any, page: Path, width: int, theme: str) ->
 def test_print_has_all_metrics(browser: Any, page: Path) -> None:
     browser.get(page.as_uri())
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    titles = [h.text for h in browser.find_elements("css selector", "#printed h3")]
+    titles = helper.texts(browser, "#printed h3")
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     assert titles == ["Accuracy", "NMI", "Purity"]
 
