@@ -40,6 +40,9 @@ def _graph(X: np.ndarray, k: int = 8) -> sp.csr_array:
 def _problems() -> Iterator[tuple[str, sp.csr_array, int]]:
     yield "digits, 1,797 nodes", _graph(load_digits().data), 10
     for n in (5_000, 20_000, 70_000):
+        X, _ = make_blobs(n, centers=10, n_features=2, cluster_std=2.0, random_state=0)
+        yield f"overlapping blobs in the plane, {n:,} nodes", _graph(X), 10
+    for n in (5_000, 20_000, 70_000):
         X, _ = make_blobs(n, centers=10, n_features=16, cluster_std=4.0, random_state=0)
         yield f"overlapping blobs, {n:,} nodes", _graph(X), 10
 

@@ -139,7 +139,7 @@ class LearnedGraphClustering(
 
     def _fit_in(self, X: Any, run: Run) -> Self:
         """Fit in a given run, whose executor may be a cluster."""
-        with run.limited():
+        with run.limited() as run:
             fitted = self._solve(X, run)
             self._store(fitted)
         run.progress.close()
@@ -218,7 +218,7 @@ class LearnedGraphClustering(
         check_is_fitted(self)
         predictor = self._predictor_
         run = Run.of(self.n_jobs, 0, self.verbose)
-        with run.limited():
+        with run.limited() as run:
             blocks = [
                 predictor.predict(read_new(self, part, predictor.layout), run)
                 for part in row_blocks(X)

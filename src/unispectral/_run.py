@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from threading import Lock
@@ -21,7 +21,15 @@ from threadpoolctl import ThreadpoolController
 from unispectral._compat import FitTasks, as_generator, joblib_jobs
 from unispectral._errors import InputError
 
-__all__ = ["Progress", "Run", "limit_blas", "map_blocks", "one_thread", "thread_count"]
+__all__ = [
+    "Progress",
+    "Run",
+    "limit_blas",
+    "map_blocks",
+    "one_blas_thread",
+    "one_thread",
+    "thread_count",
+]
 
 T = TypeVar("T")
 
@@ -181,6 +189,8 @@ class Run:
     executor : object or None
         Finds neighbourhoods elsewhere, with the method ``neighbourhoods(geometry, k, rate, run)``;
         None finds them here.
+    is_limited : bool
+        BLAS is kept to one thread already, for as long as this run lasts.
 
     Examples
     --------
@@ -193,6 +203,7 @@ class Run:
     rng: np.random.Generator
     progress: Progress = field(default_factory=Progress)
     executor: Any = None
+    is_limited: bool = False
 
     @classmethod
     def of(
@@ -220,11 +231,16 @@ class Run:
         the order of additions would depend on their number.
         """
         with limit_blas(1):
-            yield self
+            yield self.replace(is_limited=True)
 
     def map_blocks(self, work: Callable[[slice], T], total: int, step: int) -> list[T]:
         """Apply ``work`` to consecutive blocks of ``range(total)`` on the threads of this run."""
         return map_blocks(work, total, step, self)
+
+
+def one_blas_thread(run: Run | None) -> AbstractContextManager:
+    """One BLAS thread inside the context: nothing to do where the run is limited to it."""
+    return nullcontext() if run is not None and run.is_limited else limit_blas(1)
 
 
 def map_blocks(
@@ -242,7 +258,7 @@ def map_blocks(
     """
     blocks = [slice(start, min(start + step, total)) for start in range(0, total, step)]
     count = min(thread_count() if run is None else run.n_threads, len(blocks))
-    with limit_blas(1):
+    with one_blas_thread(run):
         if count <= 1:
             return [work(block) for block in blocks]
         with ThreadPoolExecutor(count) as pool:

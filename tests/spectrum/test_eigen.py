@@ -147,7 +147,7 @@ def test_the_block_starts_a_similar_graph_with_less_work(monkeypatch) -> None:
     step = _spmm.laplacian_step
     monkeypatch.setattr(_spmm, "laplacian_step", lambda *a, **k: steps.append(1) or step(*a, **k))
     rng = np.random.default_rng(0)
-    far = np.vstack([rng.normal(size=(2_000, 3)), rng.normal(size=(1_500, 3)) + 40])
+    far = np.vstack([rng.normal(size=(2_000, 8)), rng.normal(size=(1_500, 8)) + 40])
     W = knn(far)
     cold = smallest_eigenvectors(W, 6)
     work = len(steps)

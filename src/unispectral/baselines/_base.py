@@ -94,7 +94,7 @@ class ClusteringMethod(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self
         """
         run = Run.of(self.n_jobs, self.random_state, tasks=FitTasks(self, X))
-        with run.limited():
+        with run.limited() as run:
             self._keep(self._cluster(self._prepare(X, run), run))
         run.progress.close()
         return self

@@ -155,8 +155,7 @@ def _search(index: Any, geometry: Geometry, rows: np.ndarray, k: int) -> np.ndar
     if index.points is None:
         index = copy.copy(index)
         index.points = geometry.search_table()
-    run = Run.of(1)
-    with run.limited():
+    with Run.of(1).limited() as run:
         return index.search_own(rows, k, run).indices
 
 

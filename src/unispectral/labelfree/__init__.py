@@ -62,5 +62,5 @@ def cluster(
         views=views,
         scaling=partial(scaling_of, scaling=scaling),
     )
-    with run.limited():
+    with run.limited() as run:
         return fit(samples, recipe, run).solution

@@ -185,7 +185,7 @@ def _by_kmeans(
     some: np.ndarray, embedding: np.ndarray, n_clusters: int, seeds: list[int]
 ) -> list[np.ndarray]:
     """Labels of all rows from k-means on some of them, one start for each seed."""
-    return [
-        KMeans(n_clusters, n_init=1, random_state=seed).fit(some).predict(embedding)
-        for seed in seeds
-    ]
+    starts = [KMeans(n_clusters, n_init=1, random_state=seed).fit(some) for seed in seeds]
+    if len(some) == len(embedding):
+        return [start.labels_ for start in starts]
+    return [start.predict(embedding) for start in starts]

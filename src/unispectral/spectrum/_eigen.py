@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from unispectral._compat import as_generator
-from unispectral._run import Run, limit_blas
+from unispectral._run import Run, one_blas_thread
+from unispectral.spectrum._direct import factorises_well, inverted
 from unispectral.spectrum._subspace import Part, Subspace, filtered, null_vector
 
 __all__ = ["Eigenpairs", "smallest_eigenvectors"]
@@ -121,7 +122,7 @@ def smallest_eigenvectors(
     missing = n_vectors - n_components
     if n > _JOINT_NODES and missing + 8 <= _DENSE_SHARE * n:
         nulls = None if n_components == 1 else (member, null)
-        with limit_blas(1):
+        with one_blas_thread(run):
             joint = _jointly(
                 W, degrees, normalized, nulls, missing, tol, max_iter, rng, start, run
             )
@@ -131,7 +132,7 @@ def smallest_eigenvectors(
     found: list[tuple[float, int, np.ndarray]] = []
     residual = 0.0
     block = None
-    with limit_blas(1):  # the same additions in the same order, whatever the machine
+    with one_blas_thread(run):  # the same additions in the same order, whatever the machine
         for component in by_size:
             nodes = groups[component]
             if len(nodes) < 2:
@@ -203,7 +204,8 @@ def _within(
         rest = part.diagonal[:, None] * vectors - part.W @ vectors - vectors * values
         worst = float(np.linalg.norm(rest, axis=0).max())
         return Eigenpairs(np.maximum(values, 0), vectors, worst, 1)
-    found = filtered(part, count, tol, max_iter, rng, guess)
+    found = inverted(part, count, tol, rng) if factorises_well(part.W) else None
+    found = found or filtered(part, count, tol, max_iter, rng, guess)
     vectors = found.vectors.astype(np.float64)
     return Eigenpairs(found.values, vectors, found.residual, 1, found.block)
 
@@ -226,7 +228,8 @@ def _jointly(
     """
     n = len(degrees)
     order = np.arange(n)
-    if n > _ORDERED_NODES:
+    planar = factorises_well(W)
+    if n > _ORDERED_NODES and not planar:
         order = reverse_cuthill_mckee(W, symmetric_mode=True)
         W, degrees = _reordered(W, order, single=tol >= _SINGLE_TOL), degrees[order]
     matrix = None
@@ -237,8 +240,9 @@ def _jointly(
         )
     part = Part(W, degrees, normalized, matrix, run)
     del W  # the part has its own
-    found = filtered(part, count, tol, max_iter, rng, start, order)
-    if n <= _ORDERED_NODES:
+    found = inverted(part, count, tol, rng) if planar else None
+    found = found or filtered(part, count, tol, max_iter, rng, start, order)
+    if n <= _ORDERED_NODES or planar:
         return found
     vectors, block = np.empty_like(found.vectors), np.empty_like(found.block)
     vectors[order], block[order] = found.vectors, found.block
