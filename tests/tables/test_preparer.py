@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -45,6 +46,16 @@ def mixed():
 @parametrize_with_checks([TablePreparer(), TablePreparer(scale="none", impute=None)])
 def test_conformance(estimator, check):
     check(estimator)
+
+
+def test_columns_that_may_not_be_written_to():
+    """As all are from pandas 3 on."""
+    old = pd.__version__ < "3"
+    with pd.option_context("mode.copy_on_write", True) if old else nullcontext():
+        frame = pd.DataFrame({"a": [1.0, np.nan, 3.0]})
+        made = TablePreparer(scale="none").fit_transform(frame)
+    assert made.ravel().tolist() == [1.0, 2.0, 3.0]
+    assert frame["a"].isna().tolist() == [False, True, False]
 
 
 @pytest.mark.parametrize(

@@ -209,6 +209,7 @@ def encode(frame: Any, plans: Sequence[Plan]) -> tuple[np.ndarray, list[str]]:
         lost = np.isnan(values).any(axis=1)
         if plan["fill"] is not None and lost.any():
             kinds = plan.get("categories")
+            values = values.copy()  # it can be a view of the user's own column
             values[lost] = plan["fill"] if kinds is None else np.equal(kinds, plan["fill"])
             by = f"{plan['fill']:g}" if kinds is None else repr(plan["fill"])
             filled.append(f"{int(lost.sum())} in {plan['name']!r} with {by}")

@@ -145,13 +145,15 @@ def _excel(source: Source, sheet: str | None) -> Loaded:
                 raise TableError("key", problem, value=sheet)
             if sheet is None and len(sheets) > 1:
                 notes.append(f"Of {len(sheets)} sheets the first, {sheets[0]!r}, is read.")
-            cells = book.parse(sheet or sheets[0], header=None, dtype=object).dropna(how="all")
+            chosen = sheet or sheets[0]
+            cells = pandas.read_excel(book, sheet_name=chosen, header=None, dtype=object)
+    cells = cells.dropna(how="all")
     if len(cells) < 2:
         raise source.error("has a header but no rows" if len(cells) else "is empty")
-    head = cells.iloc[0].where(cells.iloc[0].notna(), None)
+    head = [None if pandas.isna(name) else name for name in cells.iloc[0]]
     names, changed = unique_names(head)
     frame = cells.iloc[1:].set_axis(names, axis=1).reset_index(drop=True).infer_objects()
-    if head.iloc[0] is None and len(names) > 1:
+    if head[0] is None and len(names) > 1:
         frame = frame.set_index(names[0])
         notes.append("The first column has no name; it is taken as the rows' names.")
     return Loaded(frame=frame, notes=[*notes, *changed])

@@ -239,7 +239,8 @@ class _Picker:
 
     def _index(self) -> np.ndarray | None:
         index = self.loaded.index if self.frame is None else self.frame.index
-        if index is None or isinstance(index, optional("pandas", extra="io").RangeIndex):
+        counting = optional("pandas", extra="io").RangeIndex
+        if index is None or (isinstance(index, counting) and index.name is None):
             return None
         return label_values(index)
 

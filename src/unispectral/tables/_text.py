@@ -188,6 +188,8 @@ def _uneven(source: Source, where: str, found: int, width: int) -> TableError:
 
 def _parse(source: Source, names: list[str], missing: Sequence[str], **dialect: Any) -> Any:
     pandas = optional("pandas", extra="io")
+    if tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1):  # later ones always do
+        dialect["float_precision"] = "round_trip"
     with source.open() as file, warnings.catch_warnings():
         warnings.simplefilter("error", pandas.errors.ParserWarning)
         try:
@@ -196,7 +198,6 @@ def _parse(source: Source, names: list[str], missing: Sequence[str], **dialect: 
                 names=names,
                 index_col=False,
                 na_values=list(missing),
-                float_precision="round_trip",
                 low_memory=False,
                 **dialect,
             )
