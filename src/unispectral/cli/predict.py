@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -50,17 +51,22 @@ def predict(
     from unispectral.tables import write_table
     from unispectral.tables._source import plural
 
-    estimator = load_model(model)
+    loaded = load_model(model)
+    estimator = loaded[-1] if hasattr(loaded, "steps") else loaded
     if not hasattr(estimator, "predict_all"):
         raise ValueError(
-            f"The model is of the method {type(estimator).__name__}, which cannot place new rows; "
-            "fit another method."
+            f"The model is of the method {type(estimator).__name__}, which has no predict; "
+            "use another method."
         )
-    data = gather_new(tables, _preparation(estimator), options)
+    preparation, steps = _preparation(loaded)
+    data = gather_new(tables, preparation, options)
     for note in data.notes:
         say(note, quiet=quiet)
     begun = time.perf_counter()
-    found = estimator.predict_all(data.samples())
+    samples = data.samples()
+    for step in steps:
+        samples = step.transform(_known_to(step, samples))
+    found = estimator.predict_all(_known_to(estimator, samples))
     seconds = time.perf_counter() - begun
     if output:
         columns = label_columns(data, found.labels, found.membership, found.outlier_score)
@@ -77,17 +83,35 @@ def predict(
         click.echo("\n".join(lines), err=output == "-")
 
 
-def _preparation(estimator: Any) -> list[dict[str, Any]]:
-    """How the tables of the fit were made ready; a model saved in Python knows its columns."""
-    saved = getattr(estimator, "preparation_", None)
+def _known_to(step: Any, samples: Any) -> Any:
+    """Samples with the names of their columns if the step was fitted with them."""
+    nameless = hasattr(samples, "iloc") and not hasattr(step, "feature_names_in_")
+    return samples.to_numpy() if nameless else samples
+
+
+def _preparation(loaded: Any) -> tuple[list[dict[str, Any]], list[Any]]:
+    """How the tables of the fit were made ready, and the steps of a pipeline after that."""
+    import numpy as np
+
+    from unispectral.tables import Preparation, TablePreparer
+
+    saved = getattr(loaded, "preparation_", None)
     if isinstance(saved, list) and all(isinstance(part, dict) for part in saved):
-        return saved
-    names = getattr(estimator, "feature_names_in_", None)
+        return saved, []
+    *steps, last = (step for _, step in getattr(loaded, "steps", [("", loaded)]))
+    steps = [step for step in steps if step != "passthrough"]
+    names = getattr((*steps, last)[0], "feature_names_in_", None)
     if names is None:
         raise ValueError(
-            "The model was not saved by `unispectral cluster --model` and does not know the "
-            "names of its columns; load it in Python with unispectral.persistence.load_model."
+            "The model does not know the names of its columns, because it was fitted to an array; "
+            "fit it to a frame, or load it in Python with unispectral.load_model."
         )
-    from unispectral.tables import Preparation
-
-    return [{"view": "", **Preparation(tuple(map(str, names))).to_dict()}]
+    ready = Preparation(tuple(map(str, names)))
+    if steps and isinstance(steps[0], TablePreparer):
+        first, *steps = steps
+        made = tuple(first.get_feature_names_out())
+        scaling = (first.scale, first.centre_, first.spread_)
+        ready = Preparation(made, *scaling, encoding=first.columns_)
+    if steps:  # one of them may fill what is missing
+        ready = replace(ready, fill=np.full(len(ready.columns), np.nan))
+    return [{"view": "", **ready.to_dict()}], steps
