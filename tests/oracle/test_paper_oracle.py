@@ -13,20 +13,8 @@ from tests.oracle import paper_oracle as oracle
 
 PROBLEMS = range(300)
 
-_WAITS = {
-    "alm, P-step": "the exact P-step ends after 60 steps, short of its optimum (problem 166)",
-}
 
-
-@pytest.mark.parametrize(
-    "check",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=_WAITS[name]))
-        if name in _WAITS
-        else name
-        for name in CHECKS
-    ],
-)
+@pytest.mark.parametrize("check", list(CHECKS))
 def test_the_library_agrees_with_the_oracle(check):
     found = [(seed, wrong) for seed, _, wrong in disagreements(PROBLEMS, [check]) if wrong]
     assert found == []

@@ -27,7 +27,9 @@ _GROWTH = 1.1  # of the penalty, per iteration
 _SETTLING = 1  # iterations before the stopping rule is consulted
 _FEW = 1_000  # samples up to which all eigenvectors of the graph are computed
 _P_TOL = 1e-4  # gradient at which the P-step ends, relative to the graph
-_P_STEPS = 60  # after which it goes on in the next iteration instead
+_P_STEPS = 60  # after which it goes on in the next iteration, unless much is left to gain
+_P_LEFT = 1e-3  # what may be left to gain then, relative to the problem's size
+_P_MORE = 2_000  # steps that nearly equal eigenvalues may take to the optimum
 _BLOCK = 2**16  # numbers that an elementwise step handles at a time, to stay in the cache
 _SINGLE = 300.0  # condition up to which a factorisation in single precision gives the same codes
 
@@ -372,7 +374,12 @@ def _embedding(
         if some
         else np.linalg.eigh(L)
     )
-    found = diagonal_descent(values, V.T @ target, polar(V.T @ P), max_steps=_P_STEPS, tol=tol)
+    pulled = V.T @ target
+    found = diagonal_descent(values, pulled, polar(V.T @ P), max_steps=_P_STEPS, tol=tol)
+    if found.gradient_norm > tol:
+        optimum = diagonal_descent(values, pulled, found.P, max_steps=_P_MORE, tol=tol)
+        size = 2.0 * float(degrees.max()) + float(np.linalg.norm(target))
+        found = optimum if found.value - optimum.value > _P_LEFT * size else found
     P = V @ found.P
     return stiefel_descent(L, target, P, tol=_P_TOL).P if some else P
 
