@@ -40,10 +40,20 @@ def chromium(folder: Path, width: int = 1280, height: int = 900) -> Iterator[Any
     service = selenium.ChromeService(executable_path=driver)
     browser = selenium.Chrome(options=options, service=service)
     try:
-        browser.set_page_load_timeout(60)
+        browser.set_page_load_timeout(300)
+        browser.set_script_timeout(300)
         yield browser
     finally:
         browser.quit()
+
+
+def show(browser: Any, path: Path) -> None:
+    """Open a page and wait till it has drawn itself in the size that it was given."""
+    browser.get(path.as_uri())
+    # What watches sizes is called after the first frame and before the second.
+    browser.execute_async_script(
+        "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done));"
+    )
 
 
 def console(browser: Any) -> list[str]:
@@ -63,6 +73,14 @@ def texts(browser: Any, css: str) -> list[str]:
     script = """return [...document.querySelectorAll(arguments[0])]
       .filter(node => node.getClientRects().length).map(node => node.innerText.trim());"""
     return browser.execute_script(script, css)
+
+
+def click(browser: Any, css: str, at: int = 0) -> None:
+    """Click one of the elements of a kind, found and clicked at one moment."""
+    script = """const node = document.querySelectorAll(arguments[0])[arguments[1]];
+      node.focus();
+      node.click();"""
+    browser.execute_script(script, css, at)
 
 
 def set_theme(browser: Any, theme: str) -> None:

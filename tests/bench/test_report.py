@@ -76,25 +76,32 @@ def values(browser: Any, column: int) -> list[str]:
 
 
 def choose(browser: Any, name: str, value: str) -> None:
-    css = f"input[name={name}][value='{value}']"
-    browser.execute_script("arguments[0].click()", browser.find_element("css selector", css))
+    helper.click(browser, f"input[name={name}][value='{value}']")
+
+
+def text(browser: Any, css: str) -> str:
+    return helper.texts(browser, css)[0]
+
+
+def attribute(browser: Any, css: str, name: str) -> str | None:
+    script = "return document.querySelector(arguments[0]).getAttribute(arguments[1])"
+    return browser.execute_script(script, css, name)
 
 
 @pytest.mark.browser
 def test_sorting_and_switching(browser: Any, page: Path) -> None:
-    browser.get(page.as_uri())
-    assert browser.find_element("css selector", "html").get_attribute("data-ready") == "yes"
+    helper.show(browser, page)
+    assert attribute(browser, "html", "data-ready") == "yes"
     choose(browser, "protocol", "paper")
     assert rows(browser) == ["k-means", "SC", "SC-m", "agglomerative"]
     header = helper.texts(browser, "#table thead button")
     iris = next(i for i, title in enumerate(header) if title.startswith("iris"))
-    browser.find_elements("css selector", "#table thead button")[iris].click()
+    helper.click(browser, "#table thead button", iris)
     falling = [float(v) for v in values(browser, iris + 1)]
     assert falling == sorted(falling, reverse=True)
-    browser.find_elements("css selector", "#table thead button")[iris].click()
+    helper.click(browser, "#table thead button", iris)
     assert [float(v) for v in values(browser, iris + 1)] == sorted(falling)
-    sorted_by = browser.find_element("css selector", "#table th[aria-sort]")
-    assert sorted_by.get_attribute("aria-sort") == "ascending"
+    assert attribute(browser, "#table th[aria-sort]", "aria-sort") == "ascending"
 
     accuracy = values(browser, iris + 1)
     choose(browser, "metric", "nmi")
@@ -102,26 +109,24 @@ def test_sorting_and_switching(browser: Any, page: Path) -> None:
     choose(browser, "metric", "accuracy")
     choose(browser, "protocol", "label-free")
     assert rows(browser) == ["k-means", "broken"]
-    said = browser.find_element("id", "protocol-text").text
-    assert said.startswith("label-free: Defaults only")
+    assert text(browser, "#protocol-text").startswith("label-free: Defaults only")
     assert helper.console(browser) == []
 
 
 @pytest.mark.browser
 def test_opens_on_what_a_user_gets_and_keeps_the_focus(browser: Any, page: Path) -> None:
-    browser.get(page.as_uri())
-    chosen = browser.find_element("css selector", "input[name=protocol]:checked")
-    assert chosen.get_attribute("value") == "label-free"
+    helper.show(browser, page)
+    assert attribute(browser, "input[name=protocol]:checked", "value") == "label-free"
     assert rows(browser) == ["k-means", "broken"]
     for _ in range(2):
-        browser.find_elements("css selector", "#table thead button")[3].click()
+        helper.click(browser, "#table thead button", 3)
         held = browser.execute_script("return document.activeElement.dataset.key")
         assert held == "0"
 
 
 @pytest.mark.browser
 def test_heading_adds_up(browser: Any, page: Path, ran: Path) -> None:
-    browser.get(page.as_uri())
+    helper.show(browser, page)
     script = (
         "return [...document.querySelectorAll('.tile')]"
         ".map(tile => [...tile.children].map(child => child.textContent))"
@@ -136,14 +141,14 @@ def test_heading_adds_up(browser: Any, page: Path, ran: Path) -> None:
     done = int(said[f"of {total} fits done"])
     assert done + int(said["failed"]) + int(said["not yet run"]) == total
     assert int(said["failed"]) == len(results.failures()) > 0
-    assert " UTC" in browser.find_element("id", "made").text
-    assert "U C" not in browser.find_element("id", "made").text
+    assert " UTC" in text(browser, "#made")
+    assert "U C" not in text(browser, "#made")
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("kind", ["PNG", "SVG", "CSV"])
 def test_figures_can_be_taken_away(browser: Any, page: Path, kind: str) -> None:
-    browser.get(page.as_uri())
+    helper.show(browser, page)
     choose(browser, "protocol", "paper")
     for place in ("#time-picture", "#ranks-picture", "#surfaces-pictures"):
         helper.check_taken(helper.taken(browser, place, kind), kind)
@@ -160,7 +165,7 @@ def test_ten_columns_fit_into_1400_pixels(browser: Any, tmp_path: Path) -> None:
                 store.put(cell, {"status": "done", "scores": scores, "seconds": 0.1})
         path = write_report(Results(study, store), tmp_path / "page.html")
     helper.set_width(browser, 1400)
-    browser.get(path.as_uri())
+    helper.show(browser, path)
     assert len(study.datasets) == 10
     for protocol in ("label-free", "paper"):
         choose(browser, "protocol", protocol)
@@ -176,25 +181,24 @@ def test_ten_columns_fit_into_1400_pixels(browser: Any, tmp_path: Path) -> None:
 def test_text_has_contrast(browser: Any, page: Path) -> None:
     for theme in ("light", "dark"):
         helper.set_theme(browser, theme)
-        browser.get(page.as_uri())
+        helper.show(browser, page)
         assert helper.poor_contrast(browser) == []
     helper.set_theme(browser, "light")
 
 
 @pytest.mark.browser
 def test_figures_open_and_close(browser: Any, page: Path) -> None:
-    browser.get(page.as_uri())
+    helper.show(browser, page)
     choose(browser, "protocol", "paper")
-    browser.find_element("css selector", "#table tbody tr:nth-child(2) button.figure").click()
-    dialog = browser.find_element("id", "cell")
-    assert dialog.get_attribute("open") is not None
-    text = dialog.text
-    assert "SC on iris" in text
-    assert "mean of the repeats" not in text  # it has one repeat
-    assert "best kernel" in text
-    assert "gaussian_0.1" in text
-    dialog.find_element("css selector", ".close").click()
-    assert dialog.get_attribute("open") is None
+    helper.click(browser, "#table tbody tr:nth-child(2) button.figure")
+    assert attribute(browser, "#cell", "open") is not None
+    said = text(browser, "#cell")
+    assert "SC on iris" in said
+    assert "mean of the repeats" not in said  # it has one repeat
+    assert "best kernel" in said
+    assert "gaussian_0.1" in said
+    helper.click(browser, "#cell .close")
+    assert attribute(browser, "#cell", "open") is None
     assert helper.console(browser) == []
 
 
@@ -202,7 +206,7 @@ def test_figures_open_and_close(browser: Any, page: Path) -> None:
 def test_figures_of_the_page_are_those_of_the_store(
     browser: Any, page: Path, tiny: Study, ran: Path
 ) -> None:
-    browser.get(page.as_uri())
+    helper.show(browser, page)
     choose(browser, "protocol", "paper")
     with Store(ran, readonly=True) as store:
         study, _ = store.load_study()
@@ -214,14 +218,14 @@ def test_figures_of_the_page_are_those_of_the_store(
 
 @pytest.mark.browser
 def test_pictures_failures_and_provenance(browser: Any, page: Path) -> None:
-    browser.get(page.as_uri())
+    helper.show(browser, page)
     choose(browser, "protocol", "paper")
     for css in ("#ranks-picture circle", "#time-picture circle", "#surfaces-pictures rect"):
-        assert browser.find_elements("css selector", css), css
-    failures = browser.find_element("id", "failure-table").text
+        assert browser.execute_script("return document.querySelector(arguments[0])", css), css
+    failures = text(browser, "#failure-table")
     assert "broken" in failures
     assert "InvalidParameterError" in failures
-    made = browser.find_element("id", "made").text
+    made = text(browser, "#made")
     assert "unispectral bench --study tiny.toml" in made
     assert "scikit-learn" in made
     assert helper.console(browser) == []
@@ -232,7 +236,7 @@ def test_pictures_failures_and_provenance(browser: Any, page: Path) -> None:
 def test_nothing_sticks_out(browser: Any, page: Path, width: int, theme: str) -> None:
     helper.set_theme(browser, theme)
     helper.set_width(browser, width)
-    browser.get(page.as_uri())
+    helper.show(browser, page)
     wide = browser.execute_script("return document.documentElement.scrollWidth")
     assert wide <= width
     colour = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
@@ -243,7 +247,7 @@ def test_nothing_sticks_out(browser: Any, page: Path, width: int, theme: str) ->
 
 @pytest.mark.browser
 def test_print_has_all_metrics(browser: Any, page: Path) -> None:
-    browser.get(page.as_uri())
+    helper.show(browser, page)
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     titles = helper.texts(browser, "#printed h3")
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
@@ -280,16 +284,16 @@ def hostile(tmp_path: Path) -> Path:
 
 @pytest.mark.browser
 def test_hostile_names_do_nothing(browser: Any, tmp_path: Path) -> None:
-    browser.get(hostile(tmp_path).as_uri())
-    assert browser.find_element("css selector", "html").get_attribute("data-ready") == "yes"
+    helper.show(browser, hostile(tmp_path))
+    assert attribute(browser, "html", "data-ready") == "yes"
     for protocol in ("label-free", "paper"):
         choose(browser, "protocol", protocol)
-        browser.find_element("css selector", "button.figure").click()
-        browser.find_element("css selector", ".close").click()
+        helper.click(browser, "button.figure")
+        helper.click(browser, ".close")
     assert browser.execute_script("return window.hacked === undefined")
     assert browser.execute_script("return document.querySelectorAll('main img').length") == 0
-    assert XSS[0] in browser.find_element("id", "table").text
-    assert browser.find_element("id", "title").text == XSS[2]
+    assert XSS[0] in text(browser, "#table")
+    assert text(browser, "#title") == XSS[2]
     assert helper.console(browser) == []
 
 
