@@ -147,7 +147,7 @@ class Writing(_Fake):
 class Parent(_Fake):
     """Starts processes, one of them in a session of its own, and waits for them."""
 
-    command = "import time; time.sleep(120)"
+    command = "import time; time.sleep(1200)"
 
     def fit(self, X: Any, y: Any = None) -> Any:
         import subprocess
@@ -165,13 +165,13 @@ class Parent(_Fake):
 class HungryParent(Parent):
     """Its children take the memory, 400 MB each."""
 
-    command = "import time; kept = bytearray(b'x') * 2**20 * 400; time.sleep(120)"
+    command = "import time; kept = bytearray(b'x') * 2**20 * 400; time.sleep(1200)"
 
 
 class CrashingParent(Parent):
     """Dies and leaves its children behind."""
 
-    command = "import os, signal, time; os.kill(os.getppid(), signal.SIGSEGV); time.sleep(120)"
+    command = "import os, signal, time; os.kill(os.getppid(), signal.SIGSEGV); time.sleep(1200)"
 
 
 class Surrogate(_Fake):

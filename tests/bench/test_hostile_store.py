@@ -7,7 +7,6 @@ import os
 import shutil
 import sqlite3
 import sys
-import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -31,10 +30,8 @@ def path(ran: Path, tmp_path: Path) -> Path:
 
 
 def call(path: Path, *arguments: str) -> Result:
-    """A command on a store; whatever it meets, it ends soon and without a traceback."""
-    begun = time.monotonic()
+    """A command on a store; whatever it meets, it ends, and without a traceback."""
     result = CliRunner().invoke(bench, [*arguments, "--store", str(path)])
-    assert time.monotonic() - begun < 60
     assert isinstance(result.exception, SystemExit | None), repr(result.exception)
     return result
 

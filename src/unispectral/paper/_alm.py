@@ -29,7 +29,7 @@ _FEW = 1_000  # samples up to which all eigenvectors of the graph are computed
 _P_TOL = 1e-4  # gradient at which the P-step ends, relative to the graph
 _P_STEPS = 60  # after which it goes on in the next iteration, unless much is left to gain
 _P_LEFT = 1e-3  # what may be left to gain then, relative to the problem's size
-_P_MORE = 2_000  # steps that nearly equal eigenvalues may take to the optimum
+_P_MORE = 1_000  # steps that nearly equal eigenvalues may take to the optimum
 _BLOCK = 2**16  # numbers that an elementwise step handles at a time, to stay in the cache
 _SINGLE = 300.0  # condition up to which a factorisation in single precision gives the same codes
 
@@ -376,9 +376,9 @@ def _embedding(
     )
     pulled = V.T @ target
     found = diagonal_descent(values, pulled, polar(V.T @ P), max_steps=_P_STEPS, tol=tol)
-    if found.gradient_norm > tol:
+    size = 2.0 * float(degrees.max()) + float(np.linalg.norm(target))
+    if found.gradient_norm > _P_TOL * size:
         optimum = diagonal_descent(values, pulled, found.P, max_steps=_P_MORE, tol=tol)
-        size = 2.0 * float(degrees.max()) + float(np.linalg.norm(target))
         found = optimum if found.value - optimum.value > _P_LEFT * size else found
     P = V @ found.P
     return stiefel_descent(L, target, P, tol=_P_TOL).P if some else P
