@@ -63,6 +63,11 @@ def _data(name: str) -> tuple[Any, np.ndarray]:
         return manifolds(int(number))
     if kind == "digits":
         return replicated_digits(int(number))
+    if kind == "shape":
+        from benchmarks._shapes import shape
+
+        title, _, count = number.rpartition(" ")
+        return shape(title, int(count))
     from unispectral.datasets import fetch
 
     found = fetch(name)
@@ -126,23 +131,33 @@ def _sklearn(data: str, eigen_solver: str, assign_labels: str) -> dict[str, Any]
     return _measured(lambda: model.fit(sp.csr_matrix(X) if sp.issparse(X) else X).labels_, y)
 
 
-def _search(data: str, index: str, k: int) -> dict[str, Any]:
-    from unispectral.graph.candidates import nearest
+def _plain_search(data: str, k: int) -> dict[str, Any]:
+    from sklearn.neighbors import NearestNeighbors
 
     X, _ = _data(data)
-    nearest(X[:500], 3, index="exact")
-    found: dict[str, Any] = {}
+    model = NearestNeighbors(n_neighbors=k, algorithm="kd_tree", n_jobs=_threads())
+    return _measured(lambda: model.fit(X).kneighbors()[1], None)
 
-    def run() -> None:
-        found["indices"] = nearest(X, k, index=index).indices
 
-    measured = _measured(run, None)
-    rows = np.random.default_rng(0).choice(len(X), 100, replace=False)
-    from unispectral.graph.candidates import build_index
+def _peer(data: str, estimator: str, limit: float) -> dict[str, Any]:
+    """A peer of scikit-learn, which the system ends after so many CPU seconds."""
+    from sklearn import cluster
 
-    true = build_index(X, k, index="exact").search(X[rows], k, exclude=rows).indices
-    hits = [np.isin(a, b).mean() for a, b in zip(found["indices"][rows], true, strict=True)]
-    return measured | {"recall": float(np.mean(hits))}
+    X, y = _data(data)
+    model: Any
+    if estimator == "HDBSCAN":
+        model = cluster.HDBSCAN(min_cluster_size=len(X) // 100, copy=False)
+    else:
+        model = getattr(cluster, estimator)(int(y.max()) + 1, random_state=0)
+    used = int(time.process_time()) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (used + int(limit), used + int(limit)))
+    return _measured(lambda: model.fit(X).labels_ + 1, y)
+
+
+def _threads() -> int:
+    from unispectral._run import thread_count
+
+    return thread_count()
 
 
 def _dask(data: str, kill: bool, **params: Any) -> dict[str, Any]:
@@ -258,7 +273,7 @@ def _quality(y: np.ndarray | None, labels: Any) -> dict[str, Any]:
     from unispectral.metrics import scores
 
     found = scores(y, labels)
-    smallest = int(np.bincount(labels).min())
+    smallest = int(np.unique(labels, return_counts=True)[1].min())
     return {"accuracy": found["accuracy"], "nmi": found["nmi"], "smallest": smallest}
 
 
@@ -282,7 +297,8 @@ def main() -> None:
     tasks: dict[str, Callable[..., dict[str, Any]]] = {
         "ours": _ours,
         "sklearn": _sklearn,
-        "search": _search,
+        "plain_search": _plain_search,
+        "peer": _peer,
         "dask": _dask,
     }
     print(json.dumps(tasks[arguments.pop("task")](**arguments)))

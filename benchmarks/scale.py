@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import _scale_shapes
 from benchmarks._measure import machine, ratio, spread
 from benchmarks._report import Target, markdown_table, number, target_table
 from benchmarks._store import Store
@@ -44,7 +45,8 @@ def measure(**task: Any) -> dict[str, Any]:
         env=os.environ,
     )
     if done.returncode:
-        return {"failure": done.stderr.strip().splitlines()[-1][-300:] if done.stderr else "?"}
+        killed = "ended by the system: too much CPU time or memory"
+        return {"failure": done.stderr.strip().splitlines()[-1][-300:] if done.stderr else killed}
     return json.loads(done.stdout.splitlines()[-1])
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
+
+from unispectral.graph._components import components
 
 __all__ = ["attach_small"]
 
@@ -33,7 +34,7 @@ def attach_small(
     some samples among others, −1 where there are fewer; ``solve(rows, neighbours)`` the codes of
     some samples over given candidates.
     """
-    n_components, member = connected_components(codes, directed=False)
+    n_components, member = components(codes)
     for _ in range(_ROUNDS):
         sizes = np.bincount(member, minlength=n_components)
         small = sizes < min_size
@@ -43,7 +44,7 @@ def attach_small(
         among = np.union1d(rows, np.flatnonzero(~small[member]))
         outside = search(rows, among, min(k, len(among) - 1))
         codes = _spend_half(codes, rows, outside, solve(rows, outside))
-        n_components, member = connected_components(codes, directed=False)
+        n_components, member = components(codes)
     return codes
 
 

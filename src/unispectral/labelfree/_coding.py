@@ -45,12 +45,14 @@ class LocalCodes(NamedTuple):
     """Codes over candidates.
 
     ``values`` has the shape of the candidates; ``objective`` is that before they were scaled, and
-    ``residual`` by how much its optimality conditions fail at most.
+    ``residual`` by how much its optimality conditions fail at most; ``error`` is what the code of
+    each sample leaves unexplained.
     """
 
     values: np.ndarray
     objective: float
     residual: float
+    error: np.ndarray
 
 
 def codes_of(
@@ -62,6 +64,7 @@ def codes_of(
         np.concatenate([part.values for part in parts]),
         sum(part.objective for part in parts),
         max(part.residual for part in parts),
+        np.concatenate([part.error for part in parts]),
     )
 
 
@@ -73,13 +76,12 @@ def _block_codes(
     if embedding is not None:
         gap = embedding[np.maximum(block.neighbours, 0)] - embedding[rows][:, None, :]
     z, prices, residual = _block_solve(block, recipe, gap)
-    near, among = block.near, block.among
-    value = len(z) - 2.0 * np.vdot(z, near) + np.vdot(z, prices)
-    value += np.vdot(z, np.matmul(among, z[:, :, None])) + recipe.ridge * np.vdot(z, z)
+    error = _unexplained(z, block)
+    value = error.sum() + np.vdot(z, prices) + recipe.ridge * np.vdot(z, z)
     if recipe.scale_codes:
         _scale(z, block.valid)
     # Solved in double precision, kept in that of the kernels.
-    return LocalCodes(z.astype(near.dtype, copy=False), float(value), residual)
+    return LocalCodes(z.astype(block.near.dtype, copy=False), float(value), residual, error)
 
 
 def _scale(z: np.ndarray, valid: np.ndarray) -> None:
@@ -114,9 +116,12 @@ def reconstruction_error(
 
 
 def _block_error(rows: slice, block: LocalNeighbourhoods, recipe: Recipe) -> np.ndarray:
-    z, _, _ = _block_solve(block, recipe, None)
-    fit = np.einsum("bk,bkl,bl->b", z, block.among, z)
-    return 1.0 + fit - 2.0 * np.einsum("bk,bk->b", z, block.near)
+    return _unexplained(_block_solve(block, recipe, None)[0], block)
+
+
+def _unexplained(z: np.ndarray, block: LocalNeighbourhoods) -> np.ndarray:
+    fit = np.matmul(block.among, z[:, :, None])[:, :, 0] - 2.0 * block.near
+    return 1.0 + np.einsum("bk,bk->b", z, fit)
 
 
 def code_graph(
@@ -178,14 +183,33 @@ def read_out(
     if recipe.assign_labels != "kmeans":
         turn = rotate(some, n_init=max(1, recipe.n_init // 2), rng=rng).Q
         found.append(assign(embedding, turn))
+    if all(_same_clusters(found[0], labels) for labels in found[1:]):
+        return found[0]
     return max(found, key=lambda labels: quality(W, labels))
 
 
 def _by_kmeans(
     some: np.ndarray, embedding: np.ndarray, n_clusters: int, seeds: list[int]
 ) -> list[np.ndarray]:
-    """Labels of all rows from k-means on some of them, one start for each seed."""
-    starts = [KMeans(n_clusters, n_init=1, random_state=seed).fit(some) for seed in seeds]
+    """Labels of all rows from k-means on some of them, one start for each seed.
+
+    Starts that end with the same clusters count once.
+    """
+    found: list[KMeans] = []
+    for seed in seeds:
+        one = KMeans(n_clusters, n_init=1, random_state=seed).fit(some)
+        if not any(_same_clusters(one.labels_, other.labels_) for other in found):
+            found.append(one)
     if len(some) == len(embedding):
-        return [start.labels_ for start in starts]
-    return [start.predict(embedding) for start in starts]
+        return [one.labels_ for one in found]
+    return [one.predict(embedding) for one in found]
+
+
+def _same_clusters(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two labellings differ in the names of the clusters only."""
+    count = int(max(one.max(), other.max())) + 1
+    if count * count > len(one):
+        return False  # looking would take longer than what it saves
+    together = np.bincount(one.astype(np.intp) * count + other, minlength=count * count)
+    shared = together.reshape(count, count) > 0
+    return bool((shared.sum(axis=0) <= 1).all() and (shared.sum(axis=1) <= 1).all())

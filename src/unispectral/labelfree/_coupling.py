@@ -46,6 +46,8 @@ class Coupled(NamedTuple):
         How far the codes are from optimal.
     reason : str
         Why the passes ended.
+    errors : list of ndarray of shape (n,)
+        What the codes of each view left unexplained in the first pass.
     """
 
     graph: sp.csr_array
@@ -55,6 +57,7 @@ class Coupled(NamedTuple):
     objective: list[float]
     residual: float
     reason: str
+    errors: list[np.ndarray]
 
 
 def couple(
@@ -80,17 +83,26 @@ def couple(
     tol = recipe.tolerance(len(views[0].neighbours))
     reason = f"the {recipe.max_iter} passes asked for were made"
     path: list[float] = []
+    errors: list[np.ndarray] = []
     first: sp.csr_array | None = None
     W: sp.csr_array | None = None
     labels = embedding = guess = None
     for iteration in range(1, recipe.max_iter + 1):
         graph = sp.csr_array((0, 0))  # the last one is let go before the next is made
-        graph, value, residual = _blend(views, shares, recipe, embedding, run)
+        graph, value, residual, left = _blend(views, shares, recipe, embedding, run)
+        errors = errors or left
         if repair is not None:
             graph = repair(graph)
-        before, W, embedding = W, affinity(graph), None
+        before, W = W, affinity(graph)
         change = np.inf if before is None else _change(W, before)
         first = W if first is None else first
+        path.append(value)
+        if change < tol:
+            # So do its eigenvectors: those of the pass before will do.
+            reason = f"the last pass changed the graph by less than {tol:g} of itself"
+            run.progress("passes", iteration, recipe.max_iter)
+            break
+        embedding = None
         if graph.shape[0] > _MANY:
             give_back()
         pairs = eigenvectors(W, recipe, run, guess)
@@ -99,14 +111,14 @@ def couple(
         if recipe.gamma > 0:
             P, labels = _pulled(P, W, recipe, labels, run)
         embedding = embed(P, recipe)
-        path.append(value)
         run.progress("passes", iteration, recipe.max_iter)
-        if change < tol:
-            reason = f"the last pass changed the graph by less than {tol:g} of itself"
+        if recipe.unit_rows and not recipe.gamma and pairs.n_components >= recipe.n_clusters:
+            # Within a component all rows are the same: no price of an edge would change.
+            reason = "the graph falls into as many components as there are clusters"
             break
     assert first is not None
     assert embedding is not None
-    return Coupled(graph, first, embedding, pairs.values, path, residual, reason)
+    return Coupled(graph, first, embedding, pairs.values, path, residual, reason, errors)
 
 
 def _blend(
@@ -115,21 +127,22 @@ def _blend(
     recipe: Recipe,
     embedding: np.ndarray | None,
     run: Run,
-) -> tuple[sp.csr_array, float, float]:
-    """The weighted sum of the views' graphs, of their objectives, and the largest residual."""
-    graph, value, residual = None, 0.0, 0.0
+) -> tuple[sp.csr_array, float, float, list[np.ndarray]]:
+    """The weighted sum of the views' graphs, of their objectives, the largest residual, errors."""
+    graph, value, residual, errors = None, 0.0, 0.0, []
     for view, share in zip(views, shares, strict=True):
         part, codes = code_graph(view, recipe, embedding, run)
         part *= float(share)
         graph = part if graph is None else sp.csr_array(graph + part)
         value += float(share) * codes.objective
         residual = max(residual, codes.residual)
+        errors.append(codes.error)
     assert graph is not None
     if any(view.present is not None for view in views):
         # A sample that some views lack is described by the others alone.
         total = np.asarray(graph.sum(axis=1)).ravel()
         graph = sp.csr_array(sp.diags_array(1.0 / np.where(total > 0, total, 1.0)) @ graph)
-    return graph, value, residual
+    return graph, value, residual, errors
 
 
 def _pulled(

@@ -166,7 +166,9 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
     names = samples.public_names([view.name for view in views])
     titles = ["all views"] if len(used) > 1 and together is not None else []
     titles += [names[at] for at in np.flatnonzero(kept)]
-    error, parts = _described(located, shares, used, together, form, k, recipe, run)
+    error, parts = _described(
+        located, coupled.errors, shares, used, together, form, k, recipe, run
+    )
     return LabelFreeFit(
         solution=solution,
         n_candidates=k,
@@ -343,6 +345,7 @@ def _shares(n_views: int, together: bool, recipe: Recipe) -> list[float]:
 
 def _described(
     located: Sequence[_Located],
+    errors: Sequence[np.ndarray],
     shares: Sequence[float],
     used: Sequence[_View],
     together: KernelDistance | None,
@@ -364,14 +367,15 @@ def _described(
         judges = [plain.localized(k, run)]
         judging = [_part(judges[0], 0.0, 0.0)]
         parts += judging
+        errors = [reconstruction_error(judges[0].around, recipe, run)]
     else:
         judges, judging = list(located), parts
     n = len(located[0].around.neighbours)
     error, known = np.zeros(n), np.zeros(n)
-    for one, part in zip(judges, judging, strict=True):
+    for one, part, left in zip(judges, judging, errors, strict=False):
         part.outlier_weight = 1.0 / len(judges)
         here = np.ones(n) if one.around.present is None else one.around.present
-        error += here * reconstruction_error(one.around, recipe, run)
+        error += here * left
         known += here
     return error / np.maximum(known, 1.0), parts
 

@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from unispectral._compat import as_generator
 from unispectral._run import Run, one_blas_thread
+from unispectral.graph._components import components
 from unispectral.spectrum._direct import factorises_well, inverted
 from unispectral.spectrum._subspace import Part, Subspace, filtered, null_vector
 
@@ -107,7 +108,7 @@ def smallest_eigenvectors(
     W, degrees = _checked(W, n_vectors)
     n = W.shape[0]
     rng = as_generator(rng)
-    n_components, member = connected_components(W, directed=False)
+    n_components, member = components(W)
     sizes = np.bincount(member, minlength=n_components)
     by_size = np.argsort(-sizes, kind="stable")
     values = np.zeros(n_vectors)

@@ -11,6 +11,7 @@ and neither it nor LOBPCG, which is several times slower, shares a large graph a
 
 from __future__ import annotations
 
+import copy
 import warnings
 from typing import NamedTuple
 
@@ -29,6 +30,12 @@ _MAX_DEGREE = 1_500
 _ROWS = 16_384
 #: A component of more nodes is given only the gain that its residuals still ask for.
 _LARGE = 3_000
+#: A graph of more nodes starts from the vectors of a coarser one, and a pass of more products
+#: than this is not made: what it could still change lies within the clusters.
+COARSE_NODES = 100_000
+_MOST_STEPS = 80
+#: What is left of the aggregates after prolongation lies above this share of the spectrum.
+_SMOOTH_CUT, _SMOOTH_GAIN = 0.01, 1e3
 
 
 class Subspace(NamedTuple):
@@ -71,6 +78,7 @@ class Part:
         run: Run | None = None,
     ) -> None:
         self.nulls = nulls
+        self.normalized = normalized
         self.run = run
         self.null = null_vector(degrees, normalized)
         if normalized:
@@ -92,6 +100,18 @@ class Part:
     @property
     def n(self) -> int:
         return self.W.shape[0]
+
+    def coarser(self) -> tuple[sp.csr_array, Part]:
+        """The prolongation from aggregates of nodes, and the normalized Laplacian of these."""
+        from unispectral.spectrum._coarse import aggregated
+
+        part: Part = copy.copy(self)
+        T, part.W = aggregated(self.W, self.null)
+        part.null = T.T @ self.null
+        part.diagonal = np.ones(T.shape[1])
+        part.nulls = None if self.nulls is None else sp.csr_array(T.T @ self.nulls)
+        part._single = None
+        return T, part
 
     def arrays(self, dtype: np.dtype) -> tuple[sp.csr_array, np.ndarray]:
         if dtype == self.W.dtype:
@@ -130,8 +150,12 @@ def filtered(
 ) -> Subspace:
     """The ``count`` smallest pairs of a Laplacian beyond its null vectors.
 
-    ``order`` are the rows of ``guess`` in the order of the nodes of the part.
+    ``order`` are the rows of ``guess`` in the order of the nodes of the part. Without a guess a
+    large graph makes its own, from a coarser one.
     """
+    many = part.n > COARSE_NODES and part.normalized
+    if many and guess is None:
+        guess, order = _coarse_guess(part, count, tol, max_iter, rng), slice(None)
     width = -4 * (-(count + max(4, count // 2)) // 4)
     large = part.n > _LARGE
     if large and guess is not None:
@@ -153,6 +177,9 @@ def filtered(
         if gain <= 0:
             worst = best
             break
+        hard = many and _degree(part, cut, floor, gain) > _MOST_STEPS
+        if hard:
+            cut, floor, gain = _SMOOTH_CUT * part.upper, 0.0, _SMOOTH_GAIN
         X = _filter(part, X, cut, floor, gain)
         values, X, residuals = _rayleigh_ritz(part, X, rng)
         # A Ritz value is never below the eigenvalue it stands for: what is wanted stays below.
@@ -164,7 +191,7 @@ def filtered(
             best, stuck = worst, 0
         else:
             stuck += 1
-        if worst <= wanted:
+        if worst <= wanted or hard:
             break
         if large:
             gain = _gain_left(worst, wanted)
@@ -186,6 +213,14 @@ def filtered(
     )
 
 
+def _coarse_guess(
+    part: Part, count: int, tol: float, max_iter: int, rng: np.random.Generator
+) -> np.ndarray:
+    """The block of a coarser graph, spread over the nodes of this one."""
+    T, coarse = part.coarser()
+    return T.astype(np.float32) @ filtered(coarse, count, tol, max_iter, rng, None).block
+
+
 def _gain_left(worst: float, wanted: float) -> float:
     """The gain that brings the residual to what is wanted, with room; 0 where it is there."""
     return 0.0 if worst <= wanted else float(np.clip(5.0 * worst / wanted, 20.0, _GAIN))
@@ -199,8 +234,7 @@ def _filter(
 
     W, diagonal = part.arrays(X.dtype)
     half, centre = (part.upper - cut) / 2, (part.upper + cut) / 2
-    rate = np.arccosh(max((centre - floor) / half, 1 + 1e-12))
-    degree = int(np.clip(np.ceil(np.log(2 * gain) / rate), 4, _MAX_DEGREE))
+    degree = _degree(part, cut, floor, gain)
     sigma = first = half / (floor - centre)
     new = laplacian_step(
         W,
@@ -228,6 +262,13 @@ def _filter(
         )
         X, new, sigma = new, X, following
     return new
+
+
+def _degree(part: Part, cut: float, floor: float, gain: float) -> int:
+    """The degree of the polynomial that strengthens ``floor`` against ``[cut, upper]``."""
+    half, centre = (part.upper - cut) / 2, (part.upper + cut) / 2
+    rate = np.arccosh(max((centre - floor) / half, 1 + 1e-12))
+    return int(np.clip(np.ceil(np.log(2 * gain) / rate), 4, _MAX_DEGREE))
 
 
 def _rayleigh_ritz(

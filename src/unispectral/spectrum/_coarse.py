@@ -1,0 +1,126 @@
+"""A graph made smaller: neighbours joined into aggregates, so that far apart comes close.
+
+A polynomial of degree m sees m edges far. On a million points of a curve or of a plane the
+clusters are thousands of edges across; on their aggregates, and on the aggregates of these, they
+are not. The vectors of the small graph, spread over the aggregates, are a start whose error is
+local: a short filter takes it away.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from unispectral._compat import njit
+
+__all__ = ["aggregated"]
+
+
+def aggregated(W: sp.csr_array, null: np.ndarray) -> tuple[sp.csr_array, sp.csr_array]:
+    """The prolongation T, with orthonormal columns that sum to ``null``, and TᵀWT.
+
+    Parameters
+    ----------
+    W : CSR array of shape (n, n)
+        Symmetric and non-negative.
+    null : ndarray of shape (n,)
+        Positive where a node has edges; the columns of T are its parts, scaled to length one.
+
+    Examples
+    --------
+    >>> W = sp.csr_array(np.kron(np.eye(2), np.ones((3, 3))))
+    >>> T, small = aggregated(W, np.full(6, 6**-0.5))
+    >>> T.shape, small.toarray().round(6).tolist()
+    ((6, 2), [[3.0, 0.0], [0.0, 3.0]])
+    """
+    n = W.shape[0]
+    member = np.full(n, -1, dtype=np.int32)
+    count = _aggregate(W.indptr, W.indices, W.data, member)
+    norms = np.sqrt(np.bincount(member, np.square(null), count))
+    values = (null / np.where(norms > 0, norms, 1.0)[member]).astype(W.dtype)
+    T = sp.csr_array((values, member, np.arange(n + 1, dtype=np.int32)), shape=(n, count))
+    nodes = np.argsort(member, kind="stable").astype(np.int32)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(member, minlength=count))])
+    edges = np.zeros(count + 1, dtype=np.int64)
+    _count_edges(W.indptr, W.indices, member, nodes, starts, edges)
+    indptr = np.cumsum(edges)
+    if indptr[-1] <= np.iinfo(np.int32).max:
+        indptr = indptr.astype(np.int32)
+    indices = np.empty(indptr[-1], dtype=np.int32)
+    data = np.empty(indptr[-1], dtype=W.dtype)
+    _add_edges(
+        W.indptr, W.indices, W.data, values, member, nodes, starts, indptr, indices, data
+    )
+    return T, sp.csr_array((data, indices, indptr), shape=(count, count))
+
+
+@njit(cache=True, nogil=True)
+def _aggregate(indptr, indices, data, member):
+    """Number the aggregates: nodes with all their neighbours, then what is left to the nearest.
+
+    The first sweep takes a node whose neighbours are all free, with these; the second joins every
+    other node to the aggregate of its strongest neighbour.
+    """
+    n, count = len(member), 0
+    for i in range(n):
+        if member[i] >= 0:
+            continue
+        free = True
+        for p in range(indptr[i], indptr[i + 1]):
+            if member[indices[p]] >= 0:
+                free = False
+                break
+        if free:
+            member[i] = count
+            for p in range(indptr[i], indptr[i + 1]):
+                member[indices[p]] = count
+            count += 1
+    seeded = count
+    for i in range(n):
+        if member[i] >= 0:
+            continue
+        best, strength = -1, -1.0
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            if 0 <= member[j] < seeded and data[p] > strength:
+                best, strength = member[j], data[p]
+        if best < 0:
+            best = count
+            count += 1
+        # Marked, so that nobody joins through a node that has only just joined.
+        member[i] = -2 - best
+    for i in range(n):
+        if member[i] < -1:
+            member[i] = -2 - member[i]
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _count_edges(indptr, indices, member, nodes, starts, edges):
+    seen = np.full(len(starts) - 1, -1, dtype=np.int32)
+    for a in range(len(starts) - 1):
+        for q in range(starts[a], starts[a + 1]):
+            i = nodes[q]
+            for p in range(indptr[i], indptr[i + 1]):
+                b = member[indices[p]]
+                if seen[b] != a:
+                    seen[b] = a
+                    edges[a + 1] += 1
+
+
+@njit(cache=True, nogil=True)
+def _add_edges(indptr, indices, data, values, member, nodes, starts, out, columns, sums):
+    place = np.full(len(starts) - 1, -1, dtype=np.int64)
+    for a in range(len(starts) - 1):
+        end = out[a]
+        for q in range(starts[a], starts[a + 1]):
+            i = nodes[q]
+            for p in range(indptr[i], indptr[i + 1]):
+                j = indices[p]
+                b = member[j]
+                if place[b] < out[a]:
+                    place[b] = end
+                    columns[end] = b
+                    sums[end] = 0.0
+                    end += 1
+                sums[place[b]] += values[i] * data[p] * values[j]
