@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import _scale_shapes
 from benchmarks._measure import machine, ratio, spread
 from benchmarks._report import Target, markdown_table, number, target_table
 from benchmarks._store import Store

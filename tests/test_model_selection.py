@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.cluster import KMeans
+from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.datasets import make_blobs
 
+from unispectral import UnifiedSpectralClustering
 from unispectral.graph.quality import modularity, normalized_cut
 from unispectral.model_selection import (
     internal_scores,
     normalized_maximum_eigengap,
     relative_eigengap,
+    seed_agreement,
     select,
 )
 
@@ -130,3 +132,23 @@ def test_the_eigengap_rules_refuse_what_they_cannot_read():
     W = np.zeros((12, 12))
     W[:5, :5] = W[5:10, 5:10] = 1.0
     assert relative_eigengap(W, max_clusters=6).n_clusters == 4
+
+
+def test_seeds_that_give_the_same_clusters_agree_fully(blobs):
+    X, _ = blobs
+    model = UnifiedSpectralClustering(4).fit(X)
+    assert seed_agreement(model, X, seeds=[5, 6, 7]).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_seeds_that_give_other_clusters_do_not():
+    X = np.random.default_rng(0).normal(size=(150, 5))
+    model = KMeans(6, n_init=1, init="random", random_state=0).fit(X)
+    found = seed_agreement(model, X)
+    assert found.shape == (2,)
+    assert (found < 0.9).all()
+
+
+def test_what_has_no_seed_is_refused(blobs):
+    X, _ = blobs
+    with pytest.raises(ValueError, match="AgglomerativeClustering, which has no parameter random"):
+        seed_agreement(AgglomerativeClustering(3).fit(X), X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -31,6 +32,7 @@ __all__ = [
     "internal_scores",
     "normalized_maximum_eigengap",
     "relative_eigengap",
+    "seed_agreement",
     "select",
 ]
 
@@ -202,6 +204,45 @@ def select(
     return Selection(
         results[best], settings[best], float(scores[best]), settings, scores, failures, criterion
     )
+
+
+def seed_agreement(
+    estimator: BaseEstimator, X: Any, *, seeds: Sequence[int] = (1, 2)
+) -> np.ndarray:
+    """How far the labels of a fitted estimator agree with those that other seeds give.
+
+    Parameters
+    ----------
+    estimator : fitted clusterer with a parameter ``random_state``
+    X : its training samples
+    seeds : sequence of int
+
+    Returns
+    -------
+    ndarray of shape (n_seeds,)
+        The adjusted Rand index with the labels of each seed: 1 where they are the same.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from unispectral import UnifiedSpectralClustering
+    >>> X, _ = make_moons(200, noise=0.05, random_state=0)
+    >>> seed_agreement(UnifiedSpectralClustering(2).fit(X), X).tolist()
+    [1.0, 1.0]
+    """
+    if "random_state" not in estimator.get_params(deep=False):
+        raise InputError(
+            "estimator",
+            f"is a {type(estimator).__name__}, which has no parameter random_state",
+            "what does not depend on a seed agrees with itself",
+        )
+    found = []
+    for seed in seeds:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what there is to say was said by the first fit
+            other = clone(estimator).set_params(random_state=seed).fit(X)
+        found.append(float(adjusted_rand_score(estimator.labels_, other.labels_)))
+    return np.array(found)
 
 
 def _try(estimator: BaseEstimator, X: Any, params: dict[str, Any]) -> BaseEstimator | str:

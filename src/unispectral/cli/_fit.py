@@ -13,8 +13,12 @@ import numpy as np
 
 from unispectral.cli._input import Input
 from unispectral.cli._methods import METHODS
+from unispectral.model_selection import seed_agreement
 
 __all__ = ["CommandFit", "fit"]
+
+#: Up to this many samples another seed is tried; labels that agree by less are other clusters.
+_FITTED_TWICE, _SAME = 5_000, 0.9
 
 
 @dataclass
@@ -49,4 +53,21 @@ def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> Comm
     others = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
     said = [str(warning.message) for warning in caught if not issubclass(warning.category, others)]
     sentences = list(dict.fromkeys(" ".join(text.split()) for text in said))
+    if METHODS[method].ours:
+        sentences += _another_seed(estimator, samples, len(labels))
     return CommandFit(estimator, data, method, labels, seconds, sentences)
+
+
+def _another_seed(estimator: Any, samples: Any, n_samples: int) -> list[str]:
+    """A sentence where the next seed gives other clusters; large data are not fitted twice."""
+    seed = getattr(estimator, "random_state", None)
+    if n_samples > _FITTED_TWICE or not isinstance(seed, int):
+        return []
+    agreement = seed_agreement(estimator, samples, seeds=[seed + 1])[0]
+    if agreement >= _SAME:
+        return []
+    return [
+        f"random_state={seed + 1} gives other clusters: the two agree by {agreement:.2f} on the "
+        "adjusted Rand index, which is 1 for the same; a larger n_init or another n_clusters may "
+        "settle it."
+    ]

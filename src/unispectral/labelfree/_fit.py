@@ -25,6 +25,7 @@ from unispectral.labelfree._counting import (
     structure_ratio,
 )
 from unispectral.labelfree._coupling import Coupled, couple
+from unispectral.labelfree._doubts import doubts
 from unispectral.labelfree._geometry import KernelDistance, KernelPart, Whitening
 from unispectral.labelfree._near_duplicates import near_duplicate_share
 from unispectral.labelfree._neighbourhoods import Neighbourhoods, localize
@@ -144,6 +145,9 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
             return inner.first, found
 
         labels = by_core_samples(together, coupled.first, labels, cluster, run)
+    if count is None:
+        for doubt in doubts(coupled.first, labels, coupled.eigenvalues, run):
+            warn(doubt, DoubtfulResultWarning)
     solution = Solution(
         Z=coupled.graph.T.tocsr(),
         P=coupled.embedding,

@@ -34,7 +34,9 @@ def advice(
             f"The fit did not converge: it stopped{why}. The clusters may change with more "
             "iterations (max_iter) or time (max_time)."
         )
-    said += _graph(getattr(estimator, "affinity_matrix_", None), labels) + _sizes(labels)
+    said += _graph(getattr(estimator, "affinity_matrix_", None), labels)
+    if not hasattr(estimator, "structure_"):  # which says more of its sizes in its warnings
+        said += _sizes(labels)
     unsure = int((certainty < _UNSURE).sum())
     if unsure:
         points = _points(unsure, "lies", "lie")

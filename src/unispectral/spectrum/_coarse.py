@@ -48,9 +48,7 @@ def aggregated(W: sp.csr_array, null: np.ndarray) -> tuple[sp.csr_array, sp.csr_
         indptr = indptr.astype(np.int32)
     indices = np.empty(indptr[-1], dtype=np.int32)
     data = np.empty(indptr[-1], dtype=W.dtype)
-    _add_edges(
-        W.indptr, W.indices, W.data, values, member, nodes, starts, indptr, indices, data
-    )
+    _add_edges(W.indptr, W.indices, W.data, values, member, nodes, starts, indptr, indices, data)
     return T, sp.csr_array((data, indices, indptr), shape=(count, count))
 
 

@@ -1,0 +1,122 @@
+"""What speaks against the clusters that were found, in sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from unispectral._run import Run
+from unispectral.spectrum import smallest_eigenvectors
+
+__all__ = ["doubts"]
+
+#: A cluster is tiny with two members, or with less than this share of the mean number of members.
+_TINY, _TINY_SHARE = 2, 0.05
+#: A cluster is two in one if a cut through it costs less than this share of what the clusters cost
+#: on average; both sides have this share of its members, and at least so many.
+_TWO_IN_ONE, _SIDE, _LEAST_SIDE = 0.3, 0.1, 5
+#: Looking for such cuts in more samples would take long.
+_MOST_SAMPLES = 20_000
+#: The spectrum prefers fewer clusters if an eigenvalue is so many times the one before it, and
+#: more times than the last is times this one; below the floor eigenvalues are zero.
+_RISE, _FLOOR = 10.0, 1e-4
+
+
+def doubts(
+    W: sp.csr_array, labels: np.ndarray, eigenvalues: np.ndarray, run: Run | None = None
+) -> list[str]:
+    """Sentences about tiny clusters, clusters that are two in one, and a number that fits better.
+
+    Parameters
+    ----------
+    W : CSR array of shape (n, n)
+        The affinity before it was coupled with an embedding.
+    labels : int array of shape (n,)
+    eigenvalues : ndarray of shape (n_clusters,)
+        Of the graph's Laplacian, ascending.
+    run : Run or None
+
+    Examples
+    --------
+    Three cliques, two of which were put together:
+
+    >>> W = sp.csr_array(np.kron(np.eye(3), np.ones((8, 8))))
+    >>> doubts(W, np.repeat([0, 1, 1], 8), np.zeros(2))[0].split(", that")[0]
+    'Cluster 1 falls into two parts, of 8 and 8 samples'
+    """
+    return _tiny(labels) + _two_in_one(W, labels, run) + _fewer(eigenvalues)
+
+
+def _tiny(labels: np.ndarray) -> list[str]:
+    sizes = np.bincount(labels)
+    tiny = np.flatnonzero(sizes <= max(_TINY, _TINY_SHARE * len(labels) / len(sizes)))
+    if not len(tiny) or len(labels) <= 2 * _TINY * len(sizes):  # so few that all are
+        return []
+    have = "s {} have" if len(tiny) > 1 else " {} has"
+    return [
+        f"Cluster{have.format(_listed(tiny))} only {_listed(sizes[tiny])} of {len(labels):,} "
+        "samples, perhaps outliers; a smaller n_clusters may suit the data."
+    ]
+
+
+def _listed(numbers: np.ndarray) -> str:
+    *others, last = map(str, numbers)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _two_in_one(W: sp.csr_array, labels: np.ndarray, run: Run | None) -> list[str]:
+    """About the cluster, among those of at least mean size, with the cheapest cut through it."""
+    sizes = np.bincount(labels)
+    if len(labels) > _MOST_SAMPLES or len(sizes) < 2:
+        return []
+    volumes, outside = np.zeros(len(sizes)), np.zeros(len(sizes))
+    rows = np.repeat(np.arange(len(labels)), np.diff(W.indptr))
+    np.add.at(volumes, labels[rows], W.data)
+    other = labels[rows] != labels[W.indices]
+    np.add.at(outside, labels[rows[other]], W.data[other])
+    mean = float(np.mean(outside / np.maximum(volumes, 1e-300)))
+    least, found = max(_TWO_IN_ONE * mean, 1e-9), None
+    for cluster in np.flatnonzero(sizes >= sizes.mean()):
+        members = np.flatnonzero(labels == cluster)
+        side = max(_LEAST_SIDE, int(_SIDE * len(members)))
+        if len(members) < 2 * side:
+            continue
+        cost, part = _cheapest_cut(sp.csr_array(W[members][:, members]), side, run)
+        if cost < least:
+            least, found = cost, (cluster, part, len(members) - part)
+    if found is None:
+        return []
+    return [
+        f"Cluster {found[0]} falls into two parts, of {found[1]:,} and {found[2]:,} samples, that "
+        "hang together less than the clusters do; a larger n_clusters may suit the data."
+    ]
+
+
+def _cheapest_cut(inside: sp.csr_array, side: int, run: Run | None) -> tuple[float, int]:
+    """The least conductance of a sweep along the Fiedler vector, and the samples before it."""
+    n, degrees = inside.shape[0], np.asarray(inside.sum(axis=1)).ravel()
+    fiedler = smallest_eigenvectors(inside, 2, tol=1e-2, rng=0, run=run).vectors[:, 1]
+    order = np.argsort(fiedler / np.sqrt(np.maximum(degrees, 1e-12)), kind="stable")
+    place = np.empty(n, dtype=np.intp)
+    place[order] = np.arange(n)
+    rows = np.repeat(np.arange(n), np.diff(inside.indptr))
+    sign = np.where(place[inside.indices] > place[rows], 1.0, -1.0)
+    cut = np.cumsum(np.bincount(rows, inside.data * sign, n)[order])
+    volume = np.cumsum(degrees[order])
+    cost = cut / np.maximum(np.minimum(volume, volume[-1] - volume), 1e-300)
+    best = side - 1 + int(np.argmin(cost[side - 1 : n - side]))
+    return float(cost[best]), best + 1
+
+
+def _fewer(eigenvalues: np.ndarray) -> list[str]:
+    values = eigenvalues + _FLOOR
+    if len(values) < 3:
+        return []
+    count = int(np.argmax(values[2:] / values[1:-1])) + 2
+    rise = values[count] / values[count - 1]
+    if rise < max(_RISE, values[-1] / values[count]):
+        return []
+    return [
+        f"{count} clusters stand out more clearly than {len(values)}: after the first {count} "
+        f"eigenvalues of the graph the next is {rise:.0f} times as large."
+    ]
