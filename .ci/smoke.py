@@ -49,9 +49,46 @@ def command_line(folder: Path) -> None:
     subprocess.run([command, "info"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
 
+def first_hour(folder: Path) -> None:
+    """A table as people keep it, with the newest pandas: clusters, new rows, a pipeline."""
+    import pandas as pd
+    from sklearn.pipeline import make_pipeline
+
+    from unispectral.tables import TablePreparer
+
+    rng, group = np.random.default_rng(0), np.arange(90) % 3
+    table = pd.DataFrame(
+        {
+            "customer": [f"C-{i}" for i in range(90)],
+            "spent": [f"${x:,.2f}" for x in 85.4 + 700.0 * group + rng.uniform(0, 80, 90)],
+            "visits": 24.0 - 9.0 * group + rng.normal(0, 1, 90),
+            "member": np.where(group == 0, "yes", "no"),
+            "city": np.array(["Köln", "Ulm", "Zürich"])[group],
+            "since": pd.date_range("2024-01-01", periods=90).strftime("%Y-%m-%d"),
+        }
+    )
+    table.loc[::17, "visits"] = np.nan
+    table.to_csv(folder / "all.csv", index=False)
+    table.iloc[60:].to_csv(folder / "new.csv", index=False)
+    command = [Path(sys.executable).with_name("unispectral")]
+    pipeline = make_pipeline(TablePreparer(), unispectral.UnifiedSpectralClustering(3)).fit(table)
+    unispectral.save_model(pipeline, folder / "pipeline.unispectral")
+    fit = ["cluster", "all.csv", "-k", "3", "--encode", "--id", "customer", "--report", "p.html"]
+    fit += ["--model", "table.unispectral"]
+    subprocess.run([*command, *fit, "--quiet"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    for model in ("table", "pipeline"):
+        new = ["predict", f"{model}.unispectral", "new.csv", "-o", "new_labels.csv", "--quiet"]
+        subprocess.run([*command, *new], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        labels = pd.read_csv(folder / "new_labels.csv")["cluster"]
+        assert adjusted_rand_score(group[60:], labels) == 1.0
+    assert "<table" in pipeline._repr_html_()
+    assert len(unispectral.describe(pipeline, table, n_features=1)) == 3
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as place:
         library(Path(place))
         if "cli" in sys.argv[1:]:
             command_line(Path(place))
+            first_hour(Path(place))
     print(f"unispectral {unispectral.__version__} works with Python {sys.version.split()[0]}")

@@ -91,3 +91,12 @@ def test_views_and_sparse_tables():
 def test_refusals(model, rows, message):
     with pytest.raises(ValueError, match=message):
         unispectral.describe(model, np.ones((rows, 1)))
+
+
+def test_the_mean_of_an_absent_category_is_zero():
+    """Not the 1e-16 that rounding leaves of it."""
+    X = (np.arange(201)[:, None] % 3 == np.arange(3)).astype(float)
+    table = unispectral.describe(np.arange(201) % 3, X)
+    assert set(table["mean"].round(9)) == {0.0, 1.0}
+    assert (table[["mean", "mean_elsewhere"]].abs() > 0.1).to_numpy().sum() == 9
+    assert (table[["mean", "mean_elsewhere"]] == 0.0).to_numpy().sum() == 9

@@ -162,9 +162,26 @@ def test_imputations(impute, fill):
 
 
 def test_scaling_is_that_of_scikit_learn(mixed):
-    plain = TablePreparer(scale="none").fit_transform(mixed)
+    numbers = mixed[["price", "weight", "share", "count", "nullable"]]
+    plain = TablePreparer(scale="none").fit_transform(numbers)
     expected = StandardScaler().fit_transform(plain)
-    np.testing.assert_allclose(TablePreparer().fit_transform(mixed), expected, atol=1e-12)
+    np.testing.assert_allclose(TablePreparer().fit_transform(numbers), expected, atol=1e-12)
+
+
+def test_different_categories_are_one_deviation_apart():
+    """However many there are, and however rare."""
+    city = ["Ulm"] * 40 + ["Köln"] * 9 + ["Bonn"]
+    member = ["yes"] * 48 + ["no"] * 2
+    table = pd.DataFrame({"city": city, "member": member})
+    for columns in (["city"], ["member"]):
+        made = TablePreparer().fit_transform(table[columns])
+        np.testing.assert_allclose(made.mean(axis=0), 0.0, atol=1e-12)
+        np.testing.assert_allclose(np.linalg.norm(made[0] - made[49]), 1.0)
+    made = TablePreparer().fit_transform(table)
+    again = read_table(
+        io.BytesIO(table.to_csv(index=False).encode()), encode=True, scale="standard"
+    )
+    np.testing.assert_allclose(again.values, made, atol=1e-12)
 
 
 def test_arrays_of_objects_and_polars_frames(mixed):

@@ -6,6 +6,7 @@ import sys
 import time
 import warnings
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,6 +14,7 @@ import numpy as np
 
 from unispectral.cli._input import Input
 from unispectral.cli._methods import METHODS
+from unispectral.cli._outputs import say
 from unispectral.model_selection import seed_agreement
 
 __all__ = ["CommandFit", "fit"]
@@ -43,6 +45,8 @@ def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> Comm
     verbose = getattr(estimator, "verbose", None)
     if METHODS[method].ours and not verbose:
         estimator.set_params(verbose=int(not quiet and sys.stderr is not None))
+        if not _is_compiled():
+            say("The first run compiles its loops, which takes about half a minute.", quiet=quiet)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         labels = np.asarray(estimator.fit_predict(samples))
@@ -71,3 +75,12 @@ def _another_seed(estimator: Any, samples: Any, n_samples: int) -> list[str]:
         "adjusted Rand index, which is 1 for the same; a larger n_init or another n_clusters may "
         "settle it."
     ]
+
+
+def _is_compiled() -> bool:
+    """Whether an earlier run has left compiled loops on the disk."""
+    from unispectral.graph import _loops
+
+    stats = getattr(_loops.solve_small, "stats", None)  # None with NUMBA_DISABLE_JIT
+    place = stats and stats.cache_path  # None where nothing can be kept
+    return stats is None or (place is not None and any(Path(place).glob("_loops.*.nbi")))

@@ -99,6 +99,7 @@ def gather(
         parts = [(v, s, s, columns) for v, s in zip(names, sources, strict=True)]
     common = {name: options[name] for name in ("id", "impute", "scale", *_READING)}
     common["encode"] = options["encode"] or None
+    common["scale"] = common["scale"] or ("standard" if common["encode"] else "none")
     tables: dict[str, Table] = {}
     reading = []
     for view, shown, source, chosen in parts:

@@ -38,6 +38,9 @@ class NumberOfClusters(click.ParamType):
     def __init__(self, auto: bool = True) -> None:
         self.auto = auto
 
+    def get_missing_message(self, param: Any, ctx: Any) -> str:
+        return f"Give the number of clusters{', or auto to choose it' * self.auto}."
+
     def convert(self, value: Any, param: Any, ctx: Any) -> int | str:
         if value == "auto" and not self.auto:
             self.fail("'auto' is for one method; give a number.", param, ctx)
@@ -110,7 +113,8 @@ _prepare_options = all_of(
     click.option(
         "--encode",
         is_flag=True,
-        help="Use text too: numbers in text, yes and no, categories; gaps are filled.",
+        help="Use text too: numbers in text, yes and no, categories; gaps are filled and columns "
+        "scaled.",
     ),
     click.option(
         "--impute",
@@ -120,9 +124,8 @@ _prepare_options = all_of(
     click.option(
         "--scale",
         type=click.Choice(SCALES),
-        default="none",
-        show_default=True,
-        help="'standard' when columns have different units; 'unit' scales rows.",
+        help="'standard' when columns have different units; 'unit' scales rows.  [default: none; "
+        "with --encode standard]",
     ),
 )
 

@@ -35,7 +35,7 @@ def info(as_json: bool) -> None:
         return
     for key, value in found.items():
         if isinstance(value, dict):
-            click.echo(key)
+            click.echo(key if value else f"{key:<18} none")
             for name, told in value.items():
                 click.echo(f"  {name:<16} {told}")
         else:
@@ -58,7 +58,8 @@ def collect() -> dict[str, Any]:
     except (AttributeError, ValueError, OSError):
         total = None
     libraries = {
-        f"{row['internal_api']} {row.get('version') or ''}, {row['num_threads']} threads"
+        f"{row['internal_api']} {row.get('version') or ''}".strip()
+        + f", {row['num_threads']} threads"
         for row in threadpool_info()
     }
     return {

@@ -102,10 +102,10 @@ def count_clusters(distance: KernelDistance, recipe: Recipe, run: Run) -> Cluste
         looks.append((np.log(shares[2:] / shares[1:-1]), values, reference))
     ratios, values, reference = max(looks, key=lambda look: look[0].max(initial=-np.inf))
     if structure > STRUCTURELESS or not len(ratios):
-        reason = "the samples show no more clusters than a cloud of the same shape would"
+        reason = "the samples show no more clusters than Gaussian samples of the same covariance"
         return ClusterCount(1, values, reference, ratios, structure, reason)
     found = int(np.argmax(ratios)) + 2
-    reason = f"cutting off another cluster after {found} would cost most in proportion"
+    reason = f"the largest gap between eigenvalues of the graph is after {found}"
     return ClusterCount(found, values, reference, ratios, structure, reason)
 
 

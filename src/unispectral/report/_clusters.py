@@ -147,7 +147,9 @@ def contrasts(X: Any, labels: np.ndarray) -> Contrasts:
     gap, pooled = inside - outside, np.sqrt(np.maximum(within, 0.0) / total)
     least = np.maximum(np.abs(gap) / _CLEAREST, 1e-12 * np.sqrt(squares / total) + 1e-300)
     effect = np.where((counts > 0) & (others > 0), gap / np.maximum(pooled, least), 0.0)
-    return Contrasts(effect, inside + centre, outside + centre)
+    rounding = 1e-13 * (np.sqrt(squares / total) + np.abs(centre))
+    means = [np.where(np.abs(m + centre) > rounding, m + centre, 0.0) for m in (inside, outside)]
+    return Contrasts(effect, *means)
 
 
 def cluster_tree(X: Any, labels: np.ndarray, affinity: Any = None) -> dict[str, Any] | None:

@@ -19,6 +19,7 @@ from unispectral.tables._source import plural
 __all__ = [
     "MAX_CATEGORIES",
     "Plan",
+    "category_spreads",
     "column_names",
     "decide",
     "encode",
@@ -234,6 +235,14 @@ def column_names(plans: Sequence[Plan]) -> list[str]:
         kinds = plan.get("categories")
         names += [plan["name"]] if kinds is None else [f"{plan['name']}={k}" for k in kinds]
     return unique_names(names)[0]
+
+
+def category_spreads(plans: Sequence[Plan]) -> np.ndarray:
+    """What puts different categories at the distance 1, for each column made; NaN for numbers."""
+    spreads = {"category": np.sqrt(2.0), "yes/no": 1.0}
+    return np.concatenate(
+        [[spreads.get(p["kind"], np.nan)] * len(p.get("categories", [1])) for p in used(plans)]
+    )
 
 
 def made(plans: Sequence[Plan]) -> list[str]:

@@ -12,7 +12,7 @@ from sklearn.preprocessing import normalize
 
 from unispectral._errors import InputError
 from unispectral.tables._arrays import Array
-from unispectral.tables._encode import Plan, column_names
+from unispectral.tables._encode import Plan, category_spreads, column_names
 from unispectral.tables._source import TableError, plural
 
 __all__ = ["IMPUTATIONS", "SCALES", "Preparation"]
@@ -32,7 +32,7 @@ class Preparation:
     columns : tuple of str
         The columns, in order.
     scale : str
-        One of ``"none"``, ``"standard"`` (mean 0, deviation 1), ``"minmax"`` (0 to 1),
+        One of ``"none"``, ``"standard"`` (mean 0, deviation 1 of numbers), ``"minmax"`` (0 to 1),
         ``"maxabs"`` (largest magnitude 1), ``"robust"`` (median 0, quartiles 1 apart) and
         ``"unit"`` (every row to length 1).
     centre, spread : ndarray of shape (n_columns,) or None
@@ -63,9 +63,19 @@ class Preparation:
 
     @classmethod
     def fit(
-        cls, values: Array, columns: Sequence[str], *, impute: str | None, scale: str
+        cls,
+        values: Array,
+        columns: Sequence[str],
+        *,
+        impute: str | None,
+        scale: str,
+        encoding: Sequence[Plan] | None = None,
     ) -> Preparation:
-        """Learn the filling and the scaling from a table."""
+        """Learn the filling and the scaling from a table.
+
+        With ``"standard"`` two rows of different categories, or answers, are one deviation apart:
+        dividing their zeros and ones by deviations, too, would let the rarest category decide.
+        """
         _check_choice("impute", impute, (None, *IMPUTATIONS))
         _check_choice("scale", scale, SCALES)
         fill = None if impute is None else _fill_values(values, impute, columns)
@@ -74,11 +84,14 @@ class Preparation:
             raise TableError("impute", f"must be given: {missing}", remedy)
         whole = _filled(values, fill)
         centre, spread = _centre_and_spread(whole, scale)
+        if scale == "standard" and encoding is not None:
+            fixed = category_spreads(encoding)
+            spread = np.where(np.isnan(fixed), spread, fixed)
         if spread is not None and not np.isfinite(spread).all():
             worst = columns[int(np.argmin(np.isfinite(spread)))]
             problem = f"cannot be computed: column {worst!r} spans more than floating point holds"
             raise TableError("scale", problem, "divide the column", value=scale)
-        return cls(tuple(columns), scale, centre, spread, fill)
+        return cls(tuple(columns), scale, centre, spread, fill, encoding)
 
     def apply(self, values: Array) -> Array:
         """Fill and scale; the values given are not changed."""

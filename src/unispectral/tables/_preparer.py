@@ -31,7 +31,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         What stands in for missing numbers. Missing answers and categories become the most
         frequent one. None leaves NaN.
     scale : {"none", "standard", "minmax", "maxabs", "robust", "unit"}, default="standard"
-        How the columns made are scaled.
+        How the columns made are scaled. With ``"standard"`` numbers get mean 0 and standard
+        deviation 1, and two different categories, or answers, are one standard deviation apart,
+        as in the k-prototypes method: however rare a category, no column decides alone.
     max_categories : int, default=20
         A column with more different texts than this is left out.
     dates : {"leave out", "days"}, default="leave out"
@@ -119,7 +121,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         if self.scale not in ("none", "unit"):
             values = self._numbers(frame)
             names = self.get_feature_names_out().tolist()
-            ready = Preparation.fit(values, names, impute=None, scale=self.scale)
+            ready = Preparation.fit(
+                values, names, impute=None, scale=self.scale, encoding=self.columns_
+            )
             self.centre_, self.spread_ = ready.centre, ready.spread
         return self
 

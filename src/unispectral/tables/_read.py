@@ -187,8 +187,9 @@ def read_table(
     table = picker.pick(id, truth, columns)
     _check_finite(table.values, table.columns, origin)
     if (ready := preparation) is None:
-        fitted = Preparation.fit(table.values, table.columns, impute=impute, scale=scale)
-        ready = replace(fitted, encoding=table.preparation.encoding)
+        plans = table.preparation.encoding
+        choices: dict[str, Any] = {"impute": impute, "scale": scale, "encoding": plans}
+        ready = Preparation.fit(table.values, table.columns, **choices)
     return replace(table, values=ready.apply(table.values), preparation=ready)
 
 
