@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import json
+import re
 import zipfile
 
 import numpy as np
@@ -17,6 +18,7 @@ from unispectral import SCMK, SCSK, UnifiedSpectralClustering
 from unispectral.kernels import Gaussian, Linear, Metric, Polynomial
 from unispectral.persistence import ModelFileError, load_model, save_model
 from unispectral.persistence._models import CLASSES
+from unispectral.persistence._values import Reader, Writer
 
 rng = np.random.default_rng(0)
 X = np.concatenate([rng.normal(centre, 0.3, (12, 4)) for centre in (0.0, 3.0, 6.0)])
@@ -398,6 +400,11 @@ def _predictor(*path):
         (_set("fitted", "n_features_in_", 5), "number of its features"),
         (_set("fitted", "n_features_in_", "4"), "n_features_in_"),
         (_set("fitted", "n_iter_", -1), "n_iter_"),
+        (lambda manifest: manifest.pop("predictor"), "what it predicts with is missing"),
+        (
+            _set("fitted", "feature_names_in_", {"$strings": ["a"], "shape": [1], "as": "object"}),
+            "feature_names_in_ and n_features_in_",
+        ),
         (_set("predictor", 1), "changed or damaged"),
         (_set("predictor", {"$map": []}), "layout"),
         (_predictor("layout", "kind", "rows"), "kind of its input"),
@@ -427,8 +434,6 @@ def _predictor(*path):
     ],
 )
 def test_tampered_manifest(members, change, words, tmp_path):
-    import re
-
     message = refused(tmp_path, packed(manifest_with(members, change)))
     assert re.search(words, message), message
 
@@ -583,3 +588,72 @@ def test_a_failed_save_leaves_the_old_model(tmp_path):
 def test_missing_file_is_an_os_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         load_model(tmp_path / "none.npz")
+
+
+def test_a_manifest_of_far_too_many_bytes_is_not_read(members, tmp_path, monkeypatch):
+    monkeypatch.setattr("unispectral.persistence._archive._MANIFEST_BYTES", 100)
+    assert "far too many" in refused(tmp_path, packed(members))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"no array", "is no array"),
+        (npy(np.arange(3)).replace(b"\x93NUMPY\x01", b"\x93NUMPY\x02"), "NumPy format .2, 0."),
+        (npy(np.arange(3)).replace(b"'descr'", b"'crsed'"), "is no array"),
+    ],
+)
+def test_members_that_are_no_arrays(content, words, members, tmp_path):
+    name = "fitted.labels_.npy"
+    assert re.search(words, refused(tmp_path, packed({**members, name: content})))
+
+
+def test_data_that_end_before_the_size_that_the_archive_tells(members, tmp_path):
+    """The size is changed in the directory of the archive and in the manifest, not the data."""
+    short, long = npy(np.zeros(36, np.int32)), npy(np.zeros(40, np.int32))
+
+    def change(manifest):
+        manifest["arrays"]["fitted.labels_"] = {"dtype": "<i4", "shape": [40]}
+
+    changed = manifest_with(members, change)
+    header = long[: len(long) - 160]
+    whole = packed({**changed, "fitted.labels_.npy": header + short[len(short) - 144 :]})
+    size = (len(header) + 144).to_bytes(4, "little")
+    at = whole.rindex(b"fitted.labels_.npy") - 46 + 24  # its size in the directory
+    assert whole[at : at + 4] == size
+    wrong = whole[:at] + (len(header) + 160).to_bytes(4, "little") + whole[at + 4 :]
+    assert "end too early" in refused(tmp_path, wrong)
+
+
+def test_ranges_and_arrays_as_parameters(tmp_path):
+    views = {"left": range(2), "right": range(2, 4)}
+    model = U(3, views=views).fit(X)
+    save_model(model, tmp_path / "model.npz")
+    loaded = load_model(tmp_path / "model.npz")
+    assert loaded.views == {"left": [0, 1], "right": [2, 3]}
+    np.testing.assert_array_equal(loaded.predict(NEW), model.predict(NEW))
+    with pytest.raises(TypeError, match="views is an array of complex128, which a saved model"):
+        Writer().encode(np.array([1j]), "params.views")
+    with pytest.raises(TypeError, match="views is set, which a saved model cannot hold"):
+        Writer().encode({1}, "params.views")
+
+
+_CSR = {"$csr": {"data": "d", "indices": "i", "indptr": "p"}, "shape": [2, 2]}
+
+
+@pytest.mark.parametrize(
+    ("value", "arrays", "words"),
+    [
+        ({"$strings": ["a", 1], "shape": [2], "as": "str"}, {}, "not all are strings"),
+        ({"$scalar": 1, "dtype": "U3"}, {}, "a scalar of type"),
+        (_CSR, {"d": [1.0], "i": [0.0], "p": [0, 0, 1]}, "indices are not integers"),
+        (_CSR, {"d": [1.0], "i": [0], "p": [0, 1]}, "the row pointer does not fit"),
+        (_CSR, {"d": [1.0], "i": [0], "p": [0, 2, 1]}, "the row pointer does not rise"),
+        (_CSR, {"d": [1.0, 2.0], "i": [0], "p": [0, 0, 1]}, "the row pointer does not rise"),
+        (_CSR, {"d": [1.0], "i": [2], "p": [0, 0, 1]}, "an index is out of range"),
+    ],
+)
+def test_values_that_contradict_themselves(value, arrays, words):
+    reader = Reader({name: np.array(array) for name, array in arrays.items()})
+    with pytest.raises(ModelFileError, match=words):
+        reader.decode(value)

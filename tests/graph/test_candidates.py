@@ -312,3 +312,22 @@ def test_groups_are_searched_as_the_whole(index) -> None:
     assert sorted(np.concatenate(groups).tolist()) == list(range(len(X)))
     for rows in groups:
         np.testing.assert_array_equal(built.search_own(rows, 5).indices, whole[rows])
+
+
+@pytest.mark.parametrize("index", ["tree", "exact", "cells"])
+def test_new_points_are_searched_among_all(index) -> None:
+    rng = np.random.default_rng(0)
+    X, queries = rng.normal(size=(80, 3)), rng.normal(size=(9, 3))
+    found = build_index(X, 5, index=index).search(queries, 5)
+    own = build_index(X, 5, index=index).search(X[:9], 1)
+    np.testing.assert_array_equal(own.indices.ravel(), np.arange(9))
+    if index != "cells":
+        np.testing.assert_array_equal(found.indices, brute(X, 5, queries))
+
+
+def test_sparse_tables_have_the_candidates_of_dense_ones_with_an_offset() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    kernel = Polynomial(2, offset=1.0)
+    dense, sparse = (KernelBank(table, kernel) for table in (X, sp.csr_array(X)))
+    assert [search.constant > 0 for search in searches(dense)] == [True]
+    np.testing.assert_array_equal(candidates(sparse, 6), candidates(dense, 6))

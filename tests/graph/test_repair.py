@@ -107,3 +107,22 @@ def test_replicated_digits_are_clustered_as_the_digits_are() -> None:
     alone = UnifiedSpectralClustering(10, whiten=None).fit(X)
     once = normalized_mutual_info_score(y, alone.labels_)
     assert normalized_mutual_info_score(np.repeat(y, 20), model.labels_) > once - 0.1
+
+
+def test_repair_ends_after_its_rounds(monkeypatch) -> None:
+    """Pairs, then pairs of pairs: what one round leaves apart the next ones join."""
+    X = 2.0 ** np.arange(16)[:, None]
+    codes = sp.csr_array((16, 16))
+
+    def search(rows, among, k):
+        apart = np.abs(X[rows] - X[among].T)
+        apart[rows[:, None] == among] = np.inf
+        return among[np.argsort(apart, axis=1)[:, :1]]
+
+    def join() -> int:
+        joined = attach_small(codes, 16, 1, search, lambda rows, outside: np.ones(outside.shape))
+        return connected_components(joined, directed=False)[0]
+
+    assert join() == 1
+    monkeypatch.setattr("unispectral.graph._repair._ROUNDS", 0)
+    assert join() == 16

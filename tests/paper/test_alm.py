@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import unispectral.paper as solvers
+from unispectral import SCSK
 from unispectral._run import Run
 from unispectral.kernels import KernelBank
 from unispectral.paper import DenseGraph, Objective, _alm, alm, descend, solve_alm
@@ -400,3 +401,22 @@ def test_mu_does_what_a_ridge_does(data_home):
     prices = Objective(9, 1e-2, 1e-4, 1e-7, mu=100.0)
     runs = (solve_alm(bank, prices, run=Run.of(random_state=seed)) for seed in range(3))
     assert max(accuracy(run.labels) for run in runs) > 0.75
+
+
+def test_the_time_limit_ends_the_algorithm_with_the_state_it_has():
+    bank = KernelBank(np.random.default_rng(0).normal(size=(20, 3)), "gaussian")
+    found = solve_alm(bank, Objective(3, 0.01, 0.1, 0.1), max_time=1e-9, tol=1e-12)
+    assert found.reason == "the time limit of 1e-09 s was reached"
+    assert (found.n_iter, len(found.objective), found.converged) == (1, 1, False)
+
+
+def test_what_the_papers_models_say_of_their_input(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(24, 3)) + 4.0 * (np.arange(24) % 2)[:, None]
+    with pytest.raises(ValueError, match=r"holds 2 kernels, but SCSK takes one.*use SCMK"):
+        SCSK(2, kernel="precomputed").fit([X @ X.T, X @ X.T + np.eye(24)])
+    with pytest.warns(UserWarning, match="subtract the mean"):
+        SCSK(2, kernel="linear", solver="exact").fit(X + 1e9)
+    monkeypatch.setattr("unispectral.paper._fit._SLOW_ALM", 10)
+    with pytest.warns(UserWarning, match="factorises a matrix of all pairs of 24 samples"):
+        SCSK(2).fit(X)

@@ -93,3 +93,26 @@ def test_no_spectral_term_is_allowed():
     solution = solved(KernelBank(X, "gaussian"), Objective(3, 0.01, 0.0, 0.1))
     assert solution.Z.shape == (60, 60)
     assert len(solution.labels) == len(y)
+
+
+class _Rising(DenseGraph):
+    """A Z-step that goes wrong at one call, as rounding may let it."""
+
+    calls = 0
+
+    def solve(self, objective, embedding, start):
+        found = super().solve(objective, embedding, start)
+        self.calls += 1
+        return found._replace(matrix=3.0 * found.matrix, left=None) if self.calls == 4 else found
+
+
+def test_a_rising_objective_ends_the_descent_at_the_state_before():
+    X, _ = make_blobs(40, centers=3, random_state=0)
+    bank, objective = KernelBank(X, "gaussian"), Objective(3, 0.01, 0.1, 0.1)
+    calm = solved(bank, objective, tol=0, max_iter=2)
+    found = descend(_Rising(bank, tol=1e-9), objective, tol=0, max_iter=50)
+    assert not found.converged
+    assert found.reason.startswith("the objective rose from")
+    assert found.objective == calm.objective
+    assert abs(found.Z - calm.Z).max() == 0
+    np.testing.assert_array_equal(found.labels, calm.labels)

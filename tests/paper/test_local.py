@@ -113,9 +113,23 @@ def test_the_gap_is_what_the_limit_costs(X) -> None:
         found = graph.solve(objective, None, None).matrix
         best = value(codes(K, 0.02, ridge=0.5).matrix)
         gap = (value(found) - best) / value(found)
-        check = graph.check(found, objective, None, np.random.default_rng(0), n_columns=len(X))
+        check = graph.check(found, objective, np.random.default_rng(0), n_columns=len(X))
         assert check.gap == pytest.approx(gap, abs=2e-3)
     assert check.binding == 0
+
+
+def test_a_check_that_is_cut_short_says_no_more_than_it_found(X, monkeypatch) -> None:
+    bank = KernelBank(X, "gaussian")
+    objective = Objective(3, 0.02, 0.0, 0.0, 0.5)
+    graph = LocalGraph(bank, candidates(bank, 3))
+    graph.set_weights(np.ones(1))
+    found = graph.solve(objective, None, None).matrix
+    gaps = []
+    for rounds in (1, 2, 8):
+        monkeypatch.setattr("unispectral.paper._local_graph._CHECK_ROUNDS", rounds)
+        check = graph.check(found, objective, np.random.default_rng(0), n_columns=20)
+        gaps.append(check.gap)
+    assert gaps[0] == 0 < gaps[1] < gaps[2]
 
 
 def test_candidates_grow_where_the_limit_binds(X) -> None:

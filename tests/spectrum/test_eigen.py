@@ -266,3 +266,36 @@ def test_a_good_start_needs_no_filter_in_a_large_graph(monkeypatch) -> None:
     monkeypatch.setattr(_subspace, "_filter", refuse)
     again = smallest_eigenvectors(W, 8, start=found.block, tol=1e-3)
     np.testing.assert_allclose(again.values, found.values, atol=1e-6)
+
+
+def test_whole_numbers_are_weights_too() -> None:
+    W = sp.csr_array((random_graph(20, 0.3, 0) > 0).astype(np.int64))
+    whole, real = smallest_eigenvectors(W, 3), smallest_eigenvectors(W.astype(float), 3)
+    np.testing.assert_array_equal(whole.vectors, real.vectors)
+
+
+def test_single_precision_weights_in_double_precision() -> None:
+    """Beyond the rounding of single precision the iteration goes on in double."""
+    W = random_graph(700, 0.02, 0).astype(np.float32)
+    found = smallest_eigenvectors(W, 4, tol=1e-8)
+    exact = np.linalg.eigvalsh(dense_laplacian(W, True))[:4]
+    np.testing.assert_allclose(found.values, exact, atol=1e-7)
+
+
+def test_a_start_that_says_nothing_is_drawn_anew() -> None:
+    W = random_graph(700, 0.02, 1)
+    found = smallest_eigenvectors(W, 4, start=np.ones((700, 12)))
+    exact = np.linalg.eigvalsh(dense_laplacian(W, True))[:4]
+    np.testing.assert_allclose(found.values, exact, atol=1e-3)
+    np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(4), atol=1e-5)
+
+
+def test_a_step_in_pieces_is_the_same_step(monkeypatch) -> None:
+    W, X = random_graph(50, 0.2, 2), np.random.default_rng(0).normal(size=(50, 3))
+    whole = laplacian_step(W, np.ones(50), X, X, np.empty_like(X), scale=0.5, keep=2.0)
+    monkeypatch.setattr("unispectral.spectrum._products._MANY", 0)
+    monkeypatch.setattr("unispectral.spectrum._products._ROWS", 7)
+    pieces = laplacian_step(
+        W, np.ones(50), X, X, np.empty_like(X), scale=0.5, keep=2.0, run=Run.of(2)
+    )
+    np.testing.assert_array_equal(pieces, whole)

@@ -233,7 +233,9 @@ def _iterate(
     K = _combined(bank, w)
     embedding = _embedding if problem.step == "exact" else _searched_embedding
 
-    for iteration in range(1, max_iter + 1):
+    iteration, reason = 0, ""
+    while not reason:
+        iteration += 1
         S = _thresholded(Z, Y, problem.alpha, mu)
         Z = _codes(K, S, Y, P, problem, mu)
         Y = _multipliers(Y, S, Z, mu)
@@ -262,8 +264,6 @@ def _iterate(
             _misfits=misfits,
             _problem=problem,
         )
-        if reason:
-            return
 
 
 def _combined(bank: Bank, w: np.ndarray) -> np.ndarray:

@@ -64,15 +64,16 @@ def descend_locally(
     k = min(n_neighbors, n - 1)
     seed = int(run.rng.integers(2**31 - 1))
     weights = initial_weights(len(bank))
-    for growth in range(growths + 1):
+    growth = 0
+    while True:
         found_candidates = candidates(bank, k, random_state=seed, run=run)
         graph = LocalGraph(bank, found_candidates, run=run)
         graph.set_weights(weights)
         first = graph.solve(objective, None, None)
-        found = graph.check(first.matrix, objective, None, np.random.default_rng(seed))
+        found = graph.check(first.matrix, objective, np.random.default_rng(seed))
         if found.gap <= gap or k == n - 1 or growth == growths:
             break
-        k = min(2 * k, n - 1)
+        k, growth = min(2 * k, n - 1), growth + 1
     if found.gap > gap:
         warn(
             f"Without the limit of {k} candidates per sample the objective would be about "

@@ -156,7 +156,6 @@ class LocalGraph:
         self,
         codes: sp.csr_array,
         objective: Prices,
-        embedding: np.ndarray | None,
         rng: np.random.Generator,
         n_columns: int | None = None,
     ) -> LimitCheck:
@@ -166,6 +165,7 @@ class LocalGraph:
         conditions until none is left, which is the unrestricted optimum.
         """
         n = self.bank.n_samples
+        alpha = np.broadcast_to(np.asarray(objective.alpha, dtype=np.float64), n)
         if n_columns is None:
             n_columns = int(np.clip(_CHECK_ENTRIES / (20 * n), 8, 200))
         columns = np.sort(rng.choice(n, min(n_columns, n), replace=False))
@@ -175,7 +175,7 @@ class LocalGraph:
             begin, end = codes.indptr[i], codes.indptr[i + 1]
             support, z = codes.indices[begin:end].astype(np.intp), codes.data[begin:end]
             row = self.bank.combine_block(self.weights, np.array([i]), slice(None))[0]
-            linear = row - 0.5 * _all_prices(objective, embedding, int(i))
+            linear = row - 0.5 * float(alpha[i])
             limited[position], free[position] = self._free_column(
                 int(i), support, z, linear.astype(np.float64), objective.ridge
             )
@@ -245,15 +245,6 @@ def candidate_prices(
         return np.ascontiguousarray(prices)
     apart = embedding[neighbours] - embedding[numbers][:, None, :]
     return prices + 0.5 * objective.beta * np.einsum("bkc,bkc->bk", apart, apart)
-
-
-def _all_prices(objective: Prices, embedding: np.ndarray | None, i: int) -> np.ndarray | float:
-    alpha = np.asarray(objective.alpha, dtype=np.float64)
-    own = float(alpha[i]) if alpha.ndim else float(alpha)
-    if embedding is None or objective.beta == 0:
-        return own
-    apart = embedding - embedding[i]
-    return own + 0.5 * objective.beta * np.einsum("ij,ij->i", apart, apart)
 
 
 def _filled(neighbours: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -144,13 +144,15 @@ def minimise_on_stiefel(
 
     for iteration in range(1, 1 if reason else max_iter + 1):
         required = _ARMIJO * curve.gradient_norm**2
-        for trial in range(max_tries):
+        X = curve(step)
+        new_value, G = value_and_gradient(X)
+        tries = 1
+        while not new_value <= level - step * required and tries < max_tries:
+            step *= shrink
             X = curve(step)
             new_value, G = value_and_gradient(X)
-            n_evaluations += 1
-            if new_value <= level - step * required or trial == max_tries - 1:
-                break
-            step *= shrink
+            tries += 1
+        n_evaluations += tries
         before, curve = curve, _Curve(X, G)
         moved, bent = X - before.X, curve.descent - before.descent
         changes.append(

@@ -196,11 +196,9 @@ def _array(
 def _header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
     # The header may be at most 10 kB, which is NumPy's own limit for untrusted files.
     version = np.lib.format.read_magic(member)
-    if version == (1, 0):
-        return np.lib.format.read_array_header_1_0(member)
-    if version == (2, 0):
-        return np.lib.format.read_array_header_2_0(member)
-    raise ValueError(f"NumPy format {version}")
+    if version != (1, 0):  # later ones are for the names of fields
+        raise ValueError(f"NumPy format {version}")
+    return np.lib.format.read_array_header_1_0(member)
 
 
 def _fill(member: IO[bytes], content: bytearray) -> None:
@@ -211,5 +209,4 @@ def _fill(member: IO[bytes], content: bytearray) -> None:
             raise EOFError("the data end too early")
         view[: len(got)] = got
         view = view[len(got) :]
-    if member.read(1):  # reading to the end also makes zipfile check the checksum
-        raise EOFError("there are more data than declared")
+    member.read(1)  # the end, at which zipfile checks the checksum

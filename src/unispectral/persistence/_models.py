@@ -246,10 +246,7 @@ def _check_kinds(estimator: Any) -> None:
 
 
 def _class(name: str) -> Any:
-    try:
-        return getattr(importlib.import_module(CLASSES[name]), name)
-    except (ImportError, AttributeError) as error:
-        raise ModelFileError(f"{name} is not part of this installation.") from error
+    return getattr(importlib.import_module(CLASSES[name]), name)
 
 
 def _check_shapes(estimator: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
 import re
 from typing import Any
 
@@ -46,8 +45,6 @@ class Writer:
         if isinstance(value, np.generic) and value.dtype.kind in "biuf":
             # Its type decides that of what is computed with it.
             return {"$scalar": self.encode(value.item(), name), "dtype": value.dtype.str}
-        if isinstance(value, os.PathLike):
-            return os.fspath(value)
         if value is None or isinstance(value, (bool, int, str)):
             return value
         if isinstance(value, float):
