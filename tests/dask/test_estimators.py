@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -77,39 +79,38 @@ def test_an_approximate_index_gives_the_same_candidates(client, X, monkeypatch) 
     bank = KernelBank(X, "linear", normalize="none", gram=False)
     geometry = KernelDistance([KernelPart(bank, 0, 0)])
     here = localize(geometry, 8, Run.of())
-    executor = DaskExecutor(client, "other")
-    there = localize(geometry, 8, Run.of(executor=executor))
-    executor.forget()
+    there = localize(geometry, 8, Run.of(executor=DaskExecutor(client)))
     assert there.rate == here.rate
     np.testing.assert_array_equal(here.neighbours, there.neighbours)
     blocks = there.map_rows(_near, run=None)
     np.testing.assert_allclose(np.concatenate(blocks), here.near)
 
 
-def test_what_was_kept_of_a_search_is_found_again(client) -> None:
-    """A fit that is begun again takes its candidates and its random numbers up where they were."""
+def test_what_every_worker_has_lost_is_shipped_again(client, X) -> None:
+    """Copies of the table are on all workers; without any the blocks are made from here."""
+    from unispectral.kernels import KernelBank
 
-    def search(rng):
-        return rng.integers(9, size=(6, 2))
-
-    first = np.random.default_rng(0)
-    found, _ = DaskExecutor(client, "a-fit")._kept(first, lambda: search(first))
-    again = np.random.default_rng(1)
-    executor = DaskExecutor(client, "a-fit")
-    taken, future = executor._kept(again, lambda: pytest.fail("searched twice"))
-    np.testing.assert_array_equal(taken, found)
-    np.testing.assert_array_equal(future.result(), found)
-    assert again.bit_generator.state == first.bit_generator.state
-    executor.forget()
-    assert not client.list_datasets()
-    other, _ = DaskExecutor(client, "a-fit")._kept(again, lambda: search(again))
-    assert (other != found).any()
-    executor.forget()
+    bank = KernelBank(X, "linear", normalize="none", gram=False)
+    geometry = KernelDistance([KernelPart(bank, 0, 0)])
+    around = localize(geometry, 8, Run.of(executor=DaskExecutor(client)))
+    before = np.concatenate(around.map_rows(_near, run=None))
+    client.cancel(around.blocks.futures + around.blocks.shipped, force=True)
+    np.testing.assert_array_equal(np.concatenate(around.map_rows(_near, run=None)), before)
 
 
 def test_a_fit_leaves_nothing_on_the_scheduler(client, X) -> None:
+    before = client.run_on_scheduler(_tasks_left)
     UnifiedSpectralClustering(3, whiten=None, client=client).fit(X[:200])
-    assert not client.list_datasets()
+    gc.collect()
+    for _ in range(600):
+        if not client.run_on_scheduler(_tasks_left) - before:
+            return
+        time.sleep(0.05)
+    pytest.fail(f"left: {client.run_on_scheduler(_tasks_left) - before}")
+
+
+def _tasks_left(dask_scheduler) -> set[str]:
+    return set(map(str, dask_scheduler.tasks))
 
 
 def _near(rows, block):
@@ -228,31 +229,43 @@ def test_rows_as_lists_and_sparse_tables_that_cannot_be_cut(client, X, as_table)
     assert model.labels_.compute().shape == (60,)
 
 
-def test_a_killed_worker_changes_nothing(tmp_path) -> None:
-    """The worker that leads the fit dies when candidates and kernels are done: the worst one."""
+def test_a_killed_worker_changes_nothing() -> None:
+    """A worker that holds kernels dies when candidates and kernels are done."""
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(5, 20)) * 4
     X = (centres[rng.integers(0, 5, 12_000)] + rng.normal(size=(12_000, 20))).astype(np.float32)
     local = unispectral.UnifiedSpectralClustering(5, whiten=None).fit(X)
-    died = tmp_path / "died"
-
-    def die_once(stage: str, *told: object) -> None:
-        if stage == "passes" and not died.exists():
-            died.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-
+    killed: list[str] = []
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        model = UnifiedSpectralClustering(5, whiten=None, client=client, verbose=die_once).fit(
+
+        def kill_once(stage: str, *told: object) -> None:
+            if stage == "passes" and not killed:
+                address = client.run_on_scheduler(_with_kernels)
+                assert address is not None
+                workers = cluster.workers.values()
+                os.kill(
+                    next(w.pid for w in workers if w.worker_address == address), signal.SIGKILL
+                )
+                killed.append(address)
+
+        model = UnifiedSpectralClustering(5, whiten=None, client=client, verbose=kill_once).fit(
             da.from_array(X, chunks=(3_000, 20))
         )
-        assert died.exists()
         np.testing.assert_array_equal(model.labels_.compute(), local.labels_)
-        assert not client.list_datasets()
+    assert killed
+
+
+def _with_kernels(dask_scheduler) -> str | None:
+    """A worker that holds a block of kernels: the worst one to lose."""
+    for key, task in list(dask_scheduler.tasks.items()):
+        if str(key).startswith("neighbourhoods-") and task.who_has:
+            return next(iter(task.who_has)).address
+    return None
 
 
 def test_what_holds_no_numbers_is_refused_as_by_the_local_fit(client, X) -> None:

@@ -56,7 +56,7 @@ def find(request) -> Find:
     if request.param == "dask":
         from unispectral.dask._neighbourhoods import DaskExecutor, RemoteNeighbourhoods
 
-        executor = DaskExecutor(request.getfixturevalue("cluster"), f"test-{request.node.name}")
+        executor = DaskExecutor(request.getfixturevalue("cluster"))
 
     def found(present: np.ndarray | None = None) -> Neighbourhoods:
         table = X if present is None else X[present]
@@ -66,9 +66,7 @@ def find(request) -> Find:
         assert type(around) is (LocalNeighbourhoods if executor is None else RemoteNeighbourhoods)
         return around
 
-    yield found
-    if executor is not None:
-        executor.forget()
+    return found
 
 
 def _rows(rows: slice, block: LocalNeighbourhoods, *arguments) -> tuple:

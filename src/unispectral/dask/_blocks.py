@@ -14,32 +14,41 @@ import scipy.sparse as sp
 from unispectral._compat import optional
 from unispectral._errors import InputError, InputTypeError
 
-__all__ = ["Blocks", "as_blocks", "as_dask", "connected", "is_dask", "joined", "map_labels"]
+__all__ = ["RETRIES", "Blocks", "as_blocks", "as_dask", "connected", "is_dask", "map_labels"]
+
+
+#: How often what a lost worker had is asked for again.
+RETRIES = 3
 
 
 @dataclass
 class Blocks:
-    """Futures of blocks of rows, and the number of rows of each."""
+    """Blocks of rows that are made anew whenever they are used, and the number of rows of each.
 
-    futures: list[Any]
+    No block is kept on the workers: together they may need more memory than these have.
+    """
+
+    delayed: list[Any]
     sizes: list[int]
 
     @property
     def n_rows(self) -> int:
         return sum(self.sizes)
 
-    def take(self, client: Any, rows: np.ndarray | None) -> list[Any]:
-        """Futures of all blocks, or of the chosen rows of each."""
-        if rows is None:
-            return self.futures
+    def gather(self, client: Any, rows: np.ndarray | None) -> Any:
+        """The table of all rows, or of the chosen ones, in this process."""
         ends = np.cumsum(self.sizes)
-        parts = np.split(rows, np.searchsorted(rows, ends[:-1]))
+        parts: list[Any] = [None] * len(self.sizes)
+        if rows is not None:
+            parts = np.split(rows, np.searchsorted(rows, ends[:-1]))
         starts = ends - np.array(self.sizes)
-        return [
-            client.submit(_rows_of, future, part - start)
-            for future, part, start in zip(self.futures, parts, starts, strict=True)
-            if len(part)
+        take = optional("dask", extra="dask").delayed(_rows_of)
+        chosen = [
+            take(block, None if part is None else part - start)
+            for block, part, start in zip(self.delayed, parts, starts, strict=True)
+            if part is None or len(part)
         ]
+        return _joined(client.gather(client.compute(chosen, retries=RETRIES)))
 
 
 @contextmanager
@@ -77,19 +86,22 @@ def is_dask(X: Any) -> bool:
 
 def as_blocks(X: Any, client: Any) -> Blocks:
     """Blocks of rows of a Dask array or frame, or of a table that is here."""
+    delayed = optional("dask", extra="dask").delayed
     if not is_dask(X):
         X = _local_table(X)
-        return Blocks([client.scatter(X, broadcast=True)], [X.shape[0]])
+        return Blocks([delayed(client.scatter(X, broadcast=True))], [X.shape[0]])
     if hasattr(X, "to_dask_array") and not hasattr(X, "chunks"):
-        delayed = X.to_delayed()
+        blocks, sizes = list(X.to_delayed()), None
     else:
         if X.ndim != 2:
             raise InputError("X", f"has {X.ndim} dimensions", "give one row per sample")
         if X.numblocks[1] > 1:
             X = X.rechunk({1: -1})
-        delayed = X.to_delayed().ravel()
-    futures = client.compute(list(delayed))
-    return Blocks(futures, client.gather([client.submit(_length, future) for future in futures]))
+        blocks, sizes = list(X.to_delayed().ravel()), X.chunks[0]
+    if sizes is None or np.isnan(sizes).any():
+        lengths = [delayed(_length)(block) for block in blocks]
+        sizes = client.gather(client.compute(lengths, retries=RETRIES))
+    return Blocks(blocks, [int(size) for size in sizes])
 
 
 def _local_table(X: Any) -> Any:
@@ -112,9 +124,8 @@ def _local_table(X: Any) -> Any:
     )
 
 
-def joined(parts: list[Any]) -> Any:
+def _joined(parts: list[Any]) -> Any:
     """Blocks of rows as one table."""
-    parts = [_table(part) for part in parts]
     if len(parts) == 1:
         return parts[0]
     return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
@@ -131,12 +142,13 @@ def map_labels(
     """Labels of blocks of rows by a fitted model, one task per block; gathered where ``now``."""
     da = optional("dask.array", extra="dask")
     delayed = optional("dask", extra="dask").delayed
-    shipped = client.scatter(model, broadcast=True, hash=False)
+    shipped = delayed(client.scatter(model, broadcast=True, hash=False))
     sizes = views[0].sizes
-    futures = [
-        client.submit(_labels, shipped, [view.futures[i] for view in views], several, pure=False)
+    labels = [
+        delayed(_labels)(shipped, [view.delayed[i] for view in views], several)
         for i in range(len(sizes))
     ]
+    futures = client.compute(labels, retries=RETRIES)
     if now:
         return as_dask(np.concatenate(client.gather(futures)), sizes)
     parts = [
@@ -150,8 +162,9 @@ def _table(part: Any) -> Any:
     return part if sp.issparse(part) else np.asarray(part)
 
 
-def _rows_of(block: Any, rows: np.ndarray) -> Any:
-    return _table(block)[rows]
+def _rows_of(block: Any, rows: np.ndarray | None) -> Any:
+    table = _table(block)
+    return table if rows is None else table[rows]
 
 
 def _length(block: Any) -> int:

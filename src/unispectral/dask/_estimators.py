@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
-import warnings
 from numbers import Integral
 from typing import Any
 
@@ -12,9 +10,8 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.exceptions import NotFittedError
 
 from unispectral import estimator
-from unispectral._compat import as_generator, optional
+from unispectral._compat import as_generator
 from unispectral._errors import InputError
-from unispectral._memory import keep_freed
 from unispectral._run import Run
 from unispectral._validation import is_views
 from unispectral.dask import _blocks
@@ -22,16 +19,14 @@ from unispectral.dask._neighbourhoods import DaskExecutor
 
 __all__ = ["UnifiedSpectralClustering"]
 
-#: How often a fit is tried again where a worker is lost in the middle of handing out work.
-_RETRIES = 3
-
 
 class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
     """:class:`unispectral.UnifiedSpectralClustering` on the workers of a Dask cluster.
 
     Candidates, their kernels and the codes are computed in blocks on all workers; the sparse
-    graph, its eigenvectors and the labels on one of them. With the same seed the labels are those
-    of the local estimator. The blocks of a worker that is lost are computed again.
+    graph, its eigenvectors and the labels in this process. With the same seed the labels are those
+    of the local estimator. No worker leads: of one that is lost only the blocks are computed
+    again.
 
     Parameters
     ----------
@@ -41,7 +36,7 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
     landmarks : int or None
         Fit on so many points drawn at random and give every point the label that its code over
         them implies: memory per worker is then that of the landmarks and of one block. None fits
-        on all points, whose table every worker must be able to hold.
+        on all points, whose table this process and every worker must be able to hold.
     **params
         As in :class:`unispectral.UnifiedSpectralClustering`.
 
@@ -98,15 +93,11 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
         with _blocks.connected(self.client) as (client, closing):
             views = [_blocks.as_blocks(view, client) for view in (X if _several(X) else [X])]
             rows = self._landmark_rows(views[0].n_rows)
-            tables = [view.take(client, rows) for view in views]
-            name = f"unispectral-{uuid.uuid4().hex}"
-            future = client.submit(
-                _drive, self.local, tables, _several(X), name, key=name, retries=_RETRIES
-            )
-            try:
-                self.local_, caught = future.result()
-            finally:
-                DaskExecutor(client, name).forget()
+            tables = [view.gather(client, rows) for view in views]
+            model = clone(self.local)
+            executor = DaskExecutor(client)
+            run = Run.of(model.n_jobs, model.random_state, model.verbose, executor)
+            self.local_ = model._fit_in(tables if _several(X) else tables[0], run)
             if rows is None:
                 self.labels_ = _blocks.as_dask(self.local_.labels_, views[0].sizes)
             else:
@@ -114,8 +105,6 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
                 self.labels_ = _blocks.map_labels(
                     client, self.local_, views, _several(X), now=closing
                 )
-        for message, category in caught:
-            warnings.warn(message, category, stacklevel=2)
         return self
 
     def fit_predict(self, X: Any, y: Any = None) -> Any:
@@ -155,20 +144,3 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
 def _several(X: Any) -> bool:
     """Whether X is a list of views; a list of rows is one table."""
     return isinstance(X, (list, tuple)) and is_views(X)
-
-
-def _drive(
-    local: Any, tables: list[list[Any]], several: bool, name: str
-) -> tuple[Any, list[tuple]]:
-    """The fit, on one worker, which hands blocks to all of them."""
-    worker_client = optional("distributed", extra="dask").worker_client
-    views = [_blocks.joined(parts) for parts in tables]
-    model = clone(local)
-    keep_freed()
-    with worker_client() as client, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        executor = DaskExecutor(client, name)
-        run = Run.of(model.n_jobs, model.random_state, model.verbose, executor)
-        model._fit_in(views if several else views[0], run)
-        executor.forget()  # after a failure it is needed once more
-    return model, [(str(one.message), one.category) for one in caught]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 import uuid
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from unispectral._compat import optional
 from unispectral._memory import keep_freed
 from unispectral._run import Run
 from unispectral._validation import recentred
+from unispectral.dask._blocks import RETRIES
 from unispectral.graph.candidates import build_index
 from unispectral.labelfree._geometry import Geometry
 from unispectral.labelfree._neighbourhoods import (
@@ -28,6 +30,59 @@ __all__ = ["DaskExecutor", "RemoteNeighbourhoods"]
 #: Blocks of samples per worker: small enough that losing a worker costs little.
 _BLOCKS_PER_WORKER = 4
 
+T = TypeVar("T")
+
+
+class Blocks:
+    """Kernels in blocks on the workers, and what it takes to make them there once more."""
+
+    def __init__(
+        self,
+        client: Any,
+        geometry: Geometry,
+        slices: list[slice],
+        candidates: np.ndarray,
+        rate: float,
+        present: np.ndarray | None,
+    ) -> None:
+        self.client = client
+        self.inputs = geometry, candidates
+        self.slices = slices
+        self.rate = rate
+        self.present = present
+        self.futures: list[Any] = []
+        self.shipped: list[Any] = []
+
+    def map(self, work: Callable[..., Any], width: int, arguments: tuple) -> list[Any]:
+        """The results of ``work`` on every block, where it is."""
+
+        def once() -> list[Any]:
+            if not self.futures:
+                self._make()
+            shared = [
+                _shipped(self.client, one) if isinstance(one, np.ndarray) else one
+                for one in arguments
+            ]
+            futures = [
+                self.client.submit(_apply, work, rows, block, width, *shared, pure=False)
+                for rows, block in zip(self.slices, self.futures, strict=True)
+            ]
+            return self.client.gather(futures)
+
+        return _persistent(once, self.futures.clear)
+
+    def _make(self) -> None:
+        # Held as long as the blocks: those of a lost worker are made from them again.
+        self.shipped = [_shipped(self.client, one) for one in self.inputs]
+        geometry, candidates = self.shipped
+        for rows in self.slices:
+            key = f"neighbourhoods-{rows.start}-{uuid.uuid4().hex}"
+            self.futures.append(
+                self.client.submit(
+                    _block, geometry, rows, candidates, self.rate, self.present, key=key
+                )
+            )
+
 
 @dataclass(frozen=True)
 class RemoteNeighbourhoods:
@@ -39,8 +94,7 @@ class RemoteNeighbourhoods:
 
     neighbours: np.ndarray
     rate: float
-    client: Any
-    blocks: list[tuple[slice, Any]]
+    blocks: Blocks
     present: np.ndarray | None = None
 
     def nearest(self, k: int) -> RemoteNeighbourhoods:
@@ -48,97 +102,64 @@ class RemoteNeighbourhoods:
 
     def map_rows(self, work: Callable[..., Any], *arguments: Any, run: Run | None) -> list[Any]:
         """Apply ``work`` to each block where it is; results in the order of the samples."""
-        shared = [
-            self.client.scatter(argument, broadcast=True, hash=False)
-            if isinstance(argument, np.ndarray)
-            else argument
-            for argument in arguments
-        ]
-        width = self.neighbours.shape[1]
-        futures = [
-            self.client.submit(_apply, work, rows, block, width, *shared, pure=False)
-            for rows, block in self.blocks
-        ]
-        return [one for part in self.client.gather(futures) for one in part]
+        found = self.blocks.map(work, self.neighbours.shape[1], arguments)
+        return [one for part in found for one in part]
 
 
 class DaskExecutor:
-    """Finds neighbourhoods on the workers of a client.
+    """Finds neighbourhoods on the workers of a client, which leads: no worker has to be spared."""
 
-    Candidates take longest to find and little room. Every worker has a copy, and the scheduler
-    knows them by the name of the fit, so that a fit that is begun again on another worker, after
-    the first was lost, finds them.
-    """
-
-    def __init__(self, client: Any, name: str) -> None:
+    def __init__(self, client: Any) -> None:
         self.client = client
-        self.name = name
-        self.searches = 0
 
     def neighbourhoods(
         self, geometry: Geometry, k: int, rate: float, run: Run, present: np.ndarray | None
     ) -> RemoteNeighbourhoods:
         """The neighbourhoods of a geometry whose neighbours are those of a table."""
-        client = self.client
-        shipped = client.scatter(geometry, broadcast=True, hash=False)
-        slices = _slices(geometry.n_samples if present is None else len(present), client)
-        neighbours, candidates = self._kept(
-            run.rng, lambda: _searched(client, geometry, shipped, k, len(slices), run)
-        )
-        blocks = []
-        for rows in slices:
-            key = f"neighbourhoods-{rows.start}-{uuid.uuid4().hex}"
-            block = client.submit(_block, shipped, rows, candidates, rate, present, key=key)
-            blocks.append((rows, block))
+        slices = _slices(geometry.n_samples if present is None else len(present), self.client)
+        neighbours = _searched(self.client, geometry, k, len(slices), run)
+        blocks = Blocks(self.client, geometry, slices, neighbours, rate, present)
         if present is not None:
             own = np.flatnonzero(present)
             within = np.full((len(present), k), -1, dtype=np.int64)
             within[own] = np.where(neighbours >= 0, own[neighbours], -1)
             neighbours = within
-        return RemoteNeighbourhoods(neighbours, rate, client, blocks, present)
-
-    def _kept(
-        self, rng: np.random.Generator, find: Callable[[], np.ndarray]
-    ) -> tuple[np.ndarray, Any]:
-        """The candidates of the next geometry, found now or kept from before, and their future."""
-        name = f"{self.name}-{self.searches}"
-        self.searches += 1
-        kept = self.client.get_dataset(name, default=None)
-        if kept is not None and any(self.client.who_has([kept["future"]]).values()):
-            rng.bit_generator.state = kept["state"]
-            return kept["future"].result(), kept["future"]
-        neighbours = find()
-        future = self.client.scatter(neighbours, broadcast=True, hash=False)
-        found = {"future": future, "state": rng.bit_generator.state}
-        self.client.publish_dataset(found, name=name, override=True)
-        return neighbours, future
-
-    def forget(self) -> None:
-        """Let go of all that was kept."""
-        for name in self.client.list_datasets():
-            if str(name).startswith(f"{self.name}-"):
-                self.client.unpublish_dataset(name)
+        return RemoteNeighbourhoods(neighbours, rate, blocks, present)
 
 
-def _searched(
-    client: Any, geometry: Geometry, shipped: Any, k: int, count: int, run: Run
-) -> np.ndarray:
+def _searched(client: Any, geometry: Geometry, k: int, count: int, run: Run) -> np.ndarray:
     """The candidates of all samples, found by an index that is built here and used everywhere."""
     table = geometry.search_table()
     index: Any = build_index(recentred(table)[0], k, random_state=run.rng, run=run)
-    slim = copy.copy(index)
-    if index.points is table:
-        slim.points = None  # the workers have them with the geometry
-    searcher = client.scatter(slim, broadcast=True, hash=False)
     # Searched in groups that share cells, which is many times cheaper than any other split.
     groups = index.groups(count)
-    found = client.gather(
-        [client.submit(_search, searcher, shipped, group, k, pure=False) for group in groups]
-    )
-    neighbours = np.empty((geometry.n_samples, k), dtype=found[0].dtype)
-    for group, some in zip(groups, found, strict=True):
+
+    def once() -> list[Any]:
+        searcher = _shipped(client, index)
+        return client.gather(
+            [client.submit(_search, searcher, group, k, pure=False) for group in groups]
+        )
+
+    neighbours = np.empty((geometry.n_samples, k), dtype=np.int32)
+    for group, some in zip(groups, _persistent(once), strict=True):
         neighbours[group] = some
     return neighbours
+
+
+def _shipped(client: Any, what: Any) -> Any:
+    """A future of something that is here, of which every worker has a copy."""
+    return client.scatter(what, broadcast=True, hash=False)
+
+
+def _persistent(work: Callable[[], T], forget: Callable[[], Any] = lambda: None) -> T:
+    """What ``work`` gives, begun again where all copies of what it shipped were lost."""
+    lost = (CancelledError, OSError, optional("distributed", extra="dask").KilledWorker)
+    for _ in range(RETRIES):
+        try:
+            return work()
+        except lost:
+            forget()
+    return work()
 
 
 def _slices(n: int, client: Any) -> list[slice]:
@@ -150,11 +171,8 @@ def _slices(n: int, client: Any) -> list[slice]:
 
 
 # What follows runs on workers, whose threads are the scheduler's to use: one for each task.
-def _search(index: Any, geometry: Geometry, rows: np.ndarray, k: int) -> np.ndarray:
+def _search(index: Any, rows: np.ndarray, k: int) -> np.ndarray:
     keep_freed()
-    if index.points is None:
-        index = copy.copy(index)
-        index.points = geometry.search_table()
     with Run.of(1).limited() as run:
         return index.search_own(rows, k, run).indices
 
