@@ -84,7 +84,7 @@ class Preparation:
             raise TableError("impute", f"must be given: {missing}", remedy)
         whole = _filled(values, fill)
         centre, spread = _centre_and_spread(whole, scale)
-        if scale == "standard" and encoding is not None:
+        if scale == "standard" and spread is not None and encoding is not None:
             fixed = category_spreads(encoding)
             spread = np.where(np.isnan(fixed), spread, fixed)
         if spread is not None and not np.isfinite(spread).all():
