@@ -97,9 +97,9 @@ def _html(
     facts = f"<b>{len(names)} clusters</b> of {sizes.min():,} to {sizes.max():,} samples, "
     facts += f"{sizes.sum():,} in all"
     if n_iter is not None:
-        facts += f" · {int(n_iter)} iterations"
-    if converged is not None:
-        facts += " · converged" if converged else " · <b>not converged</b>"
+        facts += f" · {int(n_iter)} iteration{'s' * (n_iter != 1)}"
+    if converged is not None and not converged:
+        facts += " · <b>not converged</b>"
     if reason:
         facts += f" · {escape(str(reason))}"
     lines = [title, facts, _bars(names, sizes)]

@@ -17,6 +17,7 @@ from unispectral.report._advice import advice
 from unispectral.report._clusters import certainty_of, cluster_tree, contrasts, rank_members
 from unispectral.report._page import build_page, to_json
 from unispectral.report._pictures import graph_picture
+from unispectral.tables import Preparation
 
 
 @pytest.fixture(scope="module")
@@ -218,6 +219,24 @@ def test_features_are_shown_in_their_units():
     column = "ab".index(name)
     assert inside == pytest.approx(X[labels == 0, column].mean(), rel=1e-3)
     assert outside == pytest.approx(X[labels == 1, column].mean(), rel=1e-3)
+
+
+def test_the_mean_of_an_absent_category_is_zero():
+    """In units of the table, too: not what rounding leaves of it."""
+    plain = (np.arange(201)[:, None] % 3 == np.arange(3)).astype(float)
+    ready = Preparation.fit(plain, list("abc"), impute=None, scale="standard")
+    data = report_data(
+        Fitted(labels_=np.arange(201) % 3), ready.apply(plain), preparation=[ready.to_dict()]
+    )
+    shown = {mean for part in data["clusters"] for row in part["features"] for mean in row[2:]}
+    assert shown == {0.0, 0.5, 1.0}
+
+
+def test_outlier_scores_that_are_all_alike_are_not_shown():
+    X, labels = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
+    for score, shown in ((0.5 + 1e-5 * X[:, 0], False), (X[:, 0] / 12, True)):
+        data = report_data(Fitted(labels_=labels, outlier_score_=score), X)
+        assert (data["members"]["outlier"] is not None) is shown
 
 
 @pytest.mark.parametrize("make", [sp.csr_array, np.asarray])

@@ -81,7 +81,7 @@ def couple(
         Joins small components of a graph to the rest of it.
     """
     tol = recipe.tolerance(len(views[0].neighbours))
-    reason = f"the {recipe.max_iter} passes asked for were made"
+    reason = f"all iterations are done (max_iter={recipe.max_iter})"
     path: list[float] = []
     errors: list[np.ndarray] = []
     first: sp.csr_array | None = None
@@ -99,7 +99,7 @@ def couple(
         path.append(value)
         if change < tol:
             # So do its eigenvectors: those of the pass before will do.
-            reason = f"the last pass changed the graph by less than {tol:g} of itself"
+            reason = f"the last iteration changed the graph by less than {tol:g} of its norm"
             run.progress("passes", iteration, recipe.max_iter)
             break
         embedding = None
@@ -111,7 +111,7 @@ def couple(
         if recipe.gamma > 0:
             P, labels = _pulled(P, W, recipe, labels, run)
         embedding = embed(P, recipe)
-        run.progress("passes", iteration, recipe.max_iter)
+        run.progress("iterations", iteration, recipe.max_iter)
         if recipe.unit_rows and not recipe.gamma and pairs.n_components >= recipe.n_clusters:
             # Within a component all rows are the same: no price of an edge would change.
             reason = "the graph falls into as many components as there are clusters"

@@ -139,7 +139,8 @@ _PARAMETERS = """normalize : {"auto", "cosine", "center", "trace", "max", "none"
     membership_ : ndarray of shape (n_samples, n_clusters)
         How much each sample belongs to each cluster; rows sum to one.
     outlier_score_ : ndarray of shape (n_samples,)
-        Large for samples of small degree in the graph.
+        Large for samples of small degree in the graph: 0.5 at the median degree, 1 without any
+        edge. Where the model spreads its weights evenly, all scores are close to 0.5.
     kernel_weights_ : ndarray of shape (n_kernels,)
     kernel_names_ : tuple of str
     view_weights_ : dict

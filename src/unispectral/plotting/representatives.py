@@ -216,10 +216,10 @@ class RepresentativesDisplay(Display):
         names = [plain(name, 24) for name in self.feature_names]
         ax.set_xticks(np.arange(features), names, rotation=90, fontsize=8)
         ax.tick_params(length=0)
-        bar = ax.figure.colorbar(image, ax=ax, label="standard deviations from the mean", pad=0.02)
+        bar = ax.figure.colorbar(image, ax=ax, pad=0.02)
         bar.outline.set_visible(False)
         ax.spines[:].set_visible(False)
-        return "Typical members of each cluster, feature by feature"
+        return "Typical members of each cluster\nin standard deviations from the mean of all"
 
 
 def _dense(rows: Any) -> np.ndarray:

@@ -109,7 +109,7 @@ class ParameterSurfaceDisplay(Display):
             for name, values, side in zip((self.x, self.y), self.values, "xy", strict=False):
                 shown = np.unique(np.linspace(0, len(values) - 1, min(len(values), 7)).astype(int))
                 ticks = {f"{side}ticks": shown, f"{side}label": name}
-                axis.set(**ticks, **{f"{side}ticklabels": [f"{values[k]:g}" for k in shown]})
+                axis.set(**ticks, **{f"{side}ticklabels": [_short(values[k]) for k in shown]})
             axis.set_title(f"{self.panel} = {panels[panel]:g}", fontsize=10)
         if kind == "heatmap":
             bar = self.figure_.colorbar(image, ax=list(self.ax_), label=self.score, shrink=0.85)
@@ -118,7 +118,7 @@ class ParameterSurfaceDisplay(Display):
 
     def _axes(self, kind: str) -> np.ndarray:
         count = len(self.values[2])
-        columns = min(count, 3)
+        columns = 2 if count == 4 else min(count, 3)
         lines = -(-count // columns)
         _, grid = optional("matplotlib.pyplot", extra="plot").subplots(
             lines, columns, figsize=(0.8 + 3.6 * columns, 3.5 * lines), squeeze=False,
@@ -149,3 +149,11 @@ class ParameterSurfaceDisplay(Display):
         axis.tick_params(labelsize=7)
         axis.set_box_aspect(None, zoom=0.82)  # the layout does not know of the third axis' label
         return drawn
+
+
+def _short(value: float) -> str:
+    """A number as it fits under a picture: far powers of ten as such."""
+    exponent = np.log10(value) if value > 0 else 0.0
+    if abs(exponent) < 2.5 or not np.isclose(exponent, round(exponent), rtol=0, atol=1e-9):
+        return f"{value:g}"
+    return f"$10^{{{round(exponent)}}}$"

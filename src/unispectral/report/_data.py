@@ -26,6 +26,8 @@ _IN_TABLE, _IN_HEAT = 6, 24
 #: Columns by which points can be coloured: all, while they do not make the page large.
 _COLOURED = 1_200_000
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+#: Outlier scores that differ by less tell nothing.
+_SAME_SCORE = 1e-3
 
 
 def report_data(
@@ -58,6 +60,8 @@ def report_data(
     if affinity is not None and affinity.shape[0] != len(labels):
         affinity = None
     outlier = getattr(estimator, "outlier_score_", None)
+    if outlier is not None and np.ptp(outlier) < _SAME_SCORE:
+        outlier = None  # a graph in which all degrees are alike tells no outlier
     ranked = rank_members(labels, sure.value, affinity, outlier)
     picked = sorted({i for pair in ranked for part in pair for i in part})
     shown = thin(labels, max_points)
@@ -145,9 +149,9 @@ class PageFeatures:
         for j in self.found.top(cluster):
             means = np.array([self.found.inside[cluster, j], self.found.outside[cluster, j]])
             effect = round(float(self.found.effect[cluster, j]), 2)
-            rows.append(
-                [self.names[j], effect, *_rounded(means * self.spread[j] + self.centre[j])]
-            )
+            means = means * self.spread[j] + self.centre[j]
+            means[np.abs(means) < 1e-12 * (self.spread[j] + abs(self.centre[j]))] = 0.0  # rounding
+            rows.append([self.names[j], effect, *_rounded(means)])
         return rows
 
     def values(self, column: int) -> np.ndarray:

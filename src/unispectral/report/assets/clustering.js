@@ -281,8 +281,8 @@
   function heat() {
     const h = d.heat, rows = Math.min(k, 60), CW = 34, CH = 24, left = 78, top = 96, cut = Math.max(1, Math.min(3, ...[Math.max(...h.effect.flat().map(Math.abs))]));
     const short = name => name.length > 15 ? name.slice(0, 14) + "…" : name;
-    const art = UI.svg("svg", {class: "chart", viewBox: `0 0 ${left + CW * h.names.length + 40} ${top + CH * rows + 4}`, role: "img", "aria-label": "Clusters by columns"});
-    art.style.width = left + CW * h.names.length + 40 + "px";
+    const art = UI.svg("svg", {class: "chart", viewBox: `0 0 ${left + CW * h.names.length + 58} ${top + CH * rows + 4}`, role: "img", "aria-label": "Clusters by columns"});
+    art.style.width = left + CW * h.names.length + 58 + "px";
     const box = el("div", {class: "values"});
     h.names.forEach((name, j) => art.append(UI.svg("text", {class: "link strong", transform: `translate(${left + CW * j + 14} ${top - 8}) rotate(-50)`, role: "button", tabindex: "0", "data-tip": `${name}: show its values in each cluster`,
       onclick: () => open(j), onkeydown: event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); open(j); } }}, short(name))));
@@ -305,7 +305,7 @@
         UI.ticks(low, high).map(t => [UI.svg("line", {class: "grid", x1: x(t), x2: x(t), y1: 0, y2: parts.length * 22}), UI.svg("text", {x: x(t), y: parts.length * 22 + 18, "text-anchor": "middle"}, number(t))]),
         parts.map((q, c) => [UI.svg("text", {class: "strong", x: left - 8, y: 22 * c + 15, "text-anchor": "end"}, "Cluster " + c), q && [
           UI.svg("line", {class: "range", x1: x(q[0]), x2: x(q[4]), y1: 22 * c + 11, y2: 22 * c + 11}),
-          UI.svg("rect", {x: x(q[1]), width: Math.max(1.5, x(q[3]) - x(q[1])), y: 22 * c + 4, height: 14, rx: 2, fill: colour(c), "data-tip": `Cluster ${c}: 5 % ${number(q[0])}, 25 % ${number(q[1])}, median ${number(q[2])}, 75 % ${number(q[3])}, 95 % ${number(q[4])}`}),
+          UI.svg("rect", {x: x(q[1]), width: Math.max(1.5, x(q[3]) - x(q[1])), y: 22 * c + 4, height: 14, rx: x(q[3]) - x(q[1]) > 8 ? 2 : 0, fill: colour(c), "data-tip": `Cluster ${c}: 5 % ${number(q[0])}, 25 % ${number(q[1])}, median ${number(q[2])}, 75 % ${number(q[3])}, 95 % ${number(q[4])}`}),
           UI.svg("line", {class: "range", x1: x(q[2]), x2: x(q[2]), y1: 22 * c + 2, y2: 22 * c + 20})]]));
       box.replaceChildren(el("h3", {}, `${h.names[j]} in each cluster`), UI.figure(`${h.names[j]} in each cluster`, drawn, () => [["cluster", "5 %", "25 %", "median", "75 %", "95 %"], ...parts.map((q, c) => [c, ...(q || [])])]));
     }
