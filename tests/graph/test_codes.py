@@ -212,3 +212,95 @@ def test_the_factor_follows_coordinates_in_and_out():
         left = support[:5]
         lower = np.tril(factor[:5, :5])
         np.testing.assert_allclose(lower @ lower.T, H[np.ix_(left, left)], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("H", "g", "start", "best"),
+    [
+        ([[1.0, 0.0], [0.0, 0.0]], [2.0, 0.0], [0.0, 0.0], [2.0, 0.0]),  # one without curvature
+        ([[1.0]], [-1.0], [1.0], [0.0]),  # all that the start brings has to go
+        ([[1.0, 0.5], [0.5, 1.0]], [-1.0, -2.0], [3.0, 1.0], [0.0, 0.0]),
+        ([[2.0, 1.0], [1.0, 2.0]], [1.0, 1.0], [5.0, 0.0], [1 / 3, 1 / 3]),
+    ],
+)
+def test_small_problems_at_their_edges(H, g, start, best):
+    z = np.array(start)
+    assert _loops.solve_small(np.array(H), np.array(g), z, 1e-10) <= 1e-10
+    np.testing.assert_allclose(z, best, atol=1e-9)
+
+
+@pytest.mark.parametrize("start", [[0.0, 0.0], [0.5, 0.5], [1.0, 0.0]])
+def test_an_indefinite_block_leaves_a_feasible_point_that_is_no_worse(start):
+    """K need not be a kernel: the objective has no minimum then, and the loop still ends."""
+    H, g, z = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([1.0, 1.0]), np.array(start)
+
+    def value(z):
+        return 0.5 * z @ H @ z - g @ z
+
+    failure = _loops.solve_small(H, g, z, 1e-10)
+    assert np.isfinite(failure)
+    assert (z >= 0).all()
+    assert value(z) <= value(np.array(start))
+
+
+def test_a_tolerance_that_cannot_be_met_ends_at_the_optimum():
+    rng = np.random.default_rng(5)
+    A, t, z = rng.normal(size=(9, 6)), rng.normal(size=9), np.zeros(6)
+    failure = _loops.solve_small(A.T @ A, A.T @ t, z, -1.0)
+    assert 0.0 <= failure < 1e-9
+    np.testing.assert_allclose(z, nnls(A, t)[0], atol=1e-7)
+
+
+def test_a_start_may_use_what_is_screened_out():
+    K = random_kernel(15, 3, 2)
+    cold = codes(K, 0.8, tol=1e-9)
+    everything = sp.csr_array(np.full((15, 15), 0.1) - 0.1 * np.eye(15))
+    assert ((K - 0.4 <= 0) & ~np.eye(15, dtype=bool)).any()
+    warm = codes(K, 0.8, start=everything, tol=1e-9)
+    assert abs(warm.matrix - cold.matrix).max() < 1e-6
+
+
+def test_codes_of_all_samples_find_room():
+    """More non-zeros than the space that is set aside for them at first."""
+    n = 80
+    K = 0.5 + 0.5 * np.eye(n)
+    found = codes(K, 0.0, ridge=10.0, tol=1e-9).matrix
+    assert found.nnz == n * (n - 1)
+    H = K[1:, 1:] + 10.0 * np.eye(n - 1)
+    np.testing.assert_allclose(found.toarray()[0, 1:], np.linalg.solve(H, K[0, 1:]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("rounds", [1, 50])
+def test_the_residual_tells_what_too_few_rounds_leave(rounds, monkeypatch):
+    """Compiled code has its own number of rounds; what is said of the codes holds anyway."""
+    monkeypatch.setattr(_loops, "_ROUNDS", rounds)
+    K = random_kernel(60, 30, 4)
+    found = codes(K, 0.01, tol=1e-9)
+    Z = found.matrix.toarray()
+    gradient = Z @ K - K + 0.5 * 0.01
+    failure = np.where(Z > 0, np.abs(gradient), -gradient)
+    np.fill_diagonal(failure, 0.0)
+    worst = float((failure.max(axis=1) / np.diag(K)).max())
+    assert worst <= found.residual + 1e-8
+
+
+def test_missing_neighbours_are_far_away_and_last():
+    from unispectral.graph import _select
+
+    X = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])
+    keys, found = np.empty((2, 4)), np.empty((2, 4), dtype=np.int32)
+    norms, ids = (X**2).sum(axis=1), np.arange(3, dtype=np.int32)
+    _select.select_smallest(X[:2] @ X.T, norms, ids, np.array([0, -1], np.int32), 4, keys, found)
+    assert np.isinf(keys[found < 0]).all()
+    assert sorted(found[0].tolist()) == [-1, -1, 1, 2]
+    distances = np.empty((2, 4))
+    _select.exact_dense(X[:2], X, found, distances)
+    sparse, again = sp.csr_array(X), np.empty((2, 4))
+    _select.exact_sparse(
+        sparse.indptr, sparse.indices, sparse.data, 0,
+        sparse.indptr, sparse.indices, sparse.data, 2, found, again,
+    )  # fmt: skip
+    np.testing.assert_allclose(again, distances)
+    _select.sort_rows(distances, found)
+    assert found.tolist() == [[2, 1, -1, -1], [1, 2, 0, -1]]
+    np.testing.assert_allclose(distances[1], [0.0, 18.0, 25.0, np.inf])
