@@ -31,7 +31,7 @@ from unispectral._errors import warn
 from unispectral._inputs import Samples, read_new
 from unispectral._repr import FittedSummaryMixin
 from unispectral._result import Solution
-from unispectral._run import Run
+from unispectral._run import Run, whole_or_as_before
 from unispectral._validation import first_index
 from unispectral.kernels import Kernel, as_kernels
 from unispectral.labels import fill_empty, label_shares, memberships, order_of_appearance
@@ -139,9 +139,8 @@ class LearnedGraphClustering(
 
     def _fit_in(self, X: Any, run: Run) -> Self:
         """Fit in a given run, whose executor may be a cluster."""
-        with run.limited() as run:
-            fitted = self._solve(X, run)
-            self._store(fitted)
+        with whole_or_as_before(self), run.limited() as run:
+            self._store(self._solve(X, run))
         run.progress.close()
         return self
 

@@ -29,6 +29,7 @@ __all__ = [
     "one_blas_thread",
     "one_thread",
     "thread_count",
+    "whole_or_as_before",
 ]
 
 T = TypeVar("T")
@@ -43,6 +44,18 @@ def _controller() -> ThreadpoolController:
 def limit_blas(count: int) -> AbstractContextManager:
     """At most ``count`` BLAS threads inside the context."""
     return _controller().limit(limits=count, user_api="blas")
+
+
+@contextmanager
+def whole_or_as_before(estimator: Any) -> Iterator[None]:
+    """Undo what a fit has set where it does not come to its end, be it by Ctrl-C."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 def one_thread() -> AbstractContextManager:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from unispectral._compat import CallbackSupportMixin, FitTasks, Interval, fit_context
-from unispectral._run import Run
+from unispectral._run import Run, whole_or_as_before
 from unispectral._validation import (
     check_cluster_count,
     check_kernel_matrix,
@@ -94,7 +94,7 @@ class ClusteringMethod(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self
         """
         run = Run.of(self.n_jobs, self.random_state, tasks=FitTasks(self, X))
-        with run.limited() as run:
+        with whole_or_as_before(self), run.limited() as run:
             self._keep(self._cluster(self._prepare(X, run), run))
         run.progress.close()
         return self
