@@ -36,7 +36,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "input": (
         "tests/test_hostile_input.py", "tests/tables", "tests/test_files.py",
-        "tests/test_graph_files.py", "tests/test_persistence.py",
+        "tests/test_graph_files.py", "tests/test_persistence.py", "tests/test_saved_pipelines.py",
     ),
     "baselines": ("tests/baselines",),
     "examples": ("--doctest-modules", "src/unispectral"),
@@ -44,7 +44,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
 _UNCOMPILED: dict[str, tuple[str, ...]] = {
     "loops": (
         "tests/test_steps.py", "tests/test_step_details.py", "tests/graph/test_codes.py",
-        "tests/paper/test_wen_yin.py", "tests/kernels",
+        "tests/paper/test_wen_yin.py", "tests/kernels", "tests/spectrum/test_products.py",
     ),
     "loops of the search": ("tests/graph/test_candidates.py",),
     "loops of the baselines": ("tests/baselines/test_properties.py",),
@@ -60,6 +60,7 @@ def _run(name: str, tests: Sequence[str], folder: Path, *, compiled: bool) -> bo
         "COVERAGE_FILE": str(folder / f"data.{name.replace(' ', '-')}"),
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
+        "UNISPECTRAL_ONE_PROCESS": "1",  # the workers of Dask too
         **({} if compiled else {"NUMBA_DISABLE_JIT": "1"}),
     }
     there = [test for test in tests if test.startswith("-") or (_ROOT / test).exists()]

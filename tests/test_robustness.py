@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import warnings
 from pathlib import Path
 
@@ -200,6 +201,22 @@ def test_modules_and_tests_that_are_named_exist():
     assert set(_equivalent._REASONS) <= set(mutation.MODULES)
     for tests in (*cover._GROUPS.values(), *cover._UNCOMPILED.values()):
         assert all(test.startswith("-") or (root / test).exists() for test in tests), tests
+
+
+def test_every_promise_of_the_security_page_names_tests_that_exist():
+    root = Path(cover.__file__).parents[1]
+    page = (root / "SECURITY.md").read_text(encoding="utf-8")
+    section = page.partition("## What is done")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) >= 20
+    for row in rows:
+        promise, named = row.strip("| ").rsplit(" | ", 1)
+        tests = re.findall(r"`((?:tests|robustness)/[\w/]+\.py)(?:::(\w+))?`", named)
+        assert tests, promise
+        assert len(tests) == named.count(".py"), promise
+        for file, name in tests:
+            source = (root / file).read_text(encoding="utf-8")
+            assert not name or f"\ndef {name}(" in source, f"{file}::{name}"
 
 
 def test_mutants_are_kept_and_explained(tmp_path):

@@ -16,7 +16,6 @@ from unispectral._run import Run
 from unispectral.spectrum import _eigen as eigen
 from unispectral.spectrum import _subspace
 from unispectral.spectrum._eigen import smallest_eigenvectors
-from unispectral.spectrum._products import laplacian_step
 
 
 def dense_laplacian(W: sp.csr_array, normalized: bool) -> np.ndarray:
@@ -223,19 +222,6 @@ def test_the_block_method_on_random_graphs(seed, density, normalized) -> None:
     check(W, 6, normalized, accuracy=1e-5)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_one_step_equals_numpy(dtype: type) -> None:
-    rng = np.random.default_rng(0)
-    W = random_graph(10_000, 5e-4, 0).astype(dtype)
-    X, Y = rng.normal(size=(2, 10_000, 5)).astype(dtype)
-    diagonal = rng.random(10_000).astype(dtype)
-    expected = 2 * (diagonal[:, None] * X - W @ X) + 0.5 * X - 3 * Y
-    out = laplacian_step(W, diagonal, X, Y, np.empty_like(X), scale=2, shift=0.5, keep=-3)
-    np.testing.assert_allclose(out, expected, atol=1e-4 if dtype is np.float32 else 1e-12)
-    laplacian_step(W, diagonal, X, Y, Y, scale=2, shift=0.5, keep=-3)
-    np.testing.assert_array_equal(Y, out)
-
-
 @pytest.mark.parametrize("normalized", [True, False])
 def test_large_graphs_are_solved_in_one_block(normalized: bool, monkeypatch) -> None:
     # The same answers as component by component, also with isolated nodes and in another order.
@@ -288,14 +274,3 @@ def test_a_start_that_says_nothing_is_drawn_anew() -> None:
     exact = np.linalg.eigvalsh(dense_laplacian(W, True))[:4]
     np.testing.assert_allclose(found.values, exact, atol=1e-3)
     np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(4), atol=1e-5)
-
-
-def test_a_step_in_pieces_is_the_same_step(monkeypatch) -> None:
-    W, X = random_graph(50, 0.2, 2), np.random.default_rng(0).normal(size=(50, 3))
-    whole = laplacian_step(W, np.ones(50), X, X, np.empty_like(X), scale=0.5, keep=2.0)
-    monkeypatch.setattr("unispectral.spectrum._products._MANY", 0)
-    monkeypatch.setattr("unispectral.spectrum._products._ROWS", 7)
-    pieces = laplacian_step(
-        W, np.ones(50), X, X, np.empty_like(X), scale=0.5, keep=2.0, run=Run.of(2)
-    )
-    np.testing.assert_array_equal(pieces, whole)
