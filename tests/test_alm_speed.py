@@ -1,0 +1,21 @@
+"""The command that times the paper's algorithm."""
+
+from __future__ import annotations
+
+from benchmarks import alm_speed
+
+
+def test_the_timing_runs_on_a_tiny_problem(tmp_path, capsys):
+    alm_speed.main(["--quick", f"--out={tmp_path}"])
+    assert "alm_speed.md" in capsys.readouterr().out
+    text = (tmp_path / "alm_speed.md").read_text(encoding="utf-8")
+    assert "| DIGITS-60 |" in text
+    assert "against the authors' step" in text
+
+
+def test_both_steps_are_compared_over_the_same_iterations():
+    found = alm_speed.measure("digits-60", 2, 2)
+    assert found.compared == 2
+    assert found.iterations > 2  # the whole fit goes on
+    assert len(found.exact) == len(found.searched) == len(found.agreement) == 2
+    assert all(0.0 < share <= 1.0 for share in found.agreement)
