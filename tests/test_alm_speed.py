@@ -10,12 +10,13 @@ def test_the_timing_runs_on_a_tiny_problem(tmp_path, capsys):
     assert "alm_speed.md" in capsys.readouterr().out
     text = (tmp_path / "alm_speed.md").read_text(encoding="utf-8")
     assert "| DIGITS-60 |" in text
-    assert "against the authors' step" in text
+    assert "either step" in text
 
 
 def test_both_steps_are_compared_over_the_same_iterations():
-    found = alm_speed.measure("digits-60", 2, 2)
-    assert found.compared == 2
-    assert found.iterations > 2  # the whole fit goes on
-    assert len(found.exact) == len(found.searched) == len(found.agreement) == 2
+    _, kernel, point = alm_speed.QUICK["digits-60"]
+    found = alm_speed.measure("digits-60", kernel, point, 2, 0.0)
+    assert found.compared == [1, 1]  # patience is over after the first iteration
+    assert found.iterations > 1  # the whole fit goes on
+    assert len(found.exact) == len(found.searched) == 2
     assert all(0.0 < share <= 1.0 for share in found.agreement)
