@@ -161,7 +161,7 @@ def _threads() -> int:
 
 
 def _dask(data: str, kill: bool, **params: Any) -> dict[str, Any]:
-    """A fit on two workers; the one that leads it is killed in the middle where asked for."""
+    """A fit on two workers; one is killed in the middle where asked for."""
     import tempfile
     import threading
 
@@ -178,6 +178,7 @@ def _dask(data: str, kill: bool, **params: Any) -> dict[str, Any]:
         blocks = _in_file(X, Path(folder) / "points.npy")
         started = max(client.run(_cpu).values())
         client.run(_warm)
+        _warm()
         warm = client.run(_cpu)
         own, begun = time.process_time(), time.perf_counter()
         lost: dict[str, float] = {}
@@ -195,6 +196,7 @@ def _dask(data: str, kill: bool, **params: Any) -> dict[str, Any]:
     return _quality(y, labels) | {
         "seconds": seconds,
         "cpu": used + own,
+        "client": own,
         "lost": sum(spent - warm[address] for address, spent in lost.items()),
         "start": started,
         "start and imports": max(warm.values()),
@@ -222,10 +224,10 @@ def _rows_of_file(path: str, start: int, stop: int) -> np.ndarray:
 
 
 def _strike(client: Any, cluster: Any, lost: dict[str, float]) -> None:
-    """Kill the worker that leads the fit once kernels are there; note what it had used."""
+    """Kill a worker that holds kernels as soon as there is one; note what it had used."""
     import psutil
 
-    while not (address := client.run_on_scheduler(_leader)):
+    while not (address := client.run_on_scheduler(_with_kernels)):
         time.sleep(0.05)
     pid = next(one.pid for one in cluster.workers.values() if one.worker_address == address)
     # What the victim has used is counted, though it is lost.
@@ -252,13 +254,15 @@ def _cpu() -> float:
     return time.process_time()
 
 
-def _leader(dask_scheduler: Any) -> str | None:
-    """The worker that leads the fit, as soon as a block of kernels is done."""
-    tasks = {str(key): task for key, task in dask_scheduler.tasks.items()}
-    if not any(k.startswith("neighbourhoods-") and t.state == "memory" for k, t in tasks.items()):
-        return None
-    leading = [task for key, task in tasks.items() if key.startswith("unispectral-")]
-    return next((task.processing_on.address for task in leading if task.processing_on), None)
+def _with_kernels(dask_scheduler: Any) -> str | None:
+    """The worker that holds most blocks of kernels."""
+    holders = [
+        worker.address
+        for key, task in list(dask_scheduler.tasks.items())
+        if str(key).startswith("neighbourhoods-")
+        for worker in task.who_has or ()
+    ]
+    return max(holders, key=holders.count, default=None)
 
 
 def _digest(labels: np.ndarray) -> str:

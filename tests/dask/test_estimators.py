@@ -100,7 +100,8 @@ def test_what_every_worker_has_lost_is_shipped_again(client, X) -> None:
     geometry = KernelDistance([KernelPart(bank, 0, 0)])
     around = localize(geometry, 8, Run.of(executor=DaskExecutor(client)))
     before = np.concatenate(around.map_rows(_near, run=None))
-    client.cancel(around.blocks.futures + around.blocks.shipped, force=True)
+    lost = [*around.blocks.futures, *(one.future for one in around.blocks.inputs)]
+    client.cancel(lost, force=True)
     np.testing.assert_array_equal(np.concatenate(around.map_rows(_near, run=None)), before)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import uuid
 from collections.abc import Callable
 from concurrent.futures import CancelledError
@@ -33,48 +34,64 @@ _BLOCKS_PER_WORKER = 4
 T = TypeVar("T")
 
 
-class Blocks:
+class _Shipped:
+    """Something that is here, of which every worker has a copy: shipped once, or once more."""
+
+    def __init__(self, client: Any, what: Any) -> None:
+        self.client = client
+        self.what = what
+        self._future: Any = None
+
+    @property
+    def future(self) -> Any:
+        if self._future is None:
+            self._future = self.client.scatter(self.what, broadcast=True, hash=False)
+        return self._future
+
+    def forget(self) -> None:
+        """Ship it again next time."""
+        self._future = None
+
+
+class _Blocks:
     """Kernels in blocks on the workers, and what it takes to make them there once more."""
 
     def __init__(
-        self,
-        client: Any,
-        geometry: Geometry,
-        slices: list[slice],
-        candidates: np.ndarray,
-        rate: float,
-        present: np.ndarray | None,
+        self, slices: list[slice], inputs: list[_Shipped], rate: float, present: Any
     ) -> None:
-        self.client = client
-        self.inputs = geometry, candidates
+        self.client = inputs[0].client
         self.slices = slices
+        self.inputs = inputs
         self.rate = rate
         self.present = present
         self.futures: list[Any] = []
-        self.shipped: list[Any] = []
 
     def map(self, work: Callable[..., Any], width: int, arguments: tuple) -> list[Any]:
         """The results of ``work`` on every block, where it is."""
+        shared = [
+            _Shipped(self.client, one) if isinstance(one, np.ndarray) else one for one in arguments
+        ]
 
         def once() -> list[Any]:
             if not self.futures:
                 self._make()
-            shared = [
-                _shipped(self.client, one) if isinstance(one, np.ndarray) else one
-                for one in arguments
-            ]
+            given = [one.future if isinstance(one, _Shipped) else one for one in shared]
             futures = [
-                self.client.submit(_apply, work, rows, block, width, *shared, pure=False)
+                self.client.submit(_apply, work, rows, block, width, *given, pure=False)
                 for rows, block in zip(self.slices, self.futures, strict=True)
             ]
             return self.client.gather(futures)
 
-        return _persistent(once, self.futures.clear)
+        def forget() -> None:
+            self.futures.clear()
+            for one in (*self.inputs, *shared):
+                if isinstance(one, _Shipped):
+                    one.forget()
+
+        return _persistent(once, forget)
 
     def _make(self) -> None:
-        # Held as long as the blocks: those of a lost worker are made from them again.
-        self.shipped = [_shipped(self.client, one) for one in self.inputs]
-        geometry, candidates = self.shipped
+        geometry, candidates = (one.future for one in self.inputs)
         for rows in self.slices:
             key = f"neighbourhoods-{rows.start}-{uuid.uuid4().hex}"
             self.futures.append(
@@ -94,7 +111,7 @@ class RemoteNeighbourhoods:
 
     neighbours: np.ndarray
     rate: float
-    blocks: Blocks
+    blocks: _Blocks
     present: np.ndarray | None = None
 
     def nearest(self, k: int) -> RemoteNeighbourhoods:
@@ -116,9 +133,11 @@ class DaskExecutor:
         self, geometry: Geometry, k: int, rate: float, run: Run, present: np.ndarray | None
     ) -> RemoteNeighbourhoods:
         """The neighbourhoods of a geometry whose neighbours are those of a table."""
+        shipped = _Shipped(self.client, geometry)
         slices = _slices(geometry.n_samples if present is None else len(present), self.client)
-        neighbours = _searched(self.client, geometry, k, len(slices), run)
-        blocks = Blocks(self.client, geometry, slices, neighbours, rate, present)
+        neighbours = _searched(shipped, k, len(slices), run)
+        inputs = [shipped, _Shipped(self.client, neighbours)]
+        blocks = _Blocks(slices, inputs, rate, present)
         if present is not None:
             own = np.flatnonzero(present)
             within = np.full((len(present), k), -1, dtype=np.int64)
@@ -127,31 +146,34 @@ class DaskExecutor:
         return RemoteNeighbourhoods(neighbours, rate, blocks, present)
 
 
-def _searched(client: Any, geometry: Geometry, k: int, count: int, run: Run) -> np.ndarray:
+def _searched(geometry: _Shipped, k: int, count: int, run: Run) -> np.ndarray:
     """The candidates of all samples, found by an index that is built here and used everywhere."""
-    table = geometry.search_table()
+    client, table = geometry.client, geometry.what.search_table()
     index: Any = build_index(recentred(table)[0], k, random_state=run.rng, run=run)
     # Searched in groups that share cells, which is many times cheaper than any other split.
     groups = index.groups(count)
+    slim = copy.copy(index)
+    if index.points is table:
+        slim.points = None  # the workers have them with the geometry
+    searcher = _Shipped(client, slim)
 
     def once() -> list[Any]:
-        searcher = _shipped(client, index)
+        given = searcher.future, geometry.future
         return client.gather(
-            [client.submit(_search, searcher, group, k, pure=False) for group in groups]
+            [client.submit(_search, *given, group, k, pure=False) for group in groups]
         )
 
-    neighbours = np.empty((geometry.n_samples, k), dtype=np.int32)
-    for group, some in zip(groups, _persistent(once), strict=True):
+    def forget() -> None:
+        searcher.forget()
+        geometry.forget()
+
+    neighbours = np.empty((table.shape[0], k), dtype=np.int32)
+    for group, some in zip(groups, _persistent(once, forget), strict=True):
         neighbours[group] = some
     return neighbours
 
 
-def _shipped(client: Any, what: Any) -> Any:
-    """A future of something that is here, of which every worker has a copy."""
-    return client.scatter(what, broadcast=True, hash=False)
-
-
-def _persistent(work: Callable[[], T], forget: Callable[[], Any] = lambda: None) -> T:
+def _persistent(work: Callable[[], T], forget: Callable[[], None]) -> T:
     """What ``work`` gives, begun again where all copies of what it shipped were lost."""
     lost = (CancelledError, OSError, optional("distributed", extra="dask").KilledWorker)
     for _ in range(RETRIES):
@@ -171,8 +193,11 @@ def _slices(n: int, client: Any) -> list[slice]:
 
 
 # What follows runs on workers, whose threads are the scheduler's to use: one for each task.
-def _search(index: Any, rows: np.ndarray, k: int) -> np.ndarray:
+def _search(index: Any, geometry: Geometry, rows: np.ndarray, k: int) -> np.ndarray:
     keep_freed()
+    if index.points is None:
+        index = copy.copy(index)
+        index.points = geometry.search_table()
     with Run.of(1).limited() as run:
         return index.search_own(rows, k, run).indices
 
