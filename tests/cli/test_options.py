@@ -293,7 +293,7 @@ def test_an_absolute_zero_of_rows_and_twins(capsys, tmp_path):
     two = tmp_path / "two.csv"
     pd.DataFrame({"id": ["a", "b"], "x": [1.0, 3.0]}).to_csv(two, index=False)
     err = refused(capsys, 1, "cluster", one, two, "-k", 2, "--id", "id", "-q")
-    assert "'a' stands twice" in err
+    assert "'a' occurs twice" in err
     err = refused(capsys, 1, "cluster", one, two, "-k", 2, "--columns", "x", "-q")
     assert "different numbers of rows (one: 3, two: 2)" in err
     assert "--id" in err
@@ -405,7 +405,7 @@ def test_text_is_encoded_on_request_and_again_for_new_rows(capsys, mixed):
     assert run(["cluster", "mixed.csv", *options, "--model", "m", "--report", "p.html"]) == 0
     out, err = capsys.readouterr()
     assert "accuracy 1.000" in out
-    assert "Made numbers of 'price' (number in $), 'member' (yes/no)." in err
+    assert "Converted to numbers: 'price' (number in $), 'member' (yes/no)." in err
     mixed[["member", "price", "noise"]].assign(more="x").to_csv("new.csv", index=False)
     assert run(["predict", "m", "new.csv", "-o", "again.csv"]) == 0
     labels = [pd.read_csv(name)["cluster"].tolist() for name in ("labels.csv", "again.csv")]

@@ -385,7 +385,7 @@ def test_weights_of_geometries(made):
     model.geometry_weights_ = {"linear": 0.25, "whitened": 0.75, "direction": 0.0}
     display = KernelWeightsDisplay.from_estimator(model)
     assert dict(zip(display.names, display.weights, strict=True)) == model.geometry_weights_
-    assert "2 ways together, whitened most" in display.ax_.get_title().replace("\n", " ")
+    assert "2 kinds combined, mostly whitened" in display.ax_.get_title().replace("\n", " ")
 
 
 def test_distances_in_words():
@@ -393,7 +393,7 @@ def test_distances_in_words():
     said = distances_in_words(one)
     assert said == "Distances: plain Euclidean; 6 alternatives were tried, none was better"
     assert distances_in_words({"a": 0.2, "b": 0.6, "c": 0.0}) == (
-        "Distances: 2 ways together, b most (75%); 1 more had no part"
+        "Distances: 2 kinds combined, mostly b (75%); 1 more not used"
     )
     assert distances_in_words({"a": 1.0, "b": 0.0}).endswith(
         "1 alternative was tried, it was not better"

@@ -233,7 +233,7 @@ def test_read_table_encodes_and_repeats_it():
     assert table.columns == ["city=Köln", "city=Ulm", "price", "n"]
     np.testing.assert_allclose(table.values[:, 3], [0, 0.5, 1])
     assert table.describe()[1:] == [
-        "Made numbers of 'city' (2 categories), 'price' (number in $).",
+        "Converted to numbers: 'city' (2 categories), 'price' (number in $).",
         "Filled in missing values: 1 in 'n' with 3.",
     ]
     ready = Preparation.from_dict(json.loads(json.dumps(table.preparation.to_dict())))

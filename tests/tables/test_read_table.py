@@ -110,7 +110,7 @@ def test_header_choice_and_notes():
     assert read_table(text(years)).values.shape == (3, 2)
     assert read_table(text(years), header=True).columns == ["2001", "2002"]
     assert "no header" in read_table(text(years)).notes[0]
-    assert "only counts the rows" in read_table(text("n,x\n1,5\n2,5\n3,4\n")).notes[0]
+    assert "only numbers the rows" in read_table(text("n,x\n1,5\n2,5\n3,4\n")).notes[0]
 
 
 def test_duplicate_names():
@@ -199,7 +199,9 @@ def test_standard_input():
 
 def test_wrong_words_and_patterns():
     content = "p1,p2,b\n1,1,1\n?,2,5\n3,3,2\n"
-    assert read_table(text(content)).dropped == [("p1", "1 of 3 values are not numbers, as '?'")]
+    assert read_table(text(content)).dropped == [
+        ("p1", "1 of 3 values are not numbers, such as '?'")
+    ]
     table = read_table(text(content), missing=["?"], impute="median", columns=["p*"])
     np.testing.assert_array_equal(table.values, [[1, 1], [2, 2], [3, 3]])
 
@@ -407,7 +409,7 @@ def test_scaling_near_the_ends_of_floating_point():
     )
     with pytest.raises(TableError, match="spans more than floating point holds"):
         Preparation.fit(huge, ["a"], impute=None, scale="minmax")
-    with pytest.raises(TableError, match="has no value to learn a filling from"):
+    with pytest.raises(TableError, match="has no value to impute from"):
         Preparation.fit(np.full((2, 1), np.nan), ["a"], impute="mean", scale="none")
 
 
@@ -423,7 +425,7 @@ def test_preparation_is_repeated_on_new_rows():
         read_table(text("x,z\n1,2\n"), preparation=again)
     whole = read_table(text("x,y\n1,2\n2,4\n"), scale="minmax").preparation
     with pytest.raises(
-        TableError, match=r"The table has 1 missing value in 'y' \(1\), and no fill"
+        TableError, match=r"The table has 1 missing value in 'y' \(1\), and no imputation"
     ):
         read_table(text("x,y\n1,\n"), preparation=whole)
     with pytest.raises(TableError, match="has 1 columns, but 2 were prepared"):

@@ -186,7 +186,7 @@ class Store:
                 # Not our deadline: the interrupt of a person came while SQLite asked for it.
                 raise KeyboardInterrupt from None
             damaged = "malformed" in str(error) or "not a database" in str(error)
-            remedy = "Move it away" if damaged else "Free space, mend the permissions"
+            remedy = "Move it away" if damaged else "Free space, correct the permissions"
             raise StoreError(
                 f"The results cannot be kept in {self.path}: {error}. {remedy} or name another "
                 "file; the same command then goes on."

@@ -176,7 +176,7 @@ def _matched(tables: dict[str, Table], notes: list[str]) -> Input:
             raise TableError(
                 "id",
                 f"must be unique to match rows across tables, but {index[index.duplicated()][0]!r}"
-                f" stands twice in the view {view!r}",
+                f" occurs twice in the view {view!r}",
             )
     names = list(dict.fromkeys(name for index in indexes.values() for name in index))
     joined = {}

@@ -108,7 +108,7 @@ _prepare_options = all_of(
         "--columns",
         multiple=True,
         metavar="NAMES",
-        help="Columns to use, with commas between; patterns such as 'pixel_*' match many.",
+        help="Columns to use, separated by commas; patterns such as 'pixel_*' match many.",
     ),
     click.option(
         "--encode",
@@ -119,7 +119,7 @@ _prepare_options = all_of(
     click.option(
         "--impute",
         type=click.Choice(IMPUTATIONS),
-        help="What to put where a value is missing; without it, missing is an error.",
+        help="How to fill missing values; without it they are an error.",
     ),
     click.option(
         "--scale",
@@ -139,16 +139,21 @@ def table_options(*, prepare: bool = True) -> Callable[[F], F]:
         ),
         *([_prepare_options] if prepare else []),
         click.option(
-            "--format", type=click.Choice(FORMATS), help="Format, if its name does not tell."
+            "--format",
+            type=click.Choice(FORMATS),
+            help="Format, if the name does not show it.",
         ),
         click.option("--key", help="Sheet of a workbook, variable of an .npz, .mat, .h5 file."),
-        click.option("--separator", help="Separator of a text table, if it is not found."),
+        click.option("--separator", help="Separator of a text table, if it is not detected."),
         click.option(
             "--header/--no-header", default=None, help="Whether the first line holds names."
         ),
-        click.option("--encoding", help="Encoding of a text table, as latin-1."),
+        click.option("--encoding", help="Encoding of a text table, such as latin-1."),
         click.option(
-            "--missing", multiple=True, metavar="WORD", help="A word for a missing value, as '?'."
+            "--missing",
+            multiple=True,
+            metavar="WORD",
+            help="Word for a missing value, such as '?'.",
         ),
     )
 

@@ -86,7 +86,10 @@ def summary_lines(summary: dict[str, Any]) -> list[str]:
     for table, reason in summary.get("scaling", {}).items():
         if reason.startswith("standardised"):
             named = "" if table == "X" else f" of {table}"
-            lines += ["", f"Columns{named} were {reason} (--param scaling=none leaves them)."]
+            lines += [
+                "",
+                f"Columns{named} were {reason} (--param scaling=none leaves them as they are).",
+            ]
     if weights := summary.get("kernel_weights"):
         heavy = [f"{name} {v:.3f}" for name, v in weights.items() if v >= NO_WEIGHT]
         light, more = len(weights) - len(heavy), len(heavy) - _KERNELS

@@ -70,8 +70,8 @@ Methods:
     "--image-shape",
     type=ImageShape(),
     metavar="HxW",
-    help="Rows are pictures of this height and width, as 28x28 (28x28t if the pixels are stored "
-    "column by column); the page shows them.",
+    help="Rows are pictures of this height and width, such as 28x28 (28x28t if the pixels are "
+    "stored column by column); the page shows them.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Summary as JSON on standard output.")
 @table_options()
@@ -95,17 +95,17 @@ Methods:
     "kernels",
     multiple=True,
     metavar="NAME",
-    help="Kernel, as gaussian, linear, laplacian; several for a method of several kernels.",
+    help="Kernel, such as gaussian, linear, laplacian; several for a method of several kernels.",
 )
 @click.option(
     "--param",
     "parameters",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Any other parameter of the method, as alpha=0.5.",
+    help="Any other parameter of the method, such as alpha=0.5.",
 )
 @click.option(
-    "--max-time", type=click.FloatRange(0, min_open=True), help="Stop after so many seconds."
+    "--max-time", type=click.FloatRange(0, min_open=True), help="Stop after this many seconds."
 )
 @method_options
 @quiet_option

@@ -53,11 +53,11 @@ _FAILURES = (ValueError, TypeError, MemoryError, ArithmeticError, ImportError)
     "--methods",
     multiple=True,
     metavar="NAMES",
-    help=f"Methods, with commas between. [default: {', '.join(_USUAL)}]",
+    help=f"Methods, separated by commas. [default: {', '.join(_USUAL)}]",
 )
 @click.option("-o", "--output", metavar="FILE", help="Scores: .csv, .tsv, .json or .parquet.")
 @click.option("--labels", metavar="FILE", help="Labels of all methods: .csv, .json, .parquet.")
-@click.option("--agreement", is_flag=True, help="Show how alike each two methods group the rows.")
+@click.option("--agreement", is_flag=True, help="Show how far any two methods agree.")
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON on standard output.")
 @table_options()
 @method_options
@@ -136,7 +136,7 @@ def compare(
             lines += [pd.DataFrame(alike).to_string(float_format="{:.2f}".format)]
         click.echo("\n".join(lines), err=output == "-")
     if not found:
-        raise ValueError("No method could cluster this table; the reasons stand above.")
+        raise ValueError("No method could cluster this table; the reasons are above.")
 
 
 def _finite(value: float) -> float | None:

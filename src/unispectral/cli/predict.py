@@ -77,7 +77,11 @@ def predict(
         echo_json(summary)
     elif not (quiet and output == "-"):
         rows = plural(data.n_samples, "row")
-        lines = [f"{summary['method']} placed {rows} ({seconds:.1f} s).", "", *size_lines(summary)]
+        lines = [
+            f"{summary['method']} assigned {rows} ({seconds:.1f} s).",
+            "",
+            *size_lines(summary),
+        ]
         if output not in (None, "-"):
             lines += ["", f"Wrote {output}."]
         click.echo("\n".join(lines), err=output == "-")

@@ -119,7 +119,7 @@ def _local_table(X: Any) -> Any:
             return table
     raise InputTypeError(
         "X",
-        f"is a {type(X).__name__}, which is no table",
+        f"is a {type(X).__name__}, which is not a table",
         "give a Dask array or frame, an array or frame with one row per sample, or a list of them",
     )
 

@@ -100,7 +100,7 @@ def couple(
         if change < tol:
             # So do its eigenvectors: those of the pass before will do.
             reason = f"the last iteration changed the graph by less than {tol:g} of its norm"
-            run.progress("passes", iteration, recipe.max_iter)
+            run.progress("iterations", iteration, recipe.max_iter)
             break
         embedding = None
         if graph.shape[0] > _MANY:

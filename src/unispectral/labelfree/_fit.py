@@ -317,9 +317,9 @@ def _structure(
     found = min(structure_ratio(distance, c, recipe, run, choice), 1.0)
     if found > STRUCTURELESS:
         warn(
-            f"The {c} clusters are no clearer than those of a cloud without clusters would be "
-            f"({found:.2f} on a scale from 0 to 1); try n_clusters='auto', other columns or "
-            "another kernel before you trust them.",
+            f"The {c} clusters are no clearer than those of Gaussian samples without clusters "
+            f"({found:.2f}, from 0 for separate clusters to 1 for none); try n_clusters='auto', "
+            "other columns or another kernel before you trust them.",
             DoubtfulResultWarning,
         )
     return found

@@ -44,14 +44,14 @@ def scaling_of(X: Any, scaling: str) -> tuple[Shift | None, str]:
     'standardised: 1 of 3 columns has nearly all of the variance'
     """
     if scaling == "none":
-        return None, "as given: asked for"
+        return None, "as given: scaling='none'"
     if sp.issparse(X):
         return None, "as given: a sparse table"
     mean = np.asarray(np.nanmean(X, axis=0, dtype=np.float64))
     spread = np.asarray(np.nanstd(X, axis=0, dtype=np.float64))
     largest = max(float(np.nanmax(np.abs(X))), 1e-300)
     varies = spread > 1e-12 * largest
-    reason = "standardised: asked for"
+    reason = "standardised: scaling='standard'"
     if scaling == "auto":
         left, reason = _decision(X, spread, varies)
         if left:
@@ -66,14 +66,14 @@ def _decision(X: np.ndarray, spread: np.ndarray, varies: np.ndarray) -> tuple[bo
         return True, "as given: fewer than three columns"
     variances = spread[varies] ** 2
     if variances.max() <= _RATIO**2 * variances.min():
-        return True, "as given: the columns have like spreads"
+        return True, "as given: the columns have similar spreads"
     effective = float(variances.sum() ** 2 / (variances**2).sum())
     if effective >= _DECIDING:
         return True, "as given: no column decides alone"
     least = np.nanmin(X[:, varies], axis=0)
     room = 1e-9 * float(np.nanmax(X) - np.nanmin(X))
     if np.mean(least <= least.min() + room) >= _SHARED_LEAST:
-        return True, "as given: the columns share their least value, as pixels and counts do"
+        return True, "as given: the columns share their smallest value, as pixels and counts do"
     deciding = int((variances > 0.1 * variances.max()).sum())
     have = "has" if deciding == 1 else "have"
     return False, f"standardised: {deciding} of {count} columns {have} nearly all of the variance"

@@ -94,12 +94,12 @@ def distances_in_words(weights: Mapping[str, float]) -> str:
     said = f"Distances: {names[0]}" if names else "Distances: none has any weight"
     if len(names) > 1:
         share = weights[used[0]] / sum(weights.values())
-        said = f"Distances: {len(names)} ways together, {names[0]} most ({share:.0%})"
+        said = f"Distances: {len(names)} kinds combined, mostly {names[0]} ({share:.0%})"
     rest = len(order) - len(used)
     if not rest:
         return said
     if len(names) > 1:
-        return f"{said}; {rest} more had no part"
+        return f"{said}; {rest} more not used"
     tried = "1 alternative was" if rest == 1 else f"{rest} alternatives were"
     better = ("it was not", "neither was", "none was")[min(rest, 3) - 1]
     return f"{said}; {tried} tried, {better} better"
@@ -235,7 +235,7 @@ class ClusterCountDisplay(Display):
         if found is None:
             raise InputError(
                 "estimator",
-                "was told the number of clusters and has no evidence for it",
+                "was given the number of clusters, so there is no evidence for it",
                 "fit it with n_clusters='auto', or draw SpectrumDisplay.from_estimator(estimator)",
             )
         return cls(found.ratios, found.n_clusters, **({"reason": found.reason} | given))

@@ -109,7 +109,7 @@ def _decide(column: Any, max_categories: int, dates: str) -> Plan:
     if len(counts) > max_categories:
         return _out(f"{len(counts):,} different texts, more than {max_categories}")
     if len(counts) == len(texts) > 2:
-        return _out("another text in every row")
+        return _out("a different text in every row")
     return {"kind": "category", "categories": sorted(counts)}
 
 
@@ -254,4 +254,4 @@ def made(plans: Sequence[Plan]) -> list[str]:
         if how != "number" or "unit" in plan:
             unit = f" in {plan['unit']}" if plan.get("unit") else ""
             told.append(f"{plan['name']!r} ({how}{unit})")
-    return [f"Made numbers of {', '.join(told)}."] if told else []
+    return [f"Converted to numbers: {', '.join(told)}."] if told else []

@@ -77,7 +77,7 @@ def number_column(series: Any) -> tuple[np.ndarray | None, str]:
     example = str(wrong.iloc[0])
     example = example if len(example) <= _LONGEST else example[: _LONGEST - 1] + "…"
     if len(wrong) <= len(present) / 2:
-        return None, f"{len(wrong)} of {len(present)} values are not numbers, as {example!r}"
+        return None, f"{len(wrong)} of {len(present)} values are not numbers, such as {example!r}"
     return None, f"{dtype}, for example {example!r}"
 
 

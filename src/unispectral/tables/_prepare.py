@@ -99,7 +99,7 @@ class Preparation:
             problem = f"has {values.shape[1]} columns, but {len(self.columns)} were prepared"
             raise TableError("source", problem, value="The table")
         if self.fill is None and (missing := _missing(values, self.columns)):
-            problem = f"has {missing}, and no filling was learned"
+            problem = f"has {missing}, and no imputation was learned"
             raise TableError("source", problem, "fill them in", value="The table")
         whole = _filled(values, self.fill)
         if self.scale == "unit":  # by the largest entry first: squares overflow or vanish
@@ -186,7 +186,7 @@ def _fill_values(values: Array, impute: str, columns: Sequence[str]) -> np.ndarr
     empty = np.isnan(values).all(axis=0)
     if empty.any():
         name = columns[int(np.argmax(empty))]
-        problem = f"cannot be computed: column {name!r} has no value to learn a filling from"
+        problem = f"cannot be computed: column {name!r} has no value to impute from"
         raise TableError("impute", problem, "leave it out", value=impute)
     middle = np.nanmean if impute == "mean" else np.nanmedian
     size = _magnitude(values)  # keeps sums of values near the largest float from overflowing

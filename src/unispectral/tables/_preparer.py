@@ -66,7 +66,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     1  1200.0     0.0        1.0       0.0
     2   642.7     0.0        0.0       1.0
     >>> preparer.columns_[3]["why"]
-    'another text in every row'
+    'a different text in every row'
     """
 
     _parameter_constraints: dict[str, list[Any]] = {

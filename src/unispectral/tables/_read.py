@@ -232,7 +232,7 @@ class _Picker:
             values, kept, dropped = self._numbers(wanted, asked=columns is not None)
         if columns is None and self.frame is not None:
             notes += [
-                f"Column {name!r} only counts the rows; if it names them, it should be the id."
+                f"Column {name!r} only numbers the rows; if it is their name, give it as the id."
                 for name in row_numbers(values, kept)
             ]
         so_far = Preparation(tuple(kept), encoding=plans)

@@ -347,7 +347,7 @@
       el("header", {}, dot(c), el("h3", {}, "Cluster " + c), el("span", {class: "small"},
         `${count(d.sizes[c], "member")}, ${percent(d.sizes[c] / d.n)}`, info.certainty === null ? "" : `, mean certainty ${percent(info.certainty, 0)}`)),
       el("div", {}, info.typical.length ? [el("h4", {}, "Most typical"), people(info.typical)] : null,
-        el("h4", {}, "Most doubtful"), info.doubtful.length ? people(info.doubtful) : el("p", {class: "small none"}, "Nobody: all are surely placed.")),
+        el("h4", {}, "Most doubtful"), info.doubtful.length ? people(info.doubtful) : el("p", {class: "small none"}, "None: all are clearly assigned.")),
       el("div", {}, d.images ? faces(c) : info.features.length ? [el("h4", {}, "What sets it apart: mean here against mean elsewhere"), effects(info.features)] : null));
   }
 
@@ -409,19 +409,19 @@
     {label: "Points", value: number(d.n), note: shownCount < d.n ? `${number(shownCount)} shown here` : "all shown here"}];
   if (d.graph) tiles.push({label: "Graph within clusters", value: percent(d.graph.within), note: `${count(d.graph.links, "link")}, ${number(d.graph.median_degree)} per point`});
   const clear = m.certainty.filter(v => v >= .5).length / shownCount;
-  tiles.push({label: "Clearly placed", value: percent(clear, 0), note: "certainty of at least 50 %"});
+  tiles.push({label: "Clearly assigned", value: percent(clear, 0), note: "certainty of at least 50 %"});
   if (d.scores) tiles.push({label: "Accuracy", value: percent(d.scores.accuracy), note: `NMI ${percent(d.scores.nmi)}, purity ${percent(d.scores.purity)}, ARI ${number(d.scores.ari)}`});
   if (d.seconds !== null) tiles.push({label: "Time", value: d.seconds < 1 ? number(Math.round(d.seconds * 1000)) + " ms" : number(+d.seconds.toFixed(1)) + " s", note: d.n_iter ? count(d.n_iter, "iteration") + (d.converged === false ? ", not converged" : "") : null});
   main.append(UI.tiles(tiles));
   main.append(d.advice.length ? UI.notes(d.advice.map(text => ({text}))) : UI.notes([{level: "good", text: "Nothing looks odd: the fit converged, every point has neighbours, and no cluster is tiny or huge."}]));
 
   const how = {
-    map: "Clusters lie side by side, similar ones near each other; a point between two of them belongs partly to both. Nearness means similarity, distances mean little.",
+    map: "Clusters lie side by side, similar ones near each other; a point between two of them belongs partly to both. Close points are similar; larger distances mean little.",
     features: "The two main directions of the features.",
   };
   if (d.plane.how !== "none") main.append(UI.section("map", "Map", how[d.plane.how] + " Click a cluster to look at it alone; zoom with the buttons, or with Ctrl and the wheel.", drawMap()));
 
-  const graph = d.graph && UI.section("graph", "Learned graph", "Points in the order of their clusters; filled cells are ties. Blocks along the diagonal, and little else, are good.", matrix());
+  const graph = d.graph && UI.section("graph", "Learned graph", "Points in the order of their clusters; filled cells are edges. Blocks along the diagonal, and little else, are good.", matrix());
   const sizes = UI.section("sizes", "Sizes", null, UI.bars("Sizes", d.sizes.map((size, c) => ({name: "Cluster " + c, value: size, text: `${number(size)} · ${percent(size / d.n)}`, colour: colour(c), onclick: () => select(c)}))));
   const weights = (id, title, lead, rows) => {
     const heavy = rows.filter(([, value]) => value >= .0005), light = rows.length - heavy.length;
@@ -437,7 +437,7 @@
   main.append(graph ? el("div", {class: "two"}, graph, el("div", {class: "stack"}, sizes, short && geometries, short && spectrum)) : sizes);
 
   const related = d.tree && k <= 60 && UI.section("related", "How the clusters relate", d.tree.by === "features" ? "Which are nearest in the means of their columns: the further right two meet, the more alike they are."
-    : "Which share most ties of the graph: the further right two meet, the more they share.", tree());
+    : "Which share most edges of the graph: the further right two meet, the more they share.", tree());
   const across = d.heat && UI.section("heat", "Clusters by columns", `How far each cluster lies above (green) or below (brown) the rest, in standard deviations; the ${count(d.heat.names.length, "column")} that ${d.heat.names.length === 1 ? "tells" : "tell"} clusters apart most.${k > 60 ? " The first 60 clusters." : ""} Click a column for its values.`, heat());
   if (across) main.append(across);
   main.append(UI.section("clusters", "Clusters", "Certainty is the lead of a point's own cluster over the next best one.", cards()));

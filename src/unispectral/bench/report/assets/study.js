@@ -172,7 +172,7 @@
     if (!ranks) return;
     byId("ranks-text").textContent = `${metricTitle()}, protocol ${state.protocol}, ${ranks.datasets} data sets; 1 is best. `
       + `Average ranks closer than the critical difference of `
-      + `${ranks.critical.toFixed(2)} (Nemenyi, 5 %) are not told apart: the band begins at the best one, the bars join such columns.`
+      + `${ranks.critical.toFixed(2)} (Nemenyi, 5 %) are not significantly different: the band begins at the best one, the bars join such columns.`
       + (ranks.left_out.length ? ` Not ranked, for lack of figures: ${ranks.left_out.join(", ")}.` : "");
     const k = ranks.columns.length, row = 24, left = Math.max(60, 24 + 7.2 * Math.min(26, Math.max(...ranks.columns.map((name) => name.length)))), right = 64, w = roomIn("ranks-picture", 860), top = 30;
     const h = top + k * row + 14;
