@@ -12,7 +12,8 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # forks must not inherit pools of threads
@@ -53,8 +54,9 @@ def run_parts(
     record: Record | None,
     *,
     until: float = float("inf"),
+    show: Callable[[], None] = lambda: None,
 ) -> int:
-    """Run parts and print each row as it is done; returns the number of failures."""
+    """Run parts, print and show each row as it is done; returns the number of failures."""
     failed = 0
     print(f"{'part':<46}{'cases':>8}{'failed':>8}{'seed':>6}{'seconds':>9}")
     for name, part in wanted.items():
@@ -72,6 +74,7 @@ def run_parts(
         failed += result.n_failed
         if record is not None:
             record.add(name, result)
+            show()
     return failed
 
 
@@ -150,8 +153,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         record.forget(wanted)
     record.forget(name for name in options.what if name in every)
     todo = {part: run for part, run in wanted.items() if part not in record.rows}
-    failed = run_parts(todo, plan, record, until=begun + 60 * options.minutes)
-    write_page(record, list(every), options.out)
+    show = partial(write_page, record, list(every), options.out)
+    failed = run_parts(todo, plan, record, until=begun + 60 * options.minutes, show=show)
+    show()
     absent = len(every.keys() - record.rows.keys())
     minutes = (time.monotonic() - begun) / 60
     print(

@@ -174,10 +174,12 @@ def _input(case: Case) -> Any:
 
 
 def _tolerated(warning: warnings.WarningMessage, estimator: Any) -> bool:
-    """A fit may say that it did not converge, or what is wrong with an argument that it names."""
+    """A fit may say how far it came, what speaks against its result or against an argument."""
     from sklearn.exceptions import ConvergenceWarning
 
-    if issubclass(warning.category, ConvergenceWarning):
+    from unispectral import DoubtfulResultWarning
+
+    if issubclass(warning.category, (ConvergenceWarning, DoubtfulResultWarning)):
         return True
     if issubclass(warning.category, UserWarning):
         return names_argument(str(warning.message), estimator)

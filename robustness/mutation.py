@@ -38,7 +38,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "labels": ("tests/test_step_details.py", "tests/test_steps.py"),
     "paper._weights": ("tests/test_step_details.py", "tests/test_steps.py"),
     "spectrum._laplacian": ("tests/test_step_details.py", "tests/test_steps.py"),
-    "spectrum._stiefel": ("tests/test_step_details.py", "tests/test_steps.py"),
+    "spectrum._stiefel": ("tests/spectrum/test_stiefel.py", "tests/test_step_details.py"),
     "graph.quality": ("tests/test_step_details.py",),
     "paper._wen_yin": ("tests/paper/test_wen_yin.py",),
     "graph._dense": ("tests/graph/test_codes.py",),

@@ -236,6 +236,21 @@ def test_rows_as_lists_and_sparse_tables_that_cannot_be_cut(client, X, as_table)
     assert model.labels_.compute().shape == (60,)
 
 
+def test_no_client_and_no_rows_are_a_sentence_each(client, X, monkeypatch) -> None:
+    with pytest.raises(ValueError, match=r"X has 1 dimensions.*one row per sample"):
+        UnifiedSpectralClustering(2, client=client).fit(da.from_array(X[:, 0], chunks=100))
+
+    def nobody():
+        raise ValueError("No clients found")
+
+    monkeypatch.setattr(distributed, "default_client", lambda: client)
+    fitted = UnifiedSpectralClustering(3, whiten=None, landmarks=200).fit(X[:60])
+    assert len(fitted.embedding_) == 60  # no more landmarks than samples
+    monkeypatch.setattr(distributed, "default_client", nobody)
+    with pytest.raises(ValueError, match="client=None needs a current Dask client"):
+        UnifiedSpectralClustering(2).fit(X[:20])
+
+
 def test_a_killed_worker_changes_nothing() -> None:
     """A worker that holds kernels dies when candidates and kernels are done."""
     rng = np.random.default_rng(0)
