@@ -130,7 +130,7 @@ def _client() -> Any:
     if not _CLIENT:
         import distributed
 
-        options = {"processes": False, "dashboard_address": None, "silence_logs": 60}
+        options = {"processes": False, "dashboard_address": ":0", "silence_logs": 60}
         _CLIENT.append(distributed.Client(n_workers=1, threads_per_worker=2, **options))
     return _CLIENT[0]
 

@@ -40,7 +40,7 @@ def main(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(5, 20))[rng.integers(0, 5, _N)] * 4 + rng.normal(size=(_N, 20))
     alone = unispectral.UnifiedSpectralClustering(5, whiten=None).fit(X).labels_
-    options: dict[str, Any] = {"dashboard_address": None, "silence_logs": 60}
+    options: dict[str, Any] = {"dashboard_address": ":0", "silence_logs": 60}
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster,
         distributed.Client(cluster) as client,

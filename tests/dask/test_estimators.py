@@ -42,7 +42,7 @@ def client():
         n_workers=2,
         threads_per_worker=1,
         processes=not here,
-        dashboard_address=None,
+        dashboard_address=":0",
         silence_logs=50,
     )
     client = distributed.Client(cluster)
@@ -260,7 +260,7 @@ def test_a_killed_worker_changes_nothing() -> None:
     killed: list[str] = []
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
