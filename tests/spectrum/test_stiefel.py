@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from unispectral.spectrum import laplacian, stiefel_descent
+from unispectral.spectrum import _stiefel, laplacian, stiefel_descent
 from unispectral.spectrum._stiefel import _beside, diagonal_descent, polar
 
 
@@ -173,3 +173,40 @@ def test_a_basis_of_what_directions_add():
     np.testing.assert_allclose(np.hstack([P, B]).T @ np.hstack([P, B]), np.eye(5), atol=1e-12)
     np.testing.assert_allclose(B @ (B.T @ fresh) + P @ (P.T @ fresh), fresh, atol=1e-10)
     assert _beside(P, np.zeros((12, 2))).shape == (12, 0)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_past_a_saddle_the_best_point_of_the_arc_is_taken(side):
+    """In the plane there is one way beside p, and the target lets go of p for some of it."""
+    L, p, v = np.diag([0.0, 3.0]), np.eye(2)[:, 1:], np.eye(2)[:, :1]
+    target = 0.5 * p + 1e-2 * side * v
+    found = _stiefel._past_saddle(L, p, L @ p, target, 1e-6, None)
+    assert np.linalg.norm(found) == pytest.approx(1.0)
+    heights = [
+        _stiefel._value(x, L @ x, target)
+        for angle in np.linspace(-np.pi, np.pi, 721)
+        for x in [np.cos(angle) * p + np.sin(angle) * v]
+    ]
+    reached = _stiefel._value(found, L @ found, target)
+    assert reached == pytest.approx(min(heights), abs=0.02)
+    assert side * found[0, 0] > 0
+
+
+def test_a_target_that_holds_the_point_makes_it_a_minimum():
+    L, p = np.diag(np.arange(4.0)), np.eye(4)[:, 3:]
+    assert _stiefel._past_saddle(L, p, L @ p, 4.0 * p, 1e-6, None) is None
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(1e8, 0.0), (1e-8, 0.0), (1.0, -1.5), (1.0, 3.0)])
+def test_neither_scale_nor_shift_of_the_values_matters(scale, shift):
+    """A shift of the diagonal adds a constant to the value, as the columns have length one."""
+    rng = np.random.default_rng(4)
+    values, target = np.sort(rng.random(12)), 0.3 * rng.normal(size=(12, 3))
+    start = np.linalg.qr(rng.normal(size=(12, 3)))[0]
+    plain = diagonal_descent(values, target, start, max_steps=200, tol=1e-8)
+    other = diagonal_descent(
+        scale * (values + shift), scale * target, start, max_steps=200, tol=1e-8 * scale
+    )
+    np.testing.assert_allclose(other.P, plain.P, atol=1e-6)
+    assert other.value / scale == pytest.approx(plain.value + 3 * shift, rel=1e-9)
+    assert abs(other.n_steps - plain.n_steps) <= 2
