@@ -154,6 +154,111 @@ def _peer(data: str, estimator: str, limit: float) -> dict[str, Any]:
     return _measured(lambda: model.fit(X).labels_ + 1, y)
 
 
+def _predict(train: int, new: int) -> dict[str, Any]:
+    """New points from a file in the clusters of a model, and a plain query of their neighbours."""
+    import tempfile
+
+    from unispectral import UnifiedSpectralClustering
+    from unispectral._run import Run
+    from unispectral.graph.candidates import build_index
+    from unispectral.predict import row_blocks
+    from unispectral.tables import open_rows
+
+    X, y = manifolds(train + new)
+    model = UnifiedSpectralClustering(10, whiten=None, n_jobs=1).fit(X[:train])
+    few = model.predict(X[:100])  # loads what is compiled, and builds the index
+    assert np.array_equal(few, model.labels_[:100])
+    run = Run.of(1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "new.npy"
+        np.save(path, X[train:])
+        table, truth = X[:train].copy(), y[train:]
+        del X
+        with run.limited(), open_rows(path) as rows:
+            index = build_index(table, 8, random_state=0, run=run)
+            begun = time.process_time()
+            for block in row_blocks(rows):
+                index.search(np.asarray(block), 8, run=run)
+            query = time.process_time() - begun
+        with open_rows(path) as rows:
+            return _measured(lambda: model.predict(rows), truth) | {"query": query}
+
+
+def _memory(data: str, who: str, warm: bool) -> dict[str, Any]:
+    """The peak of a process that fits once, or once more after a small fit."""
+    X, y = _data(data)
+    model: Any
+    if who == "ours":
+        from unispectral import UnifiedSpectralClustering
+
+        model = UnifiedSpectralClustering(len(np.unique(y)))
+    else:
+        from sklearn.cluster import SpectralClustering
+
+        model = SpectralClustering(
+            len(np.unique(y)),
+            affinity="nearest_neighbors",
+            eigen_solver="amg",
+            assign_labels="cluster_qr",
+            random_state=0,
+            n_jobs=-1,
+        )
+    if warm:
+        model.fit(X[:1000])
+    return _measured(lambda: model.fit(X).labels_, y)
+
+
+def _parquet(n: int, limit: int, workers: int, landmarks: int) -> dict[str, Any]:
+    """Points in Parquet files that take more memory than all workers are given together."""
+    import tempfile
+
+    import dask.dataframe as dd
+    import pandas as pd
+    from distributed import Client, LocalCluster
+
+    from unispectral.dask import UnifiedSpectralClustering
+
+    with tempfile.TemporaryDirectory() as folder:
+        X, y = manifolds(n, d=128)
+        for part, rows in enumerate(np.array_split(np.arange(n), 100)):
+            block = X[rows].astype(np.float64)
+            frame = pd.DataFrame(block, columns=[f"x{i}" for i in range(X.shape[1])])
+            frame.to_parquet(Path(folder) / f"{part:03d}.parquet")
+        size = 8 * X.size
+        del X, block, frame
+        with (
+            LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                memory_limit=limit,
+                dashboard_address=None,
+            ) as cluster,
+            Client(cluster, direct_to_workers=True) as client,
+        ):
+            begun, cpu = time.perf_counter(), time.process_time()
+            before = client.run(_cpu)
+            model = UnifiedSpectralClustering(10, landmarks=landmarks, client=client)
+            labels = model.fit(dd.read_parquet(folder)).labels_.compute()
+            after = client.run(_cpu)
+            peaks = client.run(_peak)
+            same = set(after) == set(before)
+            used = sum(after[one] - before.get(one, 0.0) for one in after)
+            cpu = time.process_time() - cpu + used
+            seconds = time.perf_counter() - begun
+    return _quality(y, labels) | {
+        "seconds": seconds,
+        "cpu": cpu,
+        "data": size / 2**20,
+        "limits": workers * limit / 2**20,
+        "peak": max(peaks.values()),
+        "same workers": same,
+    }
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+
+
 def _threads() -> int:
     from unispectral._run import thread_count
 
@@ -303,6 +408,9 @@ def main() -> None:
         "sklearn": _sklearn,
         "plain_search": _plain_search,
         "peer": _peer,
+        "predict": _predict,
+        "memory": _memory,
+        "parquet": _parquet,
         "dask": _dask,
     }
     print(json.dumps(tasks[arguments.pop("task")](**arguments)))

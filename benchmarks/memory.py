@@ -41,18 +41,18 @@ def _child(n: int) -> float:
 
     import numpy as np
 
-    from benchmarks._memory import _high_water_mark, _reset_mark
     from unispectral import SCSK
+    from unispectral.bench._machine import peak_bytes, reset_peak
 
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, 10)) + 4 * rng.integers(0, 5, (n, 1))
     model = SCSK(5, kernel="gaussian", solver="exact", alpha=0.1, max_iter=2)
     model.fit(X[:500])  # libraries, compiled code
-    _reset_mark()
-    before = _high_water_mark()
+    reset_peak()
+    before = peak_bytes()
     model.fit(X)
-    return (_high_water_mark() - before) * 2**20 / (8.0 * n * n)
+    return (peak_bytes() - before) / (8.0 * n * n)
 
 
 def page(found: Sequence[tuple[int, float]]) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import _scale_more, _scale_shapes
 from benchmarks._measure import machine, ratio, spread
 from benchmarks._report import Target, markdown_table, number, target_table
 from benchmarks._store import Store
@@ -27,6 +28,7 @@ from unispectral._files import write_text_atomic
 __all__ = ["bytes_per_sample", "main", "render", "slope"]
 
 SIZES = (10_000, 20_000, 70_000, 200_000, 1_000_000)
+LARGEST = 10_000_000
 PEER_SIZES = (10_000, 70_000)
 PEER = {"task": "sklearn", "eigen_solver": "amg", "assign_labels": "cluster_qr"}
 DASK_SIZE = 200_000
@@ -65,6 +67,8 @@ def run(store: Store, largest: int) -> None:
     data = f"manifolds {size}"
     store.cell(f"dask {size}", partial(in_turns, data=data, kill=False))
     store.cell(f"dask {size} worker killed", partial(in_turns, data=data, kill=True))
+    _scale_more.run(store, measure, largest)
+    _scale_shapes.run(store, measure, largest)
 
 
 def in_turns(data: str, kill: bool) -> dict[str, Any]:
@@ -87,7 +91,15 @@ def slope(sizes: list[int], costs: list[float]) -> float:
 
 def render(cells: dict[str, Any]) -> str:
     """The report as Markdown."""
-    sections = (_targets, _growth, _peers, _cluster, _extrapolation)
+    sections = (
+        _targets,
+        _scale_shapes.section,
+        _growth,
+        _peers,
+        _scale_more.section,
+        _cluster,
+        _extrapolation,
+    )
     parts = ["# Large data", "", *(f"{section(cells)}\n" for section in sections)]
     failures = [f"- {key}: {cell['failure']}" for key, cell in cells.items() if "failure" in cell]
     if failures:
@@ -140,6 +152,8 @@ def _aims(cells: dict[str, Any]) -> Iterator[tuple[str, str, str, bool]]:
         text = f"{number(found)}, {'identical' if same else 'other'} labels"
         aim = "at most 1.3 × the CPU time, identical labels"
         yield f"Dask {name}", aim, text, same and found["median"] <= 1.3
+    yield from _scale_more.aims(cells)
+    yield from _scale_shapes.aims(cells)
 
 
 def _clusters(
@@ -254,10 +268,10 @@ def _cluster(cells: dict[str, Any]) -> str:
             "",
             f"Median [quartiles] of {ROUNDS} rounds in which the local solver and the cluster "
             "took turns. User and system seconds of workers, scheduler and client; the workers "
-            "read the data from a file. The killed worker is the one that leads the fit. What it "
-            "had used until then (lost) is counted, and so is the start of the one in its place: "
-            "start is what a new worker takes until its libraries are imported and its loops are "
-            "loaded.",
+            "read the data from a file. The killed worker is the one that holds most kernels when "
+            "the first are there; none leads. What it had used until then (lost) is counted, and "
+            "so is the start of the one in its place: start is what a new worker takes until its "
+            "libraries are imported and its loops are loaded.",
         ]
     )
 
@@ -373,7 +387,7 @@ def draw(cells: dict[str, Any], path: Path) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Measure and write the report."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--largest", type=int, default=SIZES[-1], help="largest number of samples")
+    parser.add_argument("--largest", type=int, default=LARGEST, help="largest number of samples")
     parser.add_argument("--out", type=Path, default=Path("docs/results"))
     parser.add_argument("--fresh", action="store_true", help="measure everything again")
     parser.add_argument("--report", action="store_true", help="only write the report again")
@@ -385,6 +399,7 @@ def main(arguments: list[str] | None = None) -> None:
     text = render(cells)
     write_text_atomic(options.out / "scale.md", text)
     draw(cells, options.out / "scale.png")
+    _scale_shapes.draw(cells, options.out / "scale_shapes.png")
     print(text)
 
 

@@ -70,7 +70,59 @@ def test_a_picture_is_made_from_the_cells(cells, tmp_path) -> None:
 
 
 def test_a_task_runs_in_its_own_process() -> None:
-    found = scale.measure(task="search", data="manifolds 600", index="cells", k=5)
-    assert found["recall"] > 0.8
+    found = scale.measure(task="plain_search", data="shape moons 600", k=5)
+    assert found["cpu"] > 0
     assert json.dumps(found)
     assert "failure" in scale.measure(task="ours", data="nonsense")
+
+
+def test_plane_shapes_are_judged_by_size_and_by_the_plain_search(cells) -> None:
+    shapes = pytest.importorskip("benchmarks._scale_shapes")
+    for name in shapes.SHAPES:
+        cells[f"shape/{name}/10000000/ours"] = cell(10_000_000) | {"nmi": 0.99, "peak": 8_000.0}
+    cells["plain search/10000000"] = {"cpu": 1000.0}
+    judged = {aim: met for work, aim, _, met in shapes.aims(cells) if "10,000,000" in work}
+    assert judged["NMI at least 0.95"]
+    assert judged["at most 12 GB"]
+    assert judged["at most 2 × the candidate search"]
+    cells["plain search/10000000"] = {"cpu": 100.0}
+    cells["shape/moons/10000000/ours"]["nmi"] = 0.5
+    judged = {aim: met for work, aim, _, met in shapes.aims(cells) if "10,000,000" in work}
+    assert not judged["NMI at least 0.95"]
+    assert not judged["at most 2 × the candidate search"]
+    assert "| moons | 10,000,000 |" in scale.render(cells)
+
+
+def test_a_peer_that_would_take_too_long_is_not_tried() -> None:
+    shapes = pytest.importorskip("benchmarks._scale_shapes")
+    store = scale.Store(None)
+    asked = []
+
+    def measure(**task):
+        asked.append((task.get("estimator"), task["data"]))
+        return {"cpu": 60.0, "nmi": 1.0}
+
+    shapes.run(store, measure, 1_000_000)
+    assert ("HDBSCAN", "shape moons 100000") in asked
+    assert ("HDBSCAN", "shape moons 1000000") not in asked
+    assert "would take more than" in store.cells["shape/moons/1000000/HDBSCAN"]["failure"]
+
+
+def test_memory_prediction_and_parquet_are_judged(cells) -> None:
+    more = pytest.importorskip("benchmarks._scale_more")
+    for who, peak in (("ours", 424.0), ("scikit-learn", 418.0)):
+        cells[f"memory/fresh/{who}"] = {"cpu": 1.0, "peak": peak}
+    cells["prediction"] = {"cpu": 30.0, "query": 20.0, "nmi": 0.9}
+    cells["parquet"] = {
+        "cpu": 9.0,
+        "nmi": 0.9,
+        "data": 2000.0,
+        "limits": 1800.0,
+        "peak": 700.0,
+        "same workers": True,
+    }
+    assert [met for *_, met in more.aims(cells)] == [True, True, True]
+    cells["prediction"]["query"] = 10.0
+    cells["parquet"]["same workers"] = False
+    assert [met for *_, met in more.aims(cells)] == [True, False, False]
+    assert "a worker was lost" in scale.render(cells)

@@ -23,7 +23,9 @@ __all__ = ["GeometryPart", "KernelSumPart", "Prediction", "Predictor", "row_bloc
 
 #: Numbers of one array of a block of new points, and those held for a point that asks an index.
 _ENTRIES = 2**23
-_INDEXED = 512
+_INDEXED = 128
+#: New points whose neighbours' rows are gathered at a time.
+_GATHERED = 4_096
 #: Optimality of the codes, relative to the kernel's diagonal.
 _TOL = 1e-6
 
@@ -148,7 +150,12 @@ class GeometryPart:
 
     def among(self, neighbours: np.ndarray) -> np.ndarray:
         """The kernel among the neighbours of each new point."""
-        return np.exp(self.geometry.around(neighbours[:, 0], neighbours)[1] * self.rate)
+        out = np.empty((*neighbours.shape, neighbours.shape[1]))
+        for start in range(0, len(neighbours), _GATHERED):
+            some = neighbours[start : start + _GATHERED]
+            distances = self.geometry.around(some[:, 0], some)[1]
+            np.exp(distances * self.rate, out=out[start : start + _GATHERED])
+        return out
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_index": None}
@@ -283,12 +290,12 @@ class Predictor:
         found = part.nearest(new, self.n_candidates, run)
         own = found.own.astype(np.float64)
         to = found.near.astype(np.float64)
-        among = part.among(found.indices).astype(np.float64)
+        among = part.among(found.indices).astype(np.float64, copy=False)
         codes = np.zeros(to.shape)
         prices = np.full(to.shape, float(self.alpha))
         _loops.solve_blocks(among, to, own, prices, found.valid, float(self.ridge), codes, _TOL)
-        error = own + np.einsum("bk,bkl,bl->b", codes, among, codes, optimize=True)
-        error -= 2.0 * np.einsum("bk,bk->b", codes, to)
+        fit = np.matmul(among, codes[:, :, None])[:, :, 0] - 2.0 * to
+        error = own + np.einsum("bk,bk->b", codes, fit)
         total = codes.sum(axis=1)
         codes[total <= 0, 0] = 1.0
         codes /= codes.sum(axis=1, keepdims=True)

@@ -34,6 +34,8 @@ _LARGE = 3_000
 #: than this is not made: what it could still change lies within the clusters.
 COARSE_NODES = 100_000
 _MOST_STEPS = 80
+#: A graph that is only a start for another is coarsened down to this many nodes.
+_COARSEST_NODES = 20_000
 #: What is left of the aggregates after prolongation lies above this share of the spectrum.
 _SMOOTH_CUT, _SMOOTH_GAIN = 0.01, 1e3
 
@@ -79,6 +81,7 @@ class Part:
     ) -> None:
         self.nulls = nulls
         self.normalized = normalized
+        self.coarse = False
         self.run = run
         self.null = null_vector(degrees, normalized)
         if normalized:
@@ -108,6 +111,7 @@ class Part:
         part: Part = copy.copy(self)
         T, part.W = aggregated(self.W, self.null)
         part.null = T.T @ self.null
+        part.coarse = True
         part.diagonal = np.ones(T.shape[1])
         part.nulls = None if self.nulls is None else sp.csr_array(T.T @ self.nulls)
         part._single = None
@@ -153,7 +157,8 @@ def filtered(
     ``order`` are the rows of ``guess`` in the order of the nodes of the part. Without a guess a
     large graph makes its own, from a coarser one.
     """
-    many = part.n > COARSE_NODES and part.normalized
+    most = min(COARSE_NODES, _COARSEST_NODES) if part.coarse else COARSE_NODES
+    many = part.n > most and part.normalized
     if many and guess is None:
         guess, order = _coarse_guess(part, count, tol, max_iter, rng), slice(None)
     width = -4 * (-(count + max(4, count // 2)) // 4)

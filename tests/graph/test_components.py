@@ -1,0 +1,32 @@
+"""Components and the tree's own search order agree with SciPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from unispectral.graph._components import components
+from unispectral.graph.candidates import nearest
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_components_are_those_of_scipy(seed) -> None:
+    graph = sp.random_array((400, 400), density=2e-3, rng=seed, format="csr")
+    count, member = components(graph)
+    expected, labels = connected_components(graph, directed=False)
+    assert count == expected
+    np.testing.assert_array_equal(member, labels)
+
+
+def test_a_tree_finds_what_comparing_all_pairs_finds() -> None:
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(40_000, 2)), 2)[:3_000]  # with repeated points and ties
+    tree, exact = (nearest(X, 6, index=index) for index in ("tree", "exact"))
+    np.testing.assert_allclose(tree.distances, exact.distances, atol=1e-12)
+    rows = tree.indices
+    assert not (rows == np.arange(len(X))[:, None]).any()
+    np.testing.assert_allclose(
+        np.linalg.norm(X[rows] - X[:, None], axis=2), tree.distances, atol=1e-12
+    )
