@@ -100,7 +100,10 @@ def render(cells: dict[str, Any]) -> str:
         _cluster,
         _extrapolation,
     )
-    parts = ["# Large data", "", *(f"{section(cells)}\n" for section in sections)]
+    parts = ["# Large data", ""]
+    if "note" in cells:  # what a reader must know of cells that were not measured together
+        parts += [cells["note"]["text"], ""]
+    parts += [f"{section(cells)}\n" for section in sections]
     failures = [f"- {key}: {cell['failure']}" for key, cell in cells.items() if "failure" in cell]
     if failures:
         parts += ["## Not measured", "", *failures, ""]
@@ -266,8 +269,8 @@ def _cluster(cells: dict[str, Any]) -> str:
             "",
             markdown_table(header, rows),
             "",
-            f"Median [quartiles] of {ROUNDS} rounds in which the local solver and the cluster "
-            "took turns. User and system seconds of workers, scheduler and client; the workers "
+            "Median [quartiles] of the rounds in which the local solver and the cluster took "
+            "turns. User and system seconds of workers, scheduler and client; the workers "
             "read the data from a file. The killed worker is the one that holds most kernels when "
             "the first are there; none leads. What it had used until then (lost) is counted, and "
             "so is the start of the one in its place: start is what a new worker takes until its "
