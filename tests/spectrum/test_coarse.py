@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import kneighbors_graph
 
-from unispectral.spectrum import smallest_eigenvectors
 from unispectral.spectrum import _subspace as subspace
+from unispectral.spectrum import smallest_eigenvectors
 from unispectral.spectrum._coarse import aggregated
 
 
