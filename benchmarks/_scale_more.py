@@ -48,7 +48,7 @@ def aims(cells: dict[str, Any]) -> Iterator[tuple[str, str, str, bool]]:
     cell = cells.get("prediction", {})
     if "cpu" in cell:
         share = cell["cpu"] / cell["query"]
-        work = f"{PREDICTION['new']:,} new points against {PREDICTION['train']:,}, from a file"
+        work = f"{cell['new']:,} new points against {cell['train']:,}, from a file"
         yield work, "at most 2 × a plain neighbour query", f"{share:.2f} ×", share <= 2
     cell = cells.get("parquet", {})
     if "cpu" in cell:
@@ -79,8 +79,8 @@ def section(cells: dict[str, Any]) -> str:
     cell = cells.get("prediction", {})
     if "cpu" in cell:
         parts += [
-            f"{PREDICTION['new']:,} points of 64 columns are read from a file in blocks and put "
-            f"into the clusters of a model of {PREDICTION['train']:,} by `predict` on one thread: "
+            f"{cell['new']:,} points of 64 columns are read from a file in blocks and put "
+            f"into the clusters of a model of {cell['train']:,} by `predict` on one thread: "
             f"{number(cell['cpu'])} CPU s, where the plain query of their eight neighbours in the "
             f"same index, in the same process, takes {number(cell['query'])}; NMI "
             f"{number(cell['nmi'])}.",

@@ -181,7 +181,8 @@ def _predict(train: int, new: int) -> dict[str, Any]:
                 index.search(np.asarray(block), 8, run=run)
             query = time.process_time() - begun
         with open_rows(path) as rows:
-            return _measured(lambda: model.predict(rows), truth) | {"query": query}
+            found = _measured(lambda: model.predict(rows), truth)
+    return found | {"query": query, "train": train, "new": new}
 
 
 def _memory(data: str, who: str, warm: bool) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,17 @@ PEER = {"task": "sklearn", "eigen_solver": "amg", "assign_labels": "cluster_qr"}
 DASK_SIZE = 200_000
 #: A cluster and the local solver take turns this often.
 ROUNDS = 3
+
+
+class _Part(Store):
+    """A store in which only cells whose names begin in a certain way are measured."""
+
+    only = ""
+
+    def cell(self, key: str, measure: Callable[[], Any], *, condition: str | None = None) -> Any:
+        if key in self.cells or key.startswith(self.only):
+            return super().cell(key, measure, condition=condition)
+        return {}
 
 
 def measure(**task: Any) -> dict[str, Any]:
@@ -393,11 +404,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--largest", type=int, default=LARGEST, help="largest number of samples")
     parser.add_argument("--out", type=Path, default=Path("docs/results"))
     parser.add_argument("--fresh", action="store_true", help="measure everything again")
+    parser.add_argument("--only", default="", help="measure cells whose names begin so, as dask")
     parser.add_argument("--report", action="store_true", help="only write the report again")
     options = parser.parse_args(arguments)
     path = options.out / "scale.json"
     if not options.report:
-        run(Store(path, machine(), fresh=options.fresh), options.largest)
+        store = _Part(path, machine(), fresh=options.fresh)
+        store.only = options.only
+        run(store, options.largest)
     cells = Store.read(path)
     text = render(cells)
     write_text_atomic(options.out / "scale.md", text)

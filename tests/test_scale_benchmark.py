@@ -112,7 +112,7 @@ def test_memory_prediction_and_parquet_are_judged(cells) -> None:
     more = pytest.importorskip("benchmarks._scale_more")
     for who, peak in (("ours", 424.0), ("scikit-learn", 418.0)):
         cells[f"memory/fresh/{who}"] = {"cpu": 1.0, "peak": peak}
-    cells["prediction"] = {"cpu": 30.0, "query": 20.0, "nmi": 0.9}
+    cells["prediction"] = {"cpu": 30.0, "query": 20.0, "nmi": 0.9, "train": 70, "new": 1_000}
     cells["parquet"] = {
         "cpu": 9.0,
         "nmi": 0.9,
@@ -126,3 +126,11 @@ def test_memory_prediction_and_parquet_are_judged(cells) -> None:
     cells["parquet"]["same workers"] = False
     assert [met for *_, met in more.aims(cells)] == [True, False, False]
     assert "a worker was lost" in scale.render(cells)
+
+
+def test_a_part_of_the_report_can_be_measured_alone() -> None:
+    store = scale._Part(None)
+    store.only = "dask"
+    assert store.cell("ours 10000", lambda: pytest.fail("not asked for")) == {}
+    assert store.cell("dask 10", lambda: {"cpu": 1.0}) == {"cpu": 1.0}
+    assert list(store.cells) == ["dask 10"]
