@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import zipfile
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,7 +23,7 @@ from sklearn.preprocessing import (
 )
 
 from unispectral import UnifiedSpectralClustering
-from unispectral.persistence import load_model, save_model
+from unispectral.persistence import ModelFileError, load_model, save_model
 from unispectral.tables import TablePreparer
 
 COLUMNS = ["a", "b", "c", "d", "e"]
@@ -195,3 +198,14 @@ def test_changed_columns_of_a_table_are_refused(change, tmp_path):
 
 def refused(pipeline, change, message, path):
     """Save, change what the file says, and load it in vain."""
+    save_model(pipeline, path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(members["model.json"])
+    change(manifest)
+    members["model.json"] = json.dumps(manifest).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    with pytest.raises(ModelFileError, match=message):
+        load_model(path)
