@@ -40,6 +40,19 @@ _REASONS: dict[str, dict[str, str]] = {
         ),
     },
     "spectrum._stiefel": {
+        "4000 → 4001 in _MANY = 4_000": _BATCH,
+        "1e-08 → 2e-08 in _DEPENDENT = 1e-8": _LIMIT,
+        "1e-10 → 2e-10 in _OUTSIDE = 1e-10": _LIMIT,
+        "values[0] > 1e-10 * values[-1] → values[0] >= 1e-10 * values[-1]": _TIE,
+        "kept < 0.25 → kept <= 0.25": _TIE,
+        "longer < radius ** 2 → longer <= radius ** 2": _TIE,
+        "Lv - bend * v → Lv + bend * v": "the part along v is taken out of it afterwards",
+        "0.25 * np.sqrt(c) → 0.25 / np.sqrt(c)": "where the radius starts, which adapts itself",
+        "1.0 → 2.0 in scaling = 1.0 / np.maximum(np.abs(curvature), flat)": (
+            "conjugate gradients do not see a constant factor of their scaling"
+        ),
+        "False → True in return scipy.linalg.solve_triangular(root, Y.T, lower=True, "
+        "check_finite=False).T": "whether numbers that are finite are looked at once more",
         "False → True in root = scipy.linalg.cholesky(Y.T @ Y, lower=True, check_finite=False)": (
             "whether numbers that are finite are looked at once more"
         ),
