@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import unispectral
-from unispectral import SCMK, SCSK, UnifiedSpectralClustering, baselines
+from unispectral import SCMK, SCSK, DoubtfulResultWarning, UnifiedSpectralClustering, baselines
 from unispectral._run import thread_count
 
 X = make_blobs(40, centers=3, n_features=4, cluster_std=1.5, random_state=0)[0]
@@ -177,6 +177,7 @@ def test_a_progress_bar_in_a_pipeline(capsys):
     pytest.importorskip("rich")
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # scikit-learn warns where a step has no callbacks
+        warnings.simplefilter("ignore", DoubtfulResultWarning)
         make_pipeline(StandardScaler(), UnifiedSpectralClustering(3, n_init=2)).set_callbacks(
             ProgressBar()
         ).fit(X)

@@ -266,7 +266,7 @@ def test_a_killed_worker_changes_nothing() -> None:
     ):
 
         def kill_once(stage: str, *told: object) -> None:
-            if stage == "passes" and not killed:
+            if stage == "iterations" and not killed:
                 address = client.run_on_scheduler(_with_kernels)
                 assert address is not None
                 workers = cluster.workers.values()

@@ -144,7 +144,7 @@ def _in_short(results: Results) -> list[str]:
     means = [table.means() for table in tables]
     best = [max((m for m in found.values() if m is not None), default=None) for found in means]
     papers: dict[str, float | None] = {}
-    for table in reversed(tables):
+    for table in sorted(tables, key=lambda table: table.protocol == "paper"):
         papers.update(table.paper_means())
     rows = []
     for column in dict.fromkeys(column for table in tables for column in table.columns):
@@ -159,7 +159,8 @@ def _in_short(results: Results) -> list[str]:
         "## In short",
         "",
         f"{METRICS[metric]}, mean of the data sets on which all methods of a protocol have a "
-        f"figure ({counts}); the paper's figure is that of the same sets.",
+        f"figure ({counts}); the paper's figure is that of the same sets, of those under `paper` "
+        "where a method has both.",
         "",
         *_markdown_table(["Method", *(f"`{t.protocol}`" for t in tables), "the paper"], rows),
     ]

@@ -89,7 +89,7 @@ def as_blocks(X: Any, client: Any) -> Blocks:
     delayed = optional("dask", extra="dask").delayed
     if not is_dask(X):
         X = _local_table(X)
-        return Blocks([delayed(client.scatter(X, broadcast=True))], [X.shape[0]])
+        return Blocks([delayed(client.scatter(X, broadcast=True, hash=False))], [X.shape[0]])
     if hasattr(X, "to_dask_array") and not hasattr(X, "chunks"):
         blocks, sizes = list(X.to_delayed()), None
     else:

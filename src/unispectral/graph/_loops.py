@@ -22,7 +22,7 @@ import numpy as np
 
 from unispectral._compat import njit
 
-__all__ = ["solve_blocks", "solve_columns", "solve_small"]
+__all__ = ["add_up", "solve_blocks", "solve_columns", "solve_small"]
 
 #: Sweeps of the first round, rounds at most, exact solves for each coordinate, and the share of
 #: the steepest gradient with which a coordinate enters beside it.
@@ -518,3 +518,16 @@ def solve_blocks(among, near, own, prices, valid, ridge, z, tolerance):
             z[i, picked[a]] = start[a]
         residual = max(residual, failure / scale)
     return residual
+
+
+@njit(cache=True, nogil=True)
+def add_up(indptr, indices, data, labels, inside, volumes):
+    """Add to each cluster the weight of the edges inside it, and of all that touch it."""
+    for i in range(len(indptr) - 1):
+        own, within, degree = labels[i], 0.0, 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            degree += data[p]
+            if labels[indices[p]] == own:
+                within += data[p]
+        inside[own] += within
+        volumes[own] += degree

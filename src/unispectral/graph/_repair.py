@@ -7,8 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral.graph._components import components
-
 __all__ = ["attach_small"]
 
 #: Each round joins every small component to others, so that their number at least halves.
@@ -34,6 +32,8 @@ def attach_small(
     some samples among others, −1 where there are fewer; ``solve(rows, neighbours)`` the codes of
     some samples over given candidates.
     """
+    from unispectral.graph._components import components
+
     n_components, member = components(codes)
     for _ in range(_ROUNDS):
         sizes = np.bincount(member, minlength=n_components)

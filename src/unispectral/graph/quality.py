@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral._compat import njit
-
 __all__ = ["modularity", "normalized_cut"]
 
 
@@ -44,18 +42,8 @@ def normalized_cut(W: sp.csr_array, labels: np.ndarray) -> float:
 
 def _inside_and_volumes(W: sp.csr_array, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Weight inside each cluster, and of all edges that touch it."""
+    from unispectral.graph._loops import add_up
+
     found = np.zeros((2, int(labels.max()) + 1))
-    _add_up(W.indptr, W.indices, W.data, labels, found[0], found[1])
+    add_up(W.indptr, W.indices, W.data, labels, found[0], found[1])
     return found[0], found[1]
-
-
-@njit(cache=True, nogil=True)
-def _add_up(indptr, indices, data, labels, inside, volumes):
-    for i in range(len(indptr) - 1):
-        own, within, degree = labels[i], 0.0, 0.0
-        for p in range(indptr[i], indptr[i + 1]):
-            degree += data[p]
-            if labels[indices[p]] == own:
-                within += data[p]
-        inside[own] += within
-        volumes[own] += degree

@@ -11,7 +11,6 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from unispectral._compat import as_generator
 from unispectral._run import Run, one_blas_thread
-from unispectral.graph._components import components
 from unispectral.spectrum._direct import factorises_well, inverted
 from unispectral.spectrum._subspace import Part, Subspace, filtered, null_vector
 
@@ -105,6 +104,8 @@ def smallest_eigenvectors(
     >>> found.n_components, found.values.round(6).tolist()
     (2, [0.0, 0.0, 1.5])
     """
+    from unispectral.graph._components import components
+
     W, degrees = _checked(W, n_vectors)
     n = W.shape[0]
     rng = as_generator(rng)
