@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import kneighbors_graph
 
+from unispectral.spectrum import _direct as direct
 from unispectral.spectrum import _subspace as subspace
 from unispectral.spectrum import smallest_eigenvectors
 from unispectral.spectrum._coarse import aggregated
@@ -33,9 +34,12 @@ def test_a_galerkin_product_that_keeps_the_null_vector() -> None:
     np.testing.assert_allclose(small.toarray(), (T.T @ W @ T).toarray(), atol=1e-12)
 
 
-def test_vectors_from_a_coarser_graph_separate_the_strips(monkeypatch) -> None:
+@pytest.mark.parametrize("factorised", [0, 3_000])
+def test_vectors_from_a_coarser_graph_separate_the_strips(monkeypatch, factorised) -> None:
+    """The coarser graph is solved by its own coarser graphs, or by a factorisation."""
     W, strips = strip(6_000)
     exact = smallest_eigenvectors(W, 2, tol=2e-4)
+    monkeypatch.setattr(direct, "_MAX_NODES", factorised)
     monkeypatch.setattr(subspace, "COARSE_NODES", 1_000)
     monkeypatch.setattr(subspace, "_MOST_STEPS", 0)
     coarse = smallest_eigenvectors(W, 2, tol=2e-3)

@@ -222,8 +222,12 @@ def _coarse_guess(
     part: Part, count: int, tol: float, max_iter: int, rng: np.random.Generator
 ) -> np.ndarray:
     """The block of a coarser graph, spread over the nodes of this one."""
+    from unispectral.spectrum._direct import factorises_well, inverted
+
     T, coarse = part.coarser()
-    return T.astype(np.float32) @ filtered(coarse, count, tol, max_iter, rng, None).block
+    found = inverted(coarse, count, tol, rng) if factorises_well(coarse.W) else None
+    found = found or filtered(coarse, count, tol, max_iter, rng, None)
+    return T.astype(np.float32) @ found.block
 
 
 def _gain_left(worst: float, wanted: float) -> float:
