@@ -46,7 +46,7 @@ def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> Comm
     if METHODS[method].ours and not verbose:
         estimator.set_params(verbose=int(not quiet and sys.stderr is not None))
         if not _is_compiled():
-            say("The first run compiles its loops, which takes about half a minute.", quiet=quiet)
+            say("The first run compiles its loops, which takes some seconds.", quiet=quiet)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         labels = np.asarray(estimator.fit_predict(samples))

@@ -6,7 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral._run import Run
-from unispectral.spectrum import smallest_eigenvectors
+from unispectral.graph.quality import normalized_cut
+from unispectral.labelfree._refinement import sweep
 
 __all__ = ["doubts"]
 
@@ -55,7 +56,7 @@ def _tiny(labels: np.ndarray) -> list[str]:
     have = "s {} have" if len(tiny) > 1 else " {} has"
     return [
         f"Cluster{have.format(_listed(tiny))} only {_listed(sizes[tiny])} of {len(labels):,} "
-        "samples, perhaps outliers; a smaller n_clusters may suit the data."
+        "samples, perhaps outliers; try a smaller n_clusters."
     ]
 
 
@@ -69,13 +70,7 @@ def _two_in_one(W: sp.csr_array, labels: np.ndarray, run: Run | None) -> list[st
     sizes = np.bincount(labels)
     if len(labels) > _MOST_SAMPLES or len(sizes) < 2:
         return []
-    volumes, outside = np.zeros(len(sizes)), np.zeros(len(sizes))
-    rows = np.repeat(np.arange(len(labels)), np.diff(W.indptr))
-    np.add.at(volumes, labels[rows], W.data)
-    other = labels[rows] != labels[W.indices]
-    np.add.at(outside, labels[rows[other]], W.data[other])
-    mean = float(np.mean(outside / np.maximum(volumes, 1e-300)))
-    least, found = max(_TWO_IN_ONE * mean, 1e-9), None
+    least, found = max(_TWO_IN_ONE * normalized_cut(W, labels), 1e-9), None
     for cluster in np.flatnonzero(sizes >= sizes.mean()):
         members = np.flatnonzero(labels == cluster)
         side = max(_LEAST_SIDE, int(_SIDE * len(members)))
@@ -88,23 +83,16 @@ def _two_in_one(W: sp.csr_array, labels: np.ndarray, run: Run | None) -> list[st
         return []
     return [
         f"Cluster {found[0]} falls into two parts, of {found[1]:,} and {found[2]:,} samples, that "
-        "hang together less than the clusters do; a larger n_clusters may suit the data."
+        "have less to do with each other than the clusters have; try a larger n_clusters."
     ]
 
 
 def _cheapest_cut(inside: sp.csr_array, side: int, run: Run | None) -> tuple[float, int]:
     """The least conductance of a sweep along the Fiedler vector, and the samples before it."""
-    n, degrees = inside.shape[0], np.asarray(inside.sum(axis=1)).ravel()
-    fiedler = smallest_eigenvectors(inside, 2, tol=1e-2, rng=0, run=run).vectors[:, 1]
-    order = np.argsort(fiedler / np.sqrt(np.maximum(degrees, 1e-12)), kind="stable")
-    place = np.empty(n, dtype=np.intp)
-    place[order] = np.arange(n)
-    rows = np.repeat(np.arange(n), np.diff(inside.indptr))
-    sign = np.where(place[inside.indices] > place[rows], 1.0, -1.0)
-    cut = np.cumsum(np.bincount(rows, inside.data * sign, n)[order])
-    volume = np.cumsum(degrees[order])
-    cost = cut / np.maximum(np.minimum(volume, volume[-1] - volume), 1e-300)
-    best = side - 1 + int(np.argmin(cost[side - 1 : n - side]))
+    order, cut = sweep(inside, run)
+    volume = np.cumsum(np.asarray(inside.sum(axis=1)).ravel()[order])
+    cost = cut / np.maximum(np.minimum(volume[:-1], volume[-1] - volume[:-1]), 1e-300)
+    best = side - 1 + int(np.argmin(cost[side - 1 : len(order) - side]))
     return float(cost[best]), best + 1
 
 
@@ -118,5 +106,5 @@ def _fewer(eigenvalues: np.ndarray) -> list[str]:
         return []
     return [
         f"{count} clusters stand out more clearly than {len(values)}: after the first {count} "
-        f"eigenvalues of the graph the next is {rise:.0f} times as large."
+        f"eigenvalues of the graph the next is {rise:.0f} times as large; try n_clusters={count}."
     ]

@@ -17,7 +17,7 @@ from unispectral._run import Run
 from unispectral.graph.quality import modularity, normalized_cut
 from unispectral.spectrum import smallest_eigenvectors
 
-__all__ = ["quality", "refined"]
+__all__ = ["quality", "refined", "sweep"]
 
 #: Merges and splits, rounds of single moves, and members that a cluster must have to be split.
 _STEPS = 20
@@ -92,21 +92,37 @@ def _best_split(
     """The sweep cut along a cluster's Fiedler vector that raises modularity most."""
     if len(members) < _LEAST_MEMBERS:
         return None
-    inside = sp.csr_array(W[members][:, members])
-    fiedler = smallest_eigenvectors(inside, 2, tol=_TOL, rng=0, run=run).vectors[:, 1]
-    own = np.asarray(inside.sum(axis=1)).ravel()
-    order = np.argsort(fiedler / np.sqrt(np.maximum(own, 1e-12)), kind="stable")
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order))
-    rows = np.repeat(np.arange(len(members)), np.diff(inside.indptr))
-    sign = np.where(place[inside.indices] > place[rows], 1.0, -1.0)
-    cut = np.cumsum(np.bincount(rows, inside.data * sign, len(members))[order])[:-1]
+    order, cut = sweep(sp.csr_array(W[members][:, members]), run)
     total = float(degrees.sum())
     volume = np.cumsum(degrees[members][order])[:-1] / total
     rest = float(degrees[members].sum()) / total - volume
     gain = 2.0 * (volume * rest - cut / total)
     best = int(np.argmax(gain))
     return _Split(float(gain[best]), members[order[: best + 1]])
+
+
+def sweep(inside: sp.csr_array, run: Run | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes in the order of the Fiedler vector, and the weight cut after each but the last.
+
+    Examples
+    --------
+    Two cliques that one edge joins:
+
+    >>> W = np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3))
+    >>> W[2, 3] = W[3, 2] = 1
+    >>> order, cut = sweep(sp.csr_array(W))
+    >>> sorted(order[:3].tolist()) in ([0, 1, 2], [3, 4, 5]), float(cut[2])
+    (True, 1.0)
+    """
+    n = inside.shape[0]
+    fiedler = smallest_eigenvectors(inside, 2, tol=_TOL, rng=0, run=run).vectors[:, 1]
+    degrees = np.asarray(inside.sum(axis=1)).ravel()
+    order = np.argsort(fiedler / np.sqrt(np.maximum(degrees, 1e-12)), kind="stable")
+    place = np.empty(n, dtype=np.intp)
+    place[order] = np.arange(n)
+    rows = np.repeat(np.arange(n), np.diff(inside.indptr))
+    sign = np.where(place[inside.indices] > place[rows], 1.0, -1.0)
+    return order, np.cumsum(np.bincount(rows, inside.data * sign, n)[order])[:-1]
 
 
 def _exchanged(
