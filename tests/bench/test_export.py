@@ -56,6 +56,30 @@ def test_markdown_begins_with_one_line_per_method(results: Results) -> None:
     assert "| =mine\\|x\\_% | 40.00 | – |" in text
 
 
+def test_the_papers_mean_is_that_of_the_sets_under_paper(tmp_path: Path) -> None:
+    """Two sets without labels, of which another method lacks one under `paper`."""
+    both = (Column("KKM", ("label-free",)), Column("KKM", ("paper",)))
+    methods = [
+        StudyMethod("KKM", "sklearn.cluster.KMeans", columns=both),
+        StudyMethod(
+            "other",
+            "sklearn.cluster.KMeans",
+            parameters={"n_init": 1},
+            columns=(Column("other", ("paper",)),),
+        ),
+    ]
+    sets = [StudyDataset("iris", title="YALE"), StudyDataset("wine", title="JAFFE")]
+    study = Study("two", sets, methods, metrics=("accuracy",))
+    with Store(tmp_path / "r.sqlite") as store:
+        for cell in study.cells():
+            if cell.method.name == "other" and cell.dataset.name == "wine":
+                continue
+            store.put(cell, {"status": "done", "scores": {"accuracy": 0.5}, "seconds": 0.5})
+        text = to_markdown(Results(study, store)).partition("## In short")[2]
+    assert "(2 under `label-free`, 1 under `paper`)" in text
+    assert "| KKM | **50.00** | **50.00** | 47.12 |" in text
+
+
 def test_markdown_says_where_the_paper_contradicts_itself(results: Results) -> None:
     assert "## What does not fit together" in to_markdown(results)
     other = replace(results.study, datasets=(StudyDataset("iris"),))
