@@ -50,7 +50,7 @@ from unispectral.bench import StudyDataset, StudyMethod, Store, Study, run
 n = int(sys.argv[1])
 method = StudyMethod(
     "spectral", "sklearn.cluster.SpectralClustering", parameters=parameters, repeats=n)
-with tempfile.TemporaryDirectory() as folder, Store(folder + "/results.sqlite") as store:
+with tempfile.TemporaryDirectory() as folder, Store(folder + "/results.jsonl") as store:
     np.savez(folder + "/blobs.npz", X=X, y=y)
     blobs = StudyDataset("blobs", file=folder + "/blobs.npz", truth="y")
     study = Study("overhead", [blobs], [method])

@@ -22,7 +22,7 @@ __all__ = ["Ended", "count_operations", "run_child", "small_disk", "unwritable"]
 #: What Python tells its auditors about files.
 _EVENTS = {
     "open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.chmod", "os.truncate",
-    "shutil.rmtree", "tempfile.mkdtemp", "sqlite3.connect", "subprocess.Popen",
+    "shutil.rmtree", "tempfile.mkdtemp", "subprocess.Popen",
 }  # fmt: skip
 
 

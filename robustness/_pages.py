@@ -148,7 +148,7 @@ def _study_pages(folder: Path, attacks: Sequence[str], plan: Plan):
             about=text,
         )
         path = folder / f"study-{number}.html"
-        with Store(folder / f"study-{number}.sqlite") as store:
+        with Store(folder / f"study-{number}.jsonl") as store:
             run_study(study, store, processes=1, command=text)
             write_report(Results(store.load_study()[0], store), path, command=text)
         yield path, text[:60]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from unispectral.bench._pool import Pool, run_each
+from unispectral.bench._pool import Pool
 
 __all__ = ["Answer", "run_cases"]
 
@@ -67,7 +68,7 @@ def run_cases(
         }
 
     with Pool(workers, target="robustness._pool:CaseWorker") as pool:
-        for case, answer in run_each(pool, ((case, job(case)) for case in cases)):
+        for case, answer in pool.run(deque(cases), job):
             outcome = answer.get("outcome", "failed")
             words = answer.get("words", answer.get("reason", ""))
             yield Answer(case, outcome, words, answer["seconds"])

@@ -91,7 +91,7 @@ class OtherFiles(Writer):
         from unispectral.bench import run as run_study
         from unispectral.cli._app import run as command
 
-        self.model, self.store = base / "given.npz", base / "given.sqlite"
+        self.model, self.store = base / "given.npz", base / "given.jsonl"
         options = ["-k", "3", "-q", "-o", str(base / "given.csv"), "--model", str(self.model)]
         with contextlib.redirect_stdout(io.StringIO()):
             command(["cluster", str(self.table), "--jobs", "1", *options])
@@ -114,7 +114,7 @@ class OtherFiles(Writer):
         return (
             command(["predict", str(self.model), table, "-q", "-o", str(folder / "new.csv")])
             or command([*compare, "--labels", str(folder / "labels.parquet")])
-            or command([*export, "--out", str(folder / "tables")])
+            or command([*export, "--out", str(folder / "tables.md")])
         )
 
     def content(self, folder: Path) -> dict[str, Any]:
@@ -193,20 +193,20 @@ class Bench(Writer):
     def act(self, folder: Path) -> int:
         from unispectral.cli._app import run as command
 
-        study, store = str(self.base / "study.toml"), str(folder / "results.sqlite")
+        study, store = str(self.base / "study.toml"), str(folder / "results.jsonl")
         return command(["bench", "run", "--study", study, "--store", store, "-j", "1", "-q"])
 
     def content(self, folder: Path) -> dict[str, Any]:
         from unispectral.bench import Store, StoreError
 
         found: dict[str, Any] = {}
-        path = folder / "results.sqlite"
+        path = folder / "results.jsonl"
         if path.exists() and path.stat().st_size:
             try:
                 with Store(path, readonly=True) as store:
                     for key, record in store.records().items():
-                        if record.status == "done" and record.labels is not None:
-                            found[key] = (record.labels.tolist(), sorted(record.scores.items()))
+                        if record.status == "done":
+                            found[key] = (record.facts["labels"], sorted(record.scores.items()))
             except StoreError:
                 return {}  # said to be unreadable; a rerun has to put it right
         for page in folder.glob("*.html"):
@@ -215,7 +215,7 @@ class Bench(Writer):
         return found
 
     def corrupt(self, folder: Path, rng: np.random.Generator) -> None:
-        path = folder / "results.sqlite"
+        path = folder / "results.jsonl"
         content = bytearray(path.read_bytes())
         how = rng.integers(4)
         if how == 0:

@@ -4,8 +4,8 @@ The interpreter tells a profile function of every call into C before it happens,
 from that function takes the place of the call. A first run counts the calls, and run i fails the
 i-th. Two kinds are told apart:
 
-- *files*: calls of the operating system's file functions and of the methods of open files and of
-  SQLite's connections, in whatever module; they fail with EIO, those of SQLite with its own error.
+- *files*: calls of the operating system's file functions and of the methods of open files, in
+  whatever module; they fail with EIO.
 - *memory*: all calls into C that a line of this library makes, since any of them may allocate;
   they fail with MemoryError. What NumPy and SciPy allocate within a call is that call.
 
@@ -21,7 +21,6 @@ import gc
 import os
 import re
 import shutil
-import sqlite3
 import sys
 import tempfile
 import warnings
@@ -42,14 +41,11 @@ _FUNCTIONS = {
     "scandir", "stat", "lstat", "fstat", "flock", "ftruncate", "utime", "readlink",
 }  # fmt: skip
 _METHODS = {"write", "read", "readinto", "readline", "seek", "flush", "close", "truncate", "tell"}
-_STATEMENTS = {"connect", "execute", "executemany", "fetchone", "fetchall", "commit"}
 
 
 def _file_error(called: Any) -> Exception | None:
     """What a call would raise on a failing disk; None where it does not touch the disk."""
     name, owner = called.__name__, type(getattr(called, "__self__", None))
-    if name in _STATEMENTS and "sqlite3" in f"{owner.__module__} {called.__module__}":
-        return sqlite3.OperationalError("disk I/O error")
     on_file = name in _METHODS and owner.__module__ == "_io" and owner.__name__ != "BytesIO"
     system = called.__module__ in ("posix", "nt", "_io", "io", "fcntl") and name in _FUNCTIONS
     return OSError(errno.EIO, os.strerror(errno.EIO)) if on_file or system else None
@@ -247,13 +243,13 @@ def _store(base: Path) -> Action:
     cells = study.cells()
 
     def read(folder: Path) -> Any:
-        with Store(folder / "s.sqlite", readonly=True) as store:
+        with Store(folder / "s.jsonl", readonly=True) as store:
             return [
                 (key, record.scores) for key, record in sorted(store.records().items())
             ], store.load_study()[0].name
 
     def write(folder: Path) -> Any:
-        with Store(folder / "s.sqlite") as store:
+        with Store(folder / "s.jsonl") as store:
             store.save_study(study, "run")
             for cell in cells:
                 answer = {"status": "done", "scores": {"accuracy": 0.5}, "seconds": 1.0}

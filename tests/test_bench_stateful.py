@@ -60,7 +60,7 @@ class Bench(RuleBasedStateMachine):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return CliRunner().invoke(
-                bench, [command, *options, "--store", str(self.home / "results.sqlite")]
+                bench, [command, *options, "--store", str(self.home / "results.jsonl")]
             )
 
     def _run(self, *options: str):
@@ -111,7 +111,7 @@ class Bench(RuleBasedStateMachine):
         self.stored = now
 
     def _statuses(self) -> dict[int, str]:
-        path = self.home / "results.sqlite"
+        path = self.home / "results.jsonl"
         if not path.exists():
             return {}
         with Store(path, readonly=True) as store:

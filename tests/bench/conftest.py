@@ -84,7 +84,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Study:
 @pytest.fixture(scope="session")
 def ran(tiny: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with the results of the tiny study."""
-    path = tmp_path_factory.mktemp("ran") / "results.sqlite"
+    path = tmp_path_factory.mktemp("ran") / "results.jsonl"
     with Store(path) as store:
         run(tiny, store, processes=2, command="unispectral bench --study tiny.toml")
     return path

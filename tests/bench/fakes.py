@@ -183,14 +183,4 @@ class Surrogate(_Fake):
         warnings.warn("no such file: caf\udce9", UserWarning, stacklevel=1)
         if self.seconds:
             raise OSError("no such file: caf\udce9")
-        self.stop_reason_ = "caf\udce9"
         return self._finish(X)
-
-
-class Large(_Fake):
-    """Labels that need more than four bytes, or more than eight."""
-
-    def fit(self, X: Any, y: Any = None) -> Any:
-        self._finish(X)
-        self.labels_ = self.labels_.astype(np.uint64) * 2**40 + (2**63 if self.seconds else 0)
-        return self

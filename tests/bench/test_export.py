@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +16,7 @@ from unispectral.bench import (
     StudyMethod,
     write_tables,
 )
-from unispectral.bench.export import to_csv, to_latex, to_markdown
+from unispectral.bench.export import to_markdown
 
 
 @pytest.fixture
@@ -36,7 +34,7 @@ def results(tmp_path: Path) -> Results:
     study = Study(
         "../odd name", [StudyDataset("iris", title="YALE")], methods, metrics=("accuracy",)
     )
-    with Store(tmp_path / "r.sqlite") as store:
+    with Store(tmp_path / "r.jsonl") as store:
         for cell, score in zip(study.cells(), (0.5, 0.4), strict=True):
             store.put(cell, {"status": "done", "scores": {"accuracy": score}, "seconds": 0.5})
         return Results(study, store)
@@ -70,7 +68,7 @@ def test_the_papers_mean_is_that_of_the_sets_under_paper(tmp_path: Path) -> None
     ]
     sets = [StudyDataset("iris", title="YALE"), StudyDataset("wine", title="JAFFE")]
     study = Study("two", sets, methods, metrics=("accuracy",))
-    with Store(tmp_path / "r.sqlite") as store:
+    with Store(tmp_path / "r.jsonl") as store:
         for cell in study.cells():
             if cell.method.name == "other" and cell.dataset.name == "wine":
                 continue
@@ -87,35 +85,9 @@ def test_markdown_says_where_the_paper_contradicts_itself(results: Results) -> N
     assert "## What does not fit together" not in to_markdown(results)
 
 
-def test_latex_has_the_same_in_two_lines(results: Results) -> None:
-    text = to_latex(results)
-    assert r"Data & KKM & =mine|x\_\% \\" in text
-    assert r"YALE & \textbf{50.00} & 40.00 \\" in text
-    assert r"\scriptsize 47.12 (+2.88)" in text
-    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 1
-
-
-def test_csv_is_long_and_runs_no_formula(results: Results) -> None:
-    rows = list(csv.DictReader(io.StringIO(to_csv(results))))
-    assert [row["column"] for row in rows] == ["KKM", "'=mine|x_%"]
-    assert rows[0]["value"] == "50"
-    assert rows[0]["paper"] == "47.12"
-    assert rows[0]["best"] == "True"
-
-
-def test_all_formats_are_written_inside_the_folder(results: Results, tmp_path: Path) -> None:
-    paths = write_tables(results, tmp_path / "out")
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(
-        path.name for path in paths
-    )
-    assert {path.suffix for path in paths} == {".csv", ".tex", ".md"}
-    assert all(path.parent == tmp_path / "out" for path in paths)
-    assert paths[0].read_text() == to_csv(results)
-
-
-def test_unknown_format_is_named(results: Results, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="format='xls'"):
-        write_tables(results, tmp_path, ["xls"])
+def test_tables_are_a_file(results: Results, tmp_path: Path) -> None:
+    path = write_tables(results, tmp_path / "tables.md")
+    assert path.read_text(encoding="utf-8") == to_markdown(results)
 
 
 def test_failures_and_reductions_are_told(tmp_path: Path) -> None:
@@ -128,7 +100,7 @@ def test_failures_and_reductions_are_told(tmp_path: Path) -> None:
         reduced=(Reduction(("iris",), "it is slow", repeats=1),),
     )
     study = Study("s", ["iris"], [method], metrics=("accuracy",))
-    with Store(tmp_path / "r.sqlite") as store:
+    with Store(tmp_path / "r.jsonl") as store:
         cell = study.cells()[0]
         store.put(cell, {"status": "timeout", "reason": "stopped <b>", "seconds": 1.0})
         text = to_markdown(Results(replace(study), store))

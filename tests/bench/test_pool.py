@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from unispectral.bench._pool import Pool, run_each
+from unispectral.bench._pool import Pool
 
 HERE = Path(__file__).parent
 FREE = {"seconds": None, "bytes": None}
@@ -46,14 +48,14 @@ def job(number: int, what: str = "square", limits: dict[str, Any] = FREE) -> dic
 
 
 def run_alone(pool: Pool, job: dict[str, Any]) -> dict[str, Any]:
-    return next(answer for _, answer in run_each(pool, [(None, job)]))
+    return next(answer for _, answer in pool.run(deque([job]), lambda job: job))
 
 
 def test_every_job_has_an_answer_whatever_becomes_of_its_worker(pool: Pool) -> None:
     jobs: list[tuple[int, dict[str, Any]]] = [(number, job(number)) for number in range(20)]
     jobs.insert(7, (100, job(0, "hang", {"seconds": 0.5, "bytes": None})))
     jobs.insert(12, (101, job(0, "die")))
-    found = dict(run_each(pool, iter(jobs)))
+    found = {entry[0]: answer for entry, answer in pool.run(deque(jobs), itemgetter(1))}
     assert [found[number].get("square") for number in range(20)] == [n**2 for n in range(20)]
     assert found[100]["reason"] == "The fit was stopped at its time limit of 0.5 s."
     assert found[101]["status"] == "crash"

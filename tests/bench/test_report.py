@@ -62,9 +62,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def page(tiny: Study, ran: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Store(ran, readonly=True) as store:
-        study, saved = store.load_study()
+        study, command = store.load_study()
         path = tmp_path_factory.mktemp("page") / "report.html"
-        return write_report(Results(study, store), path, command=saved["command"])
+        return write_report(Results(study, store), path, command=command)
 
 
 def rows(browser: Any) -> list[str]:
@@ -158,7 +158,7 @@ def test_figures_can_be_taken_away(browser: Any, page: Path, kind: str) -> None:
 @pytest.mark.browser
 def test_ten_columns_fit_into_1400_pixels(browser: Any, tmp_path: Path) -> None:
     study = Study.load("paper")
-    with Store(tmp_path / "r.sqlite") as store:
+    with Store(tmp_path / "r.jsonl") as store:
         for number, cell in enumerate(study.cells()):
             if cell.repeat == 0:
                 scores = dict.fromkeys(study.metrics, 0.5 + number % 40 / 100)
@@ -269,7 +269,7 @@ def hostile(tmp_path: Path) -> Path:
     ]
     datasets = [StudyDataset("iris", title=XSS[0]), StudyDataset("wine", title=XSS[1])]
     study = Study("hostile", datasets, methods, title=XSS[2], about=" ".join(XSS))
-    with Store(tmp_path / "r.sqlite") as store:
+    with Store(tmp_path / "r.jsonl") as store:
         for number, cell in enumerate(study.cells()):
             attack = XSS[number % len(XSS)]
             if number % 3:
@@ -318,5 +318,5 @@ def test_data_cannot_leave_their_element(tmp_path: Path) -> None:
 
 def test_empty_study_has_a_page(tmp_path: Path) -> None:
     study = Study("none", ["iris"], [StudyMethod("m", "sklearn.cluster.KMeans")])
-    with Store(tmp_path / "r.sqlite") as store:
+    with Store(tmp_path / "r.jsonl") as store:
         assert "of 1 fits done" in render(Results(replace(study), store))

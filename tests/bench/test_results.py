@@ -58,7 +58,7 @@ def figures(results: Results, protocol: str, metric: str = "accuracy") -> dict[s
 
 def test_repeats_then_grid_then_kernels(tmp_path: Path) -> None:
     study = study_of()
-    with Store(tmp_path / "s.sqlite") as store:
+    with Store(tmp_path / "s.jsonl") as store:
         fill(store, study, value, objective=lambda cell: -cell.repeat)
         results = Results(study, store)
     means = figures(results, "label-free")
@@ -86,7 +86,7 @@ def test_the_best_of_the_starts_and_of_one_bank(tmp_path: Path) -> None:
     def by_bank(cell) -> float:  # type: ignore[no-untyped-def]
         return 0.3 + 0.2 * (cell.bank_name == "paper") + 0.01 * cell.repeat
 
-    with Store(tmp_path / "s.sqlite") as store:
+    with Store(tmp_path / "s.jsonl") as store:
         fill(store, study, by_bank)
         results = Results(study, store)
     found = figures(results, "paper")
@@ -101,7 +101,7 @@ def test_the_best_of_the_starts_and_of_one_bank(tmp_path: Path) -> None:
 def test_swapped_purity_is_shown_where_the_accuracy_is_best(tmp_path: Path) -> None:
     """One giant cluster would win otherwise."""
     study = replace(study_of(), metrics=("accuracy", "swapped_purity"))
-    with Store(tmp_path / "s.sqlite") as store:
+    with Store(tmp_path / "s.jsonl") as store:
         for cell in study.cells():
             scores = {"accuracy": value(cell), "swapped_purity": 1.0 - value(cell) / 2}
             store.put(cell, {"status": "done", "scores": scores, "seconds": 1.0})
@@ -113,7 +113,7 @@ def test_swapped_purity_is_shown_where_the_accuracy_is_best(tmp_path: Path) -> N
 
 def test_missing_and_failed_cells_are_counted(tmp_path: Path) -> None:
     study = study_of()
-    with Store(tmp_path / "s.sqlite") as store:
+    with Store(tmp_path / "s.jsonl") as store:
         fill(store, study, lambda cell: None if cell.kernel == "linear" else value(cell))
         results = Results(study, store)
     figure = figures(results, "label-free")["X-m"]
@@ -124,7 +124,7 @@ def test_missing_and_failed_cells_are_counted(tmp_path: Path) -> None:
 
 def test_nothing_yet_is_no_figure(tmp_path: Path) -> None:
     study = study_of()
-    with Store(tmp_path / "s.sqlite") as store:
+    with Store(tmp_path / "s.jsonl") as store:
         figure = figures(Results(study, store), "label-free")["X"]
     assert figure.value is None
     assert figure.difference is None
@@ -132,7 +132,7 @@ def test_nothing_yet_is_no_figure(tmp_path: Path) -> None:
 
 def test_notes_name_reductions_and_missing_objectives(tmp_path: Path) -> None:
     study = study_of(reduced=(Reduction(("iris",), "it is slow", repeats=2),))
-    with Store(tmp_path / "s.sqlite") as store:
+    with Store(tmp_path / "s.jsonl") as store:
         fill(store, study, value)
         results = Results(study, store)
     assert figures(results, "label-free")["X"].note == "2 of 3 repeats: it is slow"
@@ -142,7 +142,7 @@ def test_notes_name_reductions_and_missing_objectives(tmp_path: Path) -> None:
 
 def test_paper_figures_stand_beside(tmp_path: Path) -> None:
     study = study_of(columns=(Column("mine", paper="SCMK"), Column("KKM", kernels="mean")))
-    with Store(tmp_path / "s.sqlite") as store:
+    with Store(tmp_path / "s.jsonl") as store:
         fill(store, study, value)
         row = figures(Results(study, store), "label-free")
     assert row["mine"].paper == 63.25

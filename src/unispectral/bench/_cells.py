@@ -77,9 +77,8 @@ class Cell:
 
     def job(self) -> dict[str, Any]:
         """The message a worker gets: with it alone a cell can be done, or done again."""
-        names = ("name", "file", "truth", "n_clusters", "digest")
+        names = ("name", "file", "truth", "n_clusters", "digest", "read")
         dataset = {name: getattr(self.dataset, name) for name in names}
-        dataset.update(read=dict(self.dataset.read), kernels=list(self.dataset.kernels))
         limits = {"seconds": self.time_limit, "bytes": self.memory_limit}
         return {"key": self.key, **self.identity(), "dataset": dataset, "limits": limits}
 
@@ -89,8 +88,8 @@ def fingerprint(dataset: StudyDataset) -> StudyDataset:
     if dataset.digest is not None:
         return dataset
     digest = hashlib.sha256()
-    files = [name for name in (dataset.file, *dataset.kernels) if name is not None]
-    if dataset.truth is not None and (dataset.kernels or Path(dataset.truth).is_file()):
+    files = [dataset.file] if dataset.file is not None else []
+    if dataset.truth is not None and Path(dataset.truth).is_file():
         files.append(dataset.truth)
     if not files:
         return dataset
@@ -104,10 +103,8 @@ def fingerprint(dataset: StudyDataset) -> StudyDataset:
     return replace(dataset, digest=digest.hexdigest()[:32])
 
 
-def kernel_names(kernels: str | tuple[str, ...], dataset: StudyDataset) -> list[str]:
-    """The names of a kernel bank on a data set, in order."""
-    if dataset.kernels:
-        return [Path(name).stem for name in dataset.kernels]
+def kernel_names(kernels: str | tuple[str, ...]) -> list[str]:
+    """The names of a kernel bank, in order."""
     from unispectral.kernels import as_kernels
 
     return [kernel.name for kernel in as_kernels(kernels)]
@@ -133,7 +130,7 @@ def _cells_of(
     local, reduction = method.on(dataset.name)
     if reduction is not None and reduction.skip:
         return
-    kernels = _kernels_of(study, dataset, local)
+    kernels = _kernels_of(study, local)
     if len(kernels) * math.prod(map(len, local.grid.values())) * local.repeats > most:
         problem = f"has more than {MOST_CELLS} cells with those of the method {method.name!r}"
         raise InputError("study", problem, "ask for fewer repeats or grid points")
@@ -155,21 +152,19 @@ def _cells_of(
 
 
 def _kernels_of(
-    study: Study, dataset: StudyDataset, method: StudyMethod
+    study: Study, method: StudyMethod
 ) -> list[tuple[str | None, dict[str, Any] | None]]:
     """The kernels that a method is given one after the other, each with the bank it is of."""
     if method.input == "features":
         return [(None, None)]
-    # Kernel files are a bank of their own, whatever banks the method names.
-    several = None if dataset.kernels else method.banks
     own: dict[Any, Any] = {study.kernels: study.normalize}
-    banks: Mapping[Any, Any] = several or own
-    names = {kernels: kernel_names(kernels, dataset) for kernels in banks}
+    banks: Mapping[Any, Any] = method.banks or own
+    names = {kernels: kernel_names(kernels) for kernels in banks}
     every = list(dict.fromkeys(name for listed in names.values() for name in listed))
     unknown = set(method.kernels or ()) - set(every)
     if unknown or not every:
-        problem = f"of the method {method.name!r} has {sorted(unknown)}, not in the bank of "
-        raise InputError("kernels", f"{problem}{dataset.name!r}", f"it has {', '.join(every)}")
+        problem = f"of the method {method.name!r} has {sorted(unknown)}, not in its bank"
+        raise InputError("kernels", problem, f"that has {', '.join(every)}")
     given: list[tuple[str | None, dict[str, Any] | None]] = []
     for kernels, listed in names.items():
         bank = json.loads(canonical({"kernels": kernels, "normalize": banks[kernels]}))

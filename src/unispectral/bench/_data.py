@@ -51,13 +51,8 @@ class DataCache:
                 raise DataUnavailable(f"{type(error).__name__}: {error}") from error
             self._name = name
         if job["input"] == "features":
-            if self.data is None:
-                problem = (
-                    f"{spec['name']!r} has precomputed kernels only; the method needs samples"
-                )
-                raise InputError("The data set", problem)
             return self.data
-        bank = self._bank_of(job["bank"], spec["kernels"])
+        bank = self._bank_of(job["bank"])
         if job["input"] == "kernel":
             return self._matrix(bank, job["kernel"])
         names = job["bank"].get("only") or list(bank.names)
@@ -73,19 +68,13 @@ class DataCache:
         asked = job["dataset"]["n_clusters"]
         return int(asked) if asked is not None else int(np.unique(self.target).size)
 
-    def _bank_of(self, bank: dict[str, Any], files: list[str]) -> Any:
+    def _bank_of(self, bank: dict[str, Any]) -> Any:
         key = repr(sorted(bank.items()))
         if key != self._bank_key:
             from unispectral.kernels import KernelBank
 
             self._matrices.clear()
-            if files:
-                self._bank = KernelBank.precomputed(
-                    [_kernel_file(name) for name in files],
-                    names=[Path(name).stem for name in files],
-                )
-            else:
-                self._bank = KernelBank(self.data, bank["kernels"], normalize=bank["normalize"])
+            self._bank = KernelBank(self.data, bank["kernels"], normalize=bank["normalize"])
             self._bank_key = key
         return self._bank
 
@@ -109,21 +98,14 @@ class DataCache:
 
 
 def _load(spec: dict[str, Any]) -> tuple[Any, np.ndarray]:
-    """The samples, None where there are only kernels, and the true classes as numbers from 0."""
+    """The samples, and the true classes as numbers from 0."""
     name, file, truth = spec["name"], spec["file"], spec["truth"]
-    data: Any = None
-    target: Any = None
-    if spec["kernels"]:
-        target = None if truth is None else np.ravel(np.asarray(_read(truth)))
-    elif file is not None:
+    if file is not None:
         from unispectral.tables import read_table
 
         separate = truth is not None and Path(truth).is_file()
-        table = read_table(file, **({} if separate else {"truth": truth}), **spec["read"])
-        data, target = (
-            table.values,
-            np.ravel(np.asarray(_read(truth))) if separate else table.truth,
-        )
+        table = read_table(file, truth=None if separate else truth, **spec["read"])
+        data, target = table.values, _vector(truth) if separate else table.truth
     elif name in _BUNDLED:
         import sklearn.datasets
 
@@ -139,17 +121,10 @@ def _load(spec: dict[str, Any]) -> tuple[Any, np.ndarray]:
     return data, np.unique(np.asarray(target), return_inverse=True)[1].astype(np.int32)
 
 
-def _read(path: str) -> Any:
-    """A vector or matrix from .npy, or from any table that the library reads."""
+def _vector(path: str) -> np.ndarray:
+    """A vector from .npy, or from any table that the library reads."""
     if Path(path).suffix == ".npy":
-        return np.load(path, allow_pickle=False)
+        return np.ravel(np.load(path, allow_pickle=False))
     from unispectral.tables import read_table
 
-    return read_table(path).values
-
-
-def _kernel_file(path: str) -> np.ndarray:
-    matrix = np.asarray(_read(path), dtype=np.float64)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise InputError("The kernel", f"{path} has shape {matrix.shape}; it must be square")
-    return matrix
+    return np.ravel(np.asarray(read_table(path).values))

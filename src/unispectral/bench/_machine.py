@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 __all__ = [
     "cores", "environment", "limit_growth", "peak_bytes", "process_tree", "reset_peak",
@@ -36,26 +35,22 @@ def thread_variables(threads: int) -> dict[str, str]:
 
 
 @lru_cache(maxsize=1)
-def environment() -> dict[str, Any]:
-    """Versions and machine, with nothing that names a person or a path."""
-    versions = {}
+def environment() -> dict[str, str]:
+    """Software and machine in words, with nothing that names a person or a path."""
+    installed = []
     for package in _PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            versions[package] = "absent"
-    memory = 0
-    with contextlib.suppress(AttributeError, ValueError, OSError):
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        with contextlib.suppress(PackageNotFoundError):
+            installed.append(f"{package} {version(package)}")
     processor = _field("/proc/cpuinfo", "model name") or platform.processor()
+    memory = ""
+    with contextlib.suppress(AttributeError, ValueError, OSError):
+        size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        memory = f"{size / 2**30:.0f} GB, "
     return {
-        "python": platform.python_version(),
-        "versions": versions,
-        "system": f"{platform.system()} {platform.machine()}",
-        "processor": processor or platform.machine(),
-        "cores": os.cpu_count() or 1,
-        "memory": memory,
-        "threads": int(os.environ.get("OMP_NUM_THREADS", "0")),
+        "software": f"Python {platform.python_version()}, {', '.join(installed)}",
+        "machine": f"{processor or platform.machine()}, {os.cpu_count() or 1} cores, {memory}"
+        f"{platform.system()} {platform.machine()}, "
+        f"{os.environ.get('OMP_NUM_THREADS', 'any number of')} thread(s) per fit",
     }
 
 
@@ -73,10 +68,8 @@ def _kilobytes(path: str, name: str) -> int:
 
 
 def process_tree(process: int) -> list[int]:
-    """A process and everything it has started, as far as the system tells."""
+    """A process and everything it has started, as far as Linux tells; elsewhere itself."""
     found = [process]
-    if not _LINUX:
-        return found + [child.pid for child in _children(process)]
     for parent in found:
         with contextlib.suppress(OSError):
             for thread in os.listdir(f"/proc/{parent}/task"):
@@ -85,28 +78,11 @@ def process_tree(process: int) -> list[int]:
     return found
 
 
-def _children(process: int) -> list[Any]:
-    """Descendants where the system has no files about them, if psutil is installed."""
-    try:
-        import psutil
-
-        return psutil.Process(process).children(recursive=True)
-    except Exception:  # psutil is absent, or the process is gone
-        return []
-
-
 def tree_bytes(process: int) -> int:
     """Memory of a process and its descendants, 0 where it cannot be known.
 
     Pages that several processes share count once.
     """
-    if not _LINUX:
-        with contextlib.suppress(Exception):  # psutil is absent, or the process is gone
-            import psutil
-
-            tree = [psutil.Process(process), *_children(process)]
-            return sum(one.memory_info().rss for one in tree)
-        return 0
     processes = process_tree(process)
     total = 0
     for one in processes:

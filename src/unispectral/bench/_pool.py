@@ -24,13 +24,15 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from typing import IO, Any
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import IO, Any, TypeVar
 
 from unispectral.bench._machine import environment, process_tree, thread_variables, tree_bytes
 
-__all__ = ["Pool", "Worker", "run_each"]
+__all__ = ["Pool", "Worker"]
 
+_T = TypeVar("_T")
 #: Seconds between two looks at the memory of the workers.
 _LOOK = 0.05
 #: Preparing a job may take this long, however short its time limit is.
@@ -98,7 +100,7 @@ class Worker:
 
     def __init__(self, events: queue.SimpleQueue, target: str, threads: int) -> None:
         self.job: dict[str, Any] | None = None
-        self.token: Any = None
+        self.entry: Any = None
         self.environment: dict[str, Any] = {}
         self.peak = 0
         self._events = events
@@ -125,9 +127,9 @@ class Worker:
                 self._events.put((self, message))
         self._events.put((self, None))
 
-    def submit(self, job: dict[str, Any], token: Any = None) -> None:
+    def submit(self, job: dict[str, Any], entry: Any = None) -> None:
         """Hand over a job; a worker that is dead announces itself through its reader."""
-        self.job, self.token, self.peak = job, token, 0
+        self.job, self.entry, self.peak = job, entry, 0
         self._started, self.begun = time.monotonic(), 0.0
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
@@ -223,11 +225,22 @@ class Pool:
                 self._guard.stdin.write(f"{number}\n")
                 self._guard.stdin.flush()
 
-    def idle(self) -> list[Worker]:
-        return [worker for worker in self.workers if worker.job is None]
+    def run(
+        self, queue: deque[_T], job: Callable[[_T], dict[str, Any]]
+    ) -> Iterator[tuple[_T, dict[str, Any]]]:
+        """Do what is in a queue, from its left; yield each entry with its answer as it comes.
 
-    def answers(self) -> Iterator[tuple[Any, dict[str, Any]]]:
-        """Wait a little; yield the token and the answer of every job that has ended."""
+        ``job`` makes the message of an entry. The caller may change the queue meanwhile.
+        """
+        while queue or any(worker.job is not None for worker in self.workers):
+            for worker in self.workers:
+                if queue and worker.job is None:
+                    entry = queue.popleft()
+                    worker.submit(job(entry), entry)
+            yield from self._answers()
+
+    def _answers(self) -> Iterator[tuple[Any, dict[str, Any]]]:
+        """Wait a little; yield the entry and the answer of every job that has ended."""
         for worker, message in self._wait():
             if worker not in self.workers:
                 continue  # word from a worker that has been replaced
@@ -263,7 +276,7 @@ class Pool:
             self._stop(worker)
             self.workers[self.workers.index(worker)] = self._worker()
         if had_job:
-            yield worker.token, answer
+            yield worker.entry, answer
 
     def _stop(self, worker: Worker) -> None:
         worker.kill()
@@ -282,20 +295,3 @@ class Pool:
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-def run_each(
-    pool: Any, jobs: Iterable[tuple[Any, dict[str, Any]]]
-) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Run pairs of a token and a job on a pool; yield tokens with answers as they come."""
-    supply, running = iter(jobs), 0
-    while True:
-        for worker in pool.idle():
-            if (entry := next(supply, None)) is not None:
-                worker.submit(entry[1], entry[0])
-                running += 1
-        if not running:
-            return
-        for token, answer in pool.answers():
-            running -= 1
-            yield token, answer

@@ -1,20 +1,20 @@
-"""Reading and writing studies: TOML for people, JSON for the store."""
+"""Reading studies, from TOML or from a store."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 import tomllib
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from unispectral._errors import InputError, InputTypeError
-from unispectral.bench.method import Column, Reduction, StudyMethod
-from unispectral.bench.study import Study, StudyDataset, Surface
+from unispectral.bench.study import Study, StudyDataset
 
-__all__ = ["parse_size", "read_study", "study_from_json", "study_to_json"]
+__all__ = ["parse_size", "read_study", "study_from_tables"]
 
 _SIZES = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
@@ -52,16 +52,36 @@ def read_study(source: str | Path) -> Study:
         remedy = f"those are {', '.join(Study.builtin())}"
         raise InputError("study", problem, remedy, value=str(source))
     try:
-        return _study(tomllib.loads(text), folder)
+        study = study_from_tables(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"The study {str(source)!r} is not valid TOML: {error}.") from None
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"In the study {str(source)!r}: {error}") from None
+    if folder is None:
+        return study
+    datasets = tuple(_from_folder(dataset, folder) for dataset in study.datasets)
+    return dataclasses.replace(study, datasets=datasets)
 
 
-def _fill(cls: type, table: Any, what: str, **made: Any) -> Any:
-    """Build a dataclass from a table; an unknown or missing key is a sentence."""
+def _from_folder(dataset: StudyDataset, folder: Path) -> StudyDataset:
+    """Paths are meant from the folder of the study file, wherever the command is run."""
+    changes: dict[str, Any] = {}
+    if dataset.file is not None:
+        changes["file"] = str(folder / dataset.file)
+    if dataset.truth is not None and (folder / dataset.truth).is_file():
+        changes["truth"] = str(folder / dataset.truth)
+    return dataclasses.replace(dataset, **changes)
+
+
+def study_from_tables(tables: dict[str, Any]) -> Study:
+    """A study from the tables of a TOML file, or from what ``dataclasses.asdict`` made of one."""
+    names = {"dataset": "datasets", "method": "methods", "surface": "surfaces"}
+    return _fill(Study, {names.get(key, key): value for key, value in tables.items()}, "the study")
+
+
+def _fill(cls: type, table: Any, what: str) -> Any:
+    """Build a dataclass, and those within it, from a table; what does not fit is a sentence."""
     if not isinstance(table, dict):
         raise InputTypeError(what, f"must be a table, not {type(table).__name__}")
     fields = {entry.name: entry for entry in dataclasses.fields(cls)}
@@ -72,61 +92,34 @@ def _fill(cls: type, table: Any, what: str, **made: Any) -> Any:
             raise InputError(what, f"has the unknown key {key!r}", remedy)
     for key, entry in fields.items():
         optional = {entry.default, entry.default_factory} != {dataclasses.MISSING}
-        if not optional and key not in table and key not in made:
+        if not optional and key not in table:
             raise InputError(what, f"lacks the key {key!r}")
-    values = {**table, **made}
-    if "memory_limit" in values:
-        values["memory_limit"] = parse_size(values["memory_limit"])
-    try:
-        return cls(**values)
-    except AttributeError as error:
-        raise InputTypeError(what, f"has a value of the wrong kind: {error}") from None
+    hints = get_type_hints(cls)
+    return cls(**{key: _value(value, hints[key], key, what) for key, value in table.items()})
 
 
-def _study(tables: dict[str, Any], folder: Path | None) -> Study:
-    tables = dict(tables)
-    return _fill(
-        Study,
-        tables,
-        "The study",
-        datasets=[_dataset(entry, folder) for entry in tables.pop("dataset", [])],
-        methods=[_method(entry) for entry in tables.pop("method", [])],
-        surfaces=tuple(_fill(Surface, s, "[[surface]]") for s in tables.pop("surface", [])),
-    )
+def _value(value: Any, hint: Any, key: str, what: str) -> Any:
+    if key == "memory_limit":
+        return parse_size(value)
+    inner = get_args(hint)[0] if get_origin(hint) is tuple else None
+    if dataclasses.is_dataclass(inner) and isinstance(value, (list, tuple)):
+        return [_fill(inner, entry, f"an entry of {key}") for entry in value]  # type: ignore[arg-type]
+    if not _fits(value, hint):
+        raise InputTypeError(f"In {what}, {key}", "is of the wrong kind", value=value)
+    return value
 
 
-def _dataset(table: Any, folder: Path | None) -> StudyDataset:
-    dataset = _fill(
-        StudyDataset, {"name": table} if isinstance(table, str) else table, "[[dataset]]"
-    )
-    if folder is None:
-        return dataset
-    # Paths are meant from the folder of the study file, wherever the command is run.
-    changes: dict[str, Any] = {"kernels": tuple(str(folder / k) for k in dataset.kernels)}
-    if dataset.file is not None:
-        changes["file"] = str(folder / dataset.file)
-    if dataset.truth is not None and (folder / dataset.truth).is_file():
-        changes["truth"] = str(folder / dataset.truth)
-    return dataclasses.replace(dataset, **changes)
-
-
-def _method(table: Any) -> StudyMethod:
-    table = dict(table) if isinstance(table, dict) else table
-    parts: dict[str, Any] = {}
-    for key, cls in (("columns", Column), ("reduced", Reduction)):
-        listed = table.pop(key, []) if isinstance(table, dict) else []
-        parts[key] = tuple(_fill(cls, entry, f"[[method.{key}]]") for entry in listed)
-    return _fill(StudyMethod, table, "[[method]]", **parts)
-
-
-def study_to_json(study: Study) -> str:
-    """The study as the store keeps it; the order of a grid is that of its cells."""
-    return json.dumps(dataclasses.asdict(study), allow_nan=False)
-
-
-def study_from_json(text: str) -> Study:
-    """Undo :func:`study_to_json`."""
-    tables = json.loads(text)
-    for key in ("dataset", "method", "surface"):
-        tables[key] = tables.pop(f"{key}s")
-    return _study(tables, None)
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value of a file suits a field; one text may stand for several."""
+    kind, inner = get_origin(hint), get_args(hint)
+    if kind is UnionType:
+        return any(_fits(value, one) for one in inner)
+    if kind is tuple and isinstance(value, str):
+        return inner[0] is str
+    if kind in (tuple, Sequence):
+        return isinstance(value, (list, tuple)) and all(_fits(entry, inner[0]) for entry in value)
+    if kind is Mapping:
+        return isinstance(value, dict) and all(_fits(entry, inner[1]) for entry in value.values())
+    if hint in (int, float):
+        return isinstance(value, (int, hint)) and not isinstance(value, bool)
+    return hint is Any or isinstance(value, hint)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
+import hashlib
 import time
 import traceback
 import warnings
-import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -17,32 +16,7 @@ from unispectral.bench._data import DataCache, DataUnavailable
 from unispectral.bench._estimators import build
 from unispectral.bench._machine import limit_growth, peak_bytes, reset_peak
 
-__all__ = ["CellWorker", "decode_labels", "encode_labels"]
-
-#: Labels of more samples are neither stored nor read: a small file could ask for all the memory.
-MOST_SAMPLES = 2**26
-
-
-def encode_labels(labels: Any) -> str:
-    """Labels as text, in four bytes each where that is enough for them."""
-    if labels.size > MOST_SAMPLES:
-        raise ValueError(f"labels_ has {labels.size} entries; at most {MOST_SAMPLES} are stored.")
-    if labels.size and labels.max() > np.iinfo(np.int64).max:
-        raise ValueError(f"labels_ has the label {labels.max()}, which is no 64-bit number.")
-    small = not labels.size or (labels.min() >= -(2**31) and labels.max() < 2**31)
-    content = labels.astype("<i4" if small else "<i8").tobytes()
-    return base64.b64encode(zlib.compress(content)).decode()
-
-
-def decode_labels(blob: bytes, samples: int) -> Any:
-    """Undo :func:`encode_labels`; never takes more memory than that many samples need."""
-    if not 0 <= samples <= MOST_SAMPLES:
-        raise ValueError(f"n_samples={samples!r} is not between 0 and {MOST_SAMPLES}.")
-    reader = zlib.decompressobj()
-    content = reader.decompress(blob, 8 * samples + 1)
-    if len(content) not in (4 * samples, 8 * samples):
-        raise ValueError(f"The stored labels are not those of {samples} samples.")
-    return np.frombuffer(content, dtype="<i4" if len(content) == 4 * samples else "<i8")
+__all__ = ["CellWorker"]
 
 
 class CellWorker:
@@ -76,7 +50,6 @@ class CellWorker:
         from unispectral._run import limit_blas
         from unispectral.metrics import scores
 
-        started = time.perf_counter()
         with limit_blas(1):
             reset_peak()
             X = self.data.prepare(job)
@@ -90,9 +63,9 @@ class CellWorker:
             ):
                 warnings.simplefilter("always")
                 reset_peak()
-                wall, cpu = time.perf_counter(), time.process_time()
+                started = time.perf_counter()
                 estimator.fit(X)
-                seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
+                seconds = time.perf_counter() - started
         labels = np.asarray(estimator.labels_)
         if labels.shape != (n,) or labels.dtype.kind not in "iu":
             raise ValueError(
@@ -103,12 +76,9 @@ class CellWorker:
             "status": "done",
             "reason": None,
             "scores": {k: float(v) for k, v in scores(self.data.target, labels).items()},
-            "labels": encode_labels(labels),
             "seconds": seconds,
-            "cpu_seconds": cpu_seconds,
-            "prepare_seconds": wall - started,
             "n_samples": n,
-            "facts": {**_facts(estimator), "clusters": int(np.unique(labels).size)},
+            "facts": {**_facts(estimator), "labels": _fingerprint(labels)},
             "warnings": sorted({f"{w.category.__name__}: {w.message}"[:400] for w in said})[:5],
         }
 
@@ -128,20 +98,18 @@ class CellWorker:
             build(job, 2).fit(given)
 
 
+def _fingerprint(labels: np.ndarray) -> str:
+    """By which the labels of two runs can be compared; equal labels have equal ones."""
+    return hashlib.sha256(labels.astype("<i8").tobytes()).hexdigest()[:16]
+
+
 def _facts(estimator: Any) -> dict[str, Any]:
-    """What the report shows of a fit besides its scores."""
+    """What the columns and the report need of a fit besides its scores."""
     facts: dict[str, Any] = {}
     for name in ("inertia_", "objective_"):
         value = getattr(estimator, name, None)
         if value is not None and np.size(value) and np.isfinite(last := np.ravel(value)[-1]):
             facts["objective"] = float(last)
-    for name, key, kinds, convert in (
-        ("n_iter_", "iterations", (int, np.integer), int),
-        ("converged_", "converged", (bool, np.bool_), bool),
-        ("stop_reason_", "stopped", str, lambda text: text[:200]),
-    ):
-        if isinstance(value := getattr(estimator, name, None), kinds):  # type: ignore[arg-type]
-            facts[key] = convert(value)
     weights = getattr(estimator, "kernel_weights_", None)
     if weights is not None and np.all(np.isfinite(weights)) and np.size(weights) > 1:
         facts["weights"] = [float(w) for w in np.ravel(weights)]

@@ -1,110 +1,21 @@
-"""Tables as files: CSV for machines, LaTeX and Markdown in the layout of the paper."""
+"""The tables of a study as Markdown, in the layout of the paper."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from unispectral._files import write_text_atomic
-from unispectral.bench._cells import canonical
-from unispectral.bench.method import check_choice
 from unispectral.bench.paper import paper_notes
-from unispectral.bench.results import Figure, Results, ResultTable, Setting
+from unispectral.bench.results import Figure, Results
 from unispectral.bench.study import METRICS
-from unispectral.tables._write import escape_formula
 
-__all__ = ["FORMATS", "long_rows", "to_csv", "to_latex", "to_markdown", "write_tables"]
-
-#: What can be written, with the suffix of its file.
-FORMATS = {"csv": ".csv", "latex": ".tex", "markdown": ".md"}
-_LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
-    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-}  # fmt: skip
+__all__ = ["to_markdown", "write_tables"]
 
 
-def write_tables(
-    results: Results, folder: str | Path, formats: Iterable[str] = FORMATS
-) -> list[Path]:
-    """Write the tables of a study into a folder.
-
-    Parameters
-    ----------
-    results : Results
-        The figures.
-    folder : path-like
-        Made if it does not exist.
-    formats : sequence of {"csv", "latex", "markdown"}
-        What to write.
-
-    Returns
-    -------
-    list of Path
-        The files.
-    """
-    for name in formats:
-        check_choice(name, FORMATS, "format")
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    # The name of a study is a text of the user's: no separator of it may leave the folder.
-    stem = "".join(c if c.isalnum() or c in "-_." else "-" for c in results.study.name)
-    makers = {"csv": to_csv, "latex": to_latex, "markdown": to_markdown}
-    written = []
-    for name in formats:
-        written.append(folder / f"{stem.lstrip('.') or 'study'}{FORMATS[name]}")
-        write_text_atomic(written[-1], makers[name](results))
-    return written
-
-
-def long_rows(results: Results) -> list[dict[str, Any]]:
-    """One row per protocol, metric, data set and column."""
-    return [
-        {
-            "study": results.study.name,
-            "protocol": table.protocol,
-            "metric": table.metric,
-            "dataset": dataset.title,
-            "column": figure.column,
-            "value": figure.value,
-            "spread": figure.spread,
-            "paper": figure.paper,
-            "difference": figure.difference,
-            "best": figure.column in table.best(dataset.name),
-            "kernel": setting.kernel,
-            "bank": setting.bank,
-            "parameters": canonical(setting.parameters) if setting.parameters else None,
-            "seconds": figure.seconds,
-            "peak_megabytes": figure.peak_bytes and figure.peak_bytes / 2**20,
-            "cells_done": figure.done,
-            "cells_expected": figure.expected,
-            "cells_failed": figure.failed,
-            "note": figure.note,
-        }
-        for table in _tables(results)
-        for dataset in table.datasets
-        for figure in table.row(dataset.name)
-        for setting in [figure.setting or Setting(None, {})]
-    ]
-
-
-def _tables(results: Results) -> list[ResultTable]:
-    return [results.table(p, m) for p in results.protocols() for m in results.study.metrics]
-
-
-def to_csv(results: Results) -> str:
-    """All figures in long form; a text that a spreadsheet would run as a formula is quoted."""
-    rows = long_rows(results)
-    stream = io.StringIO()
-    if rows:
-        writer = csv.DictWriter(stream, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        for row in rows:
-            short = {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()}
-            writer.writerow({key: escape_formula(value) for key, value in short.items()})
-    return stream.getvalue()
+def write_tables(results: Results, path: str | Path) -> Path:
+    """Write the tables of a study as a Markdown file; its path is returned."""
+    write_text_atomic(path, to_markdown(results))
+    return Path(path)
 
 
 def to_markdown(results: Results) -> str:
@@ -119,7 +30,7 @@ def to_markdown(results: Results) -> str:
         "",
         *_in_short(results),
     ]
-    for table in _tables(results):
+    for table in (results.table(p, m) for p in results.protocols() for m in study.metrics):
         rows = []
         for dataset in table.datasets:
             best = table.best(dataset.name)
@@ -204,50 +115,3 @@ def _markdown(figure: Figure, best: bool) -> str:
         difference = "" if figure.difference is None else f", {figure.difference:+.2f}"
         text += f" ({figure.paper:.2f}{difference})"
     return text
-
-
-def to_latex(results: Results) -> str:
-    """The tables for a paper of one's own; needs the packages booktabs and graphicx."""
-    lines = ["% Needs \\usepackage{booktabs,graphicx}."]
-    for table in _tables(results):
-        caption = (
-            f"{METRICS[table.metric]} (per cent), protocol {table.protocol}; below each figure "
-            "the paper's and the difference."
-        )
-        lines += [
-            r"\begin{table}",
-            r"  \centering",
-            f"  \\caption{{{_tex(caption)}}}",
-            r"  \resizebox{\textwidth}{!}{%",
-            f"  \\begin{{tabular}}{{l{'r' * len(table.columns)}}}",
-            r"    \toprule",
-            "    Data & " + " & ".join(_tex(name) for name in table.columns) + r" \\",
-            r"    \midrule",
-        ]
-        for dataset in table.datasets:
-            best, row = table.best(dataset.name), table.row(dataset.name)
-            ours = " & ".join(_latex(f, f.column in best) for f in row)
-            lines += [f"    {_tex(dataset.title)} & {ours}" + r" \\"]
-            if any(figure.paper is not None for figure in row):
-                papers = " & ".join(_latex_paper(f) for f in row)
-                lines += [f"     & {papers}" + r" \\"]
-        lines += [r"    \bottomrule", r"  \end{tabular}}", r"\end{table}", ""]
-    return "\n".join(lines) + "\n"
-
-
-def _tex(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
-
-
-def _latex(figure: Figure, best: bool) -> str:
-    if figure.value is None:
-        return "--"
-    text = f"\\textbf{{{figure.value:.2f}}}" if best else f"{figure.value:.2f}"
-    return text + (r"$^\dagger$" if figure.partial else "")
-
-
-def _latex_paper(figure: Figure) -> str:
-    if figure.paper is None:
-        return ""
-    difference = "" if figure.difference is None else f" ({figure.difference:+.2f})"
-    return f"\\scriptsize {figure.paper:.2f}{difference}"

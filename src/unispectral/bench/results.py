@@ -123,7 +123,6 @@ class Results:
     def __init__(self, study: Study, store: Store) -> None:
         self.study = study
         self.cells = expand(study)
-        self.environments = store.environments()
         # A result without one of the scores that are shown, or compared, counts as not there.
         needed = {*study.metrics, *(["accuracy"] if "swapped_purity" in study.metrics else [])}
         self.records = {

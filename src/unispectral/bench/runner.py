@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter, deque
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,7 +15,7 @@ from unispectral.bench._pool import Pool
 from unispectral.bench._progress import Reporter
 from unispectral.bench._worker import CellWorker
 from unispectral.bench.method import check_choice, check_count
-from unispectral.bench.store import Record, Store, plain_text
+from unispectral.bench.store import Record, Store
 from unispectral.bench.study import Study
 
 __all__ = ["Summary", "pending", "run"]
@@ -44,7 +44,6 @@ class Summary:
     found: int
     failed_before: int = 0
     outcomes: Counter = field(default_factory=Counter)
-    seconds: float = 0.0
 
     @property
     def failed(self) -> int:
@@ -110,21 +109,22 @@ def run(
         cells = list({cell.key: cell for cell in expand(study)}.values())
         records = store.records(cell.key for cell in cells)
         todo = cells if force else pending(cells, records, retry=retry)
-        summary = Summary(total=len(cells), found=len(cells) - len(todo))
         again = {cell.key for cell in todo}
-        left = [record for key, record in records.items() if key not in again]
-        summary.failed_before = sum(record.status != "done" for record in left)
+        failed = [key for key, record in records.items() if record.status != "done"]
+        summary = Summary(len(cells), len(cells) - len(todo), len(set(failed) - again))
+        reporter, queue = reporter or Reporter(), deque(todo)
         here = backend == "here" or not todo
         with nullcontext() if here else Pool(min(count, len(todo)), share) as pool:
             store.save_study(study, command)
-            reporter = reporter or Reporter()
-            reporter.start(cells, todo, records, count)
-            started = time.monotonic()
+            reporter.start(len(cells), todo, summary.failed_before)
+            answers = _answers_here(queue) if pool is None else pool.run(queue, Cell.job)
             try:
-                _Run(store, reporter, summary, deque(todo)).go(pool)
+                for cell, answer in _settled(answers, queue):
+                    store.put(cell, answer)
+                    summary.outcomes[answer["status"]] += 1
+                    reporter.ended_cell(cell, answer)
             finally:
-                summary.seconds = time.monotonic() - started
-                reporter.finish(summary.seconds, summary.failed)
+                reporter.finish(summary.failed)
         return summary
 
 
@@ -146,50 +146,32 @@ def _worth_running(cell: Cell, record: Record | None, retry: bool) -> bool:
     return retry
 
 
-@dataclass
-class _Run:
-    """One run: hands out cells, stores answers, reports."""
+def _answers_here(queue: deque[Cell]) -> Iterator[tuple[Cell, dict[str, Any]]]:
+    """The answers of this process, without limits."""
+    work = CellWorker()
+    while queue:
+        cell = queue.popleft()
+        job = {**cell.job(), "limits": {"seconds": None, "bytes": None}}
+        yield cell, {**work(job), "environment": environment()}
 
-    store: Store
-    reporter: Reporter
-    summary: Summary
-    queue: deque[Cell]
-    crashed: set[str] = field(default_factory=set)
 
-    def go(self, pool: Pool | None) -> None:
-        """Do all cells on a pool, or, without one, in this process."""
-        if pool is None:
-            work = CellWorker()
-            while self.queue:
-                cell = self.queue.popleft()
-                job = {**cell.job(), "limits": {"seconds": None, "bytes": None}}
-                self._take_in(cell, {**work(job), "environment": environment()})
-            return
-        running = 0
-        while self.queue or running:
-            for worker in pool.idle()[: len(self.queue)]:
-                running += 1
-                cell = self.queue.popleft()
-                worker.submit(cell.job(), cell)
-            for cell, answer in pool.answers():
-                running -= 1
-                self._take_in(cell, answer)
-
-    def _take_in(self, cell: Cell, answer: dict[str, Any]) -> None:
-        if answer["status"] == "crash" and cell.key not in self.crashed:
+def _settled(
+    answers: Iterator[tuple[Cell, dict[str, Any]]], queue: deque[Cell]
+) -> Iterator[tuple[Cell, dict[str, Any]]]:
+    """The answers that count, and those that make others of the queue needless."""
+    crashed: set[str] = set()
+    for cell, answer in answers:
+        if answer["status"] == "crash" and cell.key not in crashed:
             # Something may have killed the process from outside: the cell gets a second chance.
-            self.crashed.add(cell.key)
-            self.queue.appendleft(cell)
-            return
-        answer = plain_text(answer)
-        ended_cells = [cell]
+            crashed.add(cell.key)
+            queue.appendleft(cell)
+            continue
+        yield cell, answer
         if answer["status"] == "data":  # no cell of this data set can run
-            name = cell.dataset.name
-            ended_cells += [c for c in self.queue if c.dataset.name == name]
-            self.queue = deque(c for c in self.queue if c.dataset.name != name)
-        if answer["status"] != "done":
-            self.reporter.failure(cell, answer)
-        for ended in ended_cells:
-            self.store.put(ended, answer)
-            self.summary.outcomes[answer["status"]] += 1
-            self.reporter.cell(ended, answer)
+            waiting = list(queue)
+            queue.clear()
+            for other in waiting:
+                if other.dataset.name == cell.dataset.name:
+                    yield other, answer
+                else:
+                    queue.append(other)

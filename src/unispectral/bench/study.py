@@ -12,7 +12,6 @@ from typing import Any
 from unispectral._errors import InputError
 from unispectral.bench.method import (
     StudyMethod,
-    as_tuple,
     assign,
     check_choice,
     check_count,
@@ -42,8 +41,8 @@ class StudyDataset:
     Parameters
     ----------
     name : str
-        A built-in data set (``"yale"``, ``"digits"`` …), or any name when `file` or `kernels` says
-        where the samples are.
+        A built-in data set (``"yale"``, ``"digits"`` …), or any name when `file` says where the
+        samples are.
     title : str
         What tables print; the name by default.
     file : str
@@ -52,12 +51,8 @@ class StudyDataset:
         The column or array that holds the true classes, or a second file of one column.
     read : mapping
         Arguments of :func:`unispectral.tables.read_table`, such as ``scale`` or ``separator``.
-    kernels : sequence of str
-        Files of precomputed kernel matrices, which then are the kernel bank.
     n_clusters : int
         The number of clusters asked for; the number of true classes by default.
-    samples : int
-        A hint of the size, from which the time remaining is estimated before the first fit.
     """
 
     name: str
@@ -65,22 +60,17 @@ class StudyDataset:
     file: str | None = None
     truth: str | None = None
     read: Mapping[str, Any] = field(default_factory=dict)
-    kernels: tuple[str, ...] = ()
     n_clusters: int | None = None
-    samples: int | None = None
     digest: str | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, "dataset.name")
-        assign(self, title=self.title or self.name, kernels=as_tuple(self.kernels))
+        assign(self, title=self.title or self.name)
         where = f"of the data set {self.name!r}"
         if self.n_clusters is not None:
             check_count(self.n_clusters, f"n_clusters {where}")
         for key in self.read:
             check_choice(key, _READ, f"read {where}")
-        for path in (self.file, self.truth, *self.kernels):
-            if path is not None and not isinstance(path, str):
-                raise InputError(f"path {where}", "must be a text", value=path)
 
 
 @dataclass(frozen=True)
@@ -146,7 +136,8 @@ class Study:
         check_name(self.name, "study.name")
         datasets = (StudyDataset(d) if isinstance(d, str) else d for d in self.datasets)
         assign(self, datasets=tuple(datasets), methods=tuple(self.methods))
-        assign(self, metrics=tuple(self.metrics), title=self.title or self.name)
+        assign(self, metrics=tuple(self.metrics), surfaces=tuple(self.surfaces))
+        assign(self, title=self.title or self.name)
         for key in ("kernels", "normalize"):
             if not isinstance(value := getattr(self, key), str):
                 assign(self, **{key: tuple(value)})

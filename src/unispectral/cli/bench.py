@@ -1,4 +1,4 @@
-"""``unispectral bench``: run studies, export their tables, write their report."""
+"""``unispectral bench``: run studies, write their tables and their report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 from unispectral.bench import Results, Store, StoreError, Study
-from unispectral.bench.export import FORMATS
 from unispectral.cli._app import sentence
 from unispectral.cli._options import quiet_option, split_names
 from unispectral.cli._outputs import check_outputs
@@ -41,7 +40,7 @@ class _Bench(click.Group):
 
 @click.group(cls=_Bench)
 def bench() -> None:
-    """Compare clustering methods: run studies, export tables, write reports.
+    """Compare clustering methods: run studies, write tables and reports.
 
     Without a command the small study is run: `unispectral bench` is the same as
     `unispectral bench run --study small`.
@@ -50,7 +49,7 @@ def bench() -> None:
 
 _store_option = click.option(
     "--store",
-    default="unispectral-bench.sqlite",
+    default="unispectral-bench.jsonl",
     show_default=True,
     type=click.Path(dir_okay=False, path_type=Path),
     help="The file of results.",
@@ -81,7 +80,6 @@ _stored_option = click.option("--study", "name", help="A study of the store; by 
 )
 @quiet_option
 @click.option("--no-report", is_flag=True, help="Do not write the page afterwards.")
-@click.option("--dry-run", is_flag=True, help="Count the cells and estimate their time.")
 def run_command(
     source: str,
     datasets: str | None,
@@ -91,7 +89,6 @@ def run_command(
     memory_limit: str | None,
     quiet: bool,
     no_report: bool,
-    dry_run: bool,
     allow_failures: bool,
     **options: Any,
 ) -> None:
@@ -112,9 +109,6 @@ def run_command(
         study = replace(study, memory_limit=parse_size(memory_limit))
     command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])  # no folder in front
     with Store(store) as results:
-        if dry_run:
-            click.echo(_estimate(study, results, options["processes"]))
-            return
         try:
             reporter = Reporter(None if quiet else sys.stdout)
             summary = run(study, results, reporter=reporter, command=command, **options)
@@ -123,7 +117,7 @@ def run_command(
             sys.exit(130)
         lines = [_outcome(summary)]
         if not no_report:
-            page = _page(store, study.name)
+            page = _beside(store, study.name, ".html")
             write_report(Results(study, results), page, command=command)
             lines.append(f"Report: {page}")
     try:
@@ -136,23 +130,11 @@ def run_command(
 
 @bench.command("export")
 @_stored_option
-@click.option(
-    "--format",
-    "formats",
-    multiple=True,
-    type=click.Choice(list(FORMATS)),
-    help="What to write; repeat it. All by default.",
-)
-@click.option("--out", type=click.Path(path_type=Path), default=Path("."), help="The folder.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The file.")
 @_store_option
-def export_command(name: str | None, formats: tuple[str, ...], out: Path, store: Path) -> None:
-    """Write the tables of a study: CSV, LaTeX, Markdown."""
-    from unispectral.bench import write_tables
-
-    with Store(store, readonly=True) as results:
-        study, _ = results.load_study(name)
-        for path in write_tables(Results(study, results), out, formats or tuple(FORMATS)):
-            click.echo(str(path))
+def export_command(name: str | None, out: Path | None, store: Path) -> None:
+    """Write the tables of a study as Markdown."""
+    _write(store, name, out, ".md")
 
 
 @bench.command("report")
@@ -161,13 +143,21 @@ def export_command(name: str | None, formats: tuple[str, ...], out: Path, store:
 @_store_option
 def report_command(name: str | None, out: Path | None, store: Path) -> None:
     """Write the report of a study: one page that works offline."""
-    from unispectral.bench import write_report
+    _write(store, name, out, ".html")
+
+
+def _write(store: Path, name: str | None, out: Path | None, suffix: str) -> None:
+    """Write what the store has of a study, as a page or as tables."""
+    from unispectral.bench import write_report, write_tables
 
     check_outputs({"out": None if out is None else str(out)}, [str(store)])
-    with Store(store, readonly=True) as results:
-        study, saved = results.load_study(name)
-        path = out or _page(store, study.name)
-        write_report(Results(study, results), path, command=saved["command"])
+    with Store(store, readonly=True) as stored:
+        study, command = stored.load_study(name)
+        path, results = out or _beside(store, study.name, suffix), Results(study, stored)
+        if suffix == ".md":
+            write_tables(results, path)
+        else:
+            write_report(results, path, command=command)
         click.echo(str(path))
 
 
@@ -189,9 +179,9 @@ def list_command(store: Path) -> None:
             click.echo(f"stored    {name}: {done} of {total} cells done, {failed} failed")
 
 
-def _page(store: Path, name: str) -> Path:
+def _beside(store: Path, name: str, suffix: str) -> Path:
     safe = "".join(c if c.isalnum() or c in "-_" else "-" for c in name)
-    return store.with_name(f"{store.stem}-{safe}.html")
+    return store.with_name(f"{store.stem}-{safe}{suffix}")
 
 
 def _outcome(summary: Any) -> str:
@@ -208,17 +198,3 @@ def _outcome(summary: Any) -> str:
         text += f", {summary.failed_before} failed before"
     again = summary.failed + summary.failed_before
     return text + ("; --retry tries them again." if again else ".")
-
-
-def _estimate(study: Study, store: Store, processes: int | None) -> str:
-    """How many cells a run would do, and how long they should take."""
-    from unispectral.bench._machine import cores
-    from unispectral.bench._progress import Reporter
-    from unispectral.bench.runner import pending
-
-    cells = list({cell.key: cell for cell in study.cells()}.values())
-    records = store.records(cell.key for cell in cells)
-    todo = pending(cells, records)
-    reporter = Reporter()
-    reporter.start(cells, todo, records, processes or cores())
-    return f"{len(cells)} cells, {len(todo)} to do; {reporter.remaining()}."

@@ -46,9 +46,7 @@ def payload(results: Results, command: str) -> dict[str, Any]:
         "numbers": _numbers(results),
         "metrics": [{"id": metric, "title": METRICS[metric]} for metric in study.metrics],
         "protocols": [{"id": protocol, "text": PROTOCOLS[protocol]} for protocol in protocols],
-        "datasets": [
-            {"title": d.title, "samples": samples.get(d.name, d.samples)} for d in study.datasets
-        ],
+        "datasets": [{"title": d.title, "samples": samples.get(d.name)} for d in study.datasets],
         "columns": {p: [_column(m, c) for m, c in results.columns(p)] for p in protocols},
         "figures": {
             p: {m: _figures(results, t) for m, t in ts.items()} for p, ts in tables.items()
@@ -176,7 +174,7 @@ def _weights(results: Results, protocol: str) -> list[dict[str, Any]]:
             facts = [record.facts for record in done if "weights" in record.facts]
             if not facts:
                 continue
-            bank = kernel_names(results.study.kernels, dataset)
+            bank = kernel_names(results.study.kernels)
             mean = np.abs(np.mean([fact["weights"] for fact in facts], axis=0))
             kernels = next((f["kernels"] for f in facts if "kernels" in f), bank)
             if len(kernels) != len(mean) or not mean.sum():
@@ -245,19 +243,12 @@ def _failures(results: Results) -> list[dict[str, Any]]:
 
 
 def _made(results: Results, command: str) -> dict[str, Any]:
-    used = Counter(record.environment for record in results.records.values())
+    records = list(results.records.values())
     facts = [("Page written", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))]
-    ended = sorted(record.ended[:16].replace("T", " ") for record in results.records.values())
+    ended = sorted(record.ended[:16].replace("T", " ") for record in records)
     if ended:
         facts.append(("Fits from, to", f"{ended[0]}, {ended[-1]} UTC"))
-    for number, count in used.most_common(4):
-        content = results.environments.get(number, {})
-        if not content:
-            continue
-        versions = ", ".join(f"{k} {v}" for k, v in content["versions"].items())
-        facts.append((f"{count} fits with", f"Python {content['python']}, {versions}"))
-        machine = f"{content['processor']}, {content['cores']} cores, "
-        machine += f"{content['memory'] / 2**30:.0f} GB, {content['system']}, "
-        machine += f"{content['threads']} thread(s) per fit"
-        facts.append(("on", machine))
+    used = Counter(tuple(sorted(record.environment.items())) for record in records)
+    for environment, count in used.most_common(4):
+        facts += [(f"{count} fits, {what}", words) for what, words in environment]
     return {"command": command or "unispectral bench", "facts": facts}
