@@ -29,9 +29,10 @@ def test_memory_of_children_counts() -> None:
 
 
 def test_environment_names_no_person_and_no_path() -> None:
-    found = _machine.environment()
+    found = _machine.environment(threads=2)
     assert found["software"].startswith("Python 3.")
     assert "scikit-learn " in found["software"]
     assert " cores, " in found["machine"]
+    assert found["machine"].endswith(", 2 thread(s) per fit")
     assert "/" not in found["software"]
     assert os.path.expanduser("~") not in found["machine"]

@@ -98,14 +98,15 @@ def test_builtin_studies_name_estimators_that_have_their_parameters() -> None:
 
 
 def test_paper_study_has_the_papers_columns() -> None:
-    from unispectral.bench.paper import paper_columns, paper_figure
+    from unispectral.bench.paper import _content, paper_figure
 
+    columns = _content()["columns"]
     study = Study.load("paper")
     shown = [c for m in study.methods for c in m.columns if "paper" in c.protocols]
-    assert [c.name for c in shown if c.name in paper_columns()] == paper_columns()
+    assert [c.name for c in shown if c.name in columns] == columns
     # What the paper does not have is another reading of its own two models.
     for column in shown:
-        assert column.name in paper_columns() or column.name.startswith(("SCSK (", "SCMK ("))
+        assert column.name in columns or column.name.startswith(("SCSK (", "SCMK ("))
     for dataset in study.datasets:
         assert paper_figure("accuracy", dataset.title, "KKM") is not None
 

@@ -30,7 +30,6 @@ from unispectral.plotting import (
     RepresentativesDisplay,
     SpectrumDisplay,
     overview,
-    typical_members,
 )
 from unispectral.plotting.charts import distances_in_words
 
@@ -303,20 +302,6 @@ def test_new_points_are_what_the_legend_says(model, blobs):
     assert (new.get_linewidths()[0], old.get_linewidths()[0]) == (0.4, 0)
 
 
-def test_matrix_shows_a_difference_or_says_there_is_none(made):
-    same = GraphMatrixDisplay.from_estimator(made.small, before=made.small)
-    assert same.moved == 0
-    assert "No difference" in same.ax_.get_title()
-    W = made.small.affinity_matrix_.toarray()
-    W[0] = W[:, 0] = 0
-    changed = GraphMatrixDisplay(W, made.small.labels_, before=made.small).plot()
-    assert changed.moved > 0.01
-    assert f"{changed.moved:.1%} of the weight moved" in changed.ax_.get_title()
-    drawn = changed.ax_.images[0].get_array()
-    assert drawn.min() < 0
-    np.testing.assert_array_equal(np.sign(drawn), np.sign(changed.image - changed.old.image))
-
-
 def test_thin_clusters_have_names_apart_from_each_other():
     labels = np.repeat(np.arange(9), [2000, *[2] * 8])
     W = sp.csr_array((np.ones(len(labels)), (np.arange(len(labels)),) * 2))
@@ -484,8 +469,10 @@ def test_a_number_that_was_given_has_no_evidence(blobs):
 
 def test_typical_members_by_membership_then_degree():
     membership = np.array([[0.9, 0.1], [1.0, 0.0], [1.0, 0.0], [0.2, 0.8]])
-    groups = typical_members([0, 0, 0, 1], 2, membership=membership, degrees=[1, 1, 5, 1])
-    assert [group.tolist() for group in groups] == [[2, 1], [3]]
+    display = RepresentativesDisplay(
+        [0, 0, 0, 1], np.eye(4), n_members=2, membership=membership, degrees=[1, 1, 5, 1]
+    )
+    assert [group.tolist() for group in display.members] == [[2, 1], [3]]
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -493,8 +480,8 @@ def test_typical_members_by_distance(sparse):
     draw = np.random.default_rng(0)
     X = draw.normal(size=(30, 4))
     labels = np.repeat([0, 1, 2], 10)
-    groups = typical_members(labels, 3, X=sp.csr_array(X) if sparse else X)
-    for code, group in enumerate(groups):
+    display = RepresentativesDisplay(labels, sp.csr_array(X) if sparse else X, n_members=3)
+    for code, group in enumerate(display.members):
         members = np.flatnonzero(labels == code)
         gaps = np.linalg.norm(X[members] - X[members].mean(axis=0), axis=1)
         assert group.tolist() == members[np.argsort(gaps)[:3]].tolist()
@@ -574,13 +561,12 @@ def records():
     ]
 
 
-@pytest.mark.parametrize("kind", ["heatmap", "surface"])
 @pytest.mark.parametrize("frame", [False, True])
-def test_surface_averages_and_orders(kind, frame):
+def test_surface_averages_and_orders(frame):
     rows = records()
     if frame:
         rows = pytest.importorskip("pandas").DataFrame(rows)
-    display = ParameterSurfaceDisplay(rows).plot(kind=kind)
+    display = ParameterSurfaceDisplay(rows).plot()
     display.figure_.canvas.draw()
     assert display.values[2].tolist() == [0.3, 3.0]
     assert display.scores.shape == (2, 3, 2)
@@ -595,8 +581,6 @@ def test_surface_refuses_nonsense():
         ParameterSurfaceDisplay(records(), score="nmi")
     with pytest.raises(InputError, match="empty"):
         ParameterSurfaceDisplay([])
-    with pytest.raises(InputError, match="kind='pie'"):
-        ParameterSurfaceDisplay(records()).plot(kind="pie")
     import matplotlib.pyplot as plt
 
     ax = plt.figure().subplots()

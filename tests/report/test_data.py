@@ -228,7 +228,8 @@ def test_the_mean_of_an_absent_category_is_zero():
     data = report_data(
         Fitted(labels_=np.arange(201) % 3), ready.apply(plain), preparation=[ready.to_dict()]
     )
-    shown = {mean for part in data["clusters"] for row in part["features"] for mean in row[2:]}
+    written = json.loads(to_json(data["clusters"]))
+    shown = {mean for part in written for row in part["features"] for mean in row[2:]}
     assert shown == {0.0, 0.5, 1.0}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +27,10 @@ class DataCache:
     """Loads a data set once and computes each of its kernels once, as long as cells ask for it."""
 
     def __init__(self) -> None:
-        self._name: str | None = None
-        self._bank_key: str | None = None
+        self._spec: dict[str, Any] | None = None
+        self._bank_spec: dict[str, Any] | None = None
         self._bank: Any = None
-        self._matrices: OrderedDict[str, np.ndarray] = OrderedDict()
+        self._matrices: dict[str, np.ndarray] = {}
         self.data: Any = None
         self.target: np.ndarray = np.empty(0)
 
@@ -41,57 +40,48 @@ class DataCache:
 
     def prepare(self, job: dict[str, Any]) -> Any:
         """What the estimator of a job is fitted to: samples, a kernel matrix, or the bank."""
-        spec = job["dataset"]
-        name = repr(sorted(spec.items()))  # one file may be read in several ways
-        if name != self._name:
-            self._forget()
-            try:
-                self.data, self.target = _load(spec)
-            except Exception as error:
-                raise DataUnavailable(f"{type(error).__name__}: {error}") from error
-            self._name = name
-        if job["input"] == "features":
-            return self.data
-        bank = self._bank_of(job["bank"])
-        if job["input"] == "kernel":
-            return self._matrix(bank, job["kernel"])
-        names = job["bank"].get("only") or list(bank.names)
-        if "only" not in job["bank"] and len(names) * self.n_samples**2 * 8 > _MATRIX_BYTES:
-            return bank
-        # A fit ends by releasing what its bank keeps, so that the next one would have to compute
-        # every kernel anew in every iteration; the matrices stay here instead.
         from unispectral.kernels import KernelBank
 
-        return KernelBank.precomputed([self._matrix(bank, name) for name in names], names=names)
+        if job["dataset"] != self._spec:
+            self._forget()
+            try:
+                self.data, self.target = _load(job["dataset"])
+            except Exception as error:
+                raise DataUnavailable(f"{type(error).__name__}: {error}") from error
+            self._spec = job["dataset"]
+        bank = job["bank"]
+        if bank is None:
+            return self.data
+        if bank != self._bank_spec:
+            self._matrices.clear()
+            self._bank = KernelBank(self.data, bank["kernels"], normalize=bank["normalize"])
+            self._bank_spec = bank
+        if job["input"] == "kernel":
+            return self._matrix(job["kernel"])
+        names = bank.get("only") or list(self._bank.names)
+        if "only" not in bank and len(names) * self.n_samples**2 * 8 > _MATRIX_BYTES:
+            return self._bank
+        # A fit ends by releasing what its bank keeps, so that the next one would have to compute
+        # every kernel anew in every iteration; the matrices stay here instead.
+        return KernelBank.precomputed([self._matrix(name) for name in names], names=names)
 
     def n_clusters(self, job: dict[str, Any]) -> int:
         asked = job["dataset"]["n_clusters"]
         return int(asked) if asked is not None else int(np.unique(self.target).size)
 
-    def _bank_of(self, bank: dict[str, Any]) -> Any:
-        key = repr(sorted(bank.items()))
-        if key != self._bank_key:
-            from unispectral.kernels import KernelBank
-
-            self._matrices.clear()
-            self._bank = KernelBank(self.data, bank["kernels"], normalize=bank["normalize"])
-            self._bank_key = key
-        return self._bank
-
-    def _matrix(self, bank: Any, name: str) -> np.ndarray:
-        if name in self._matrices:
-            self._matrices.move_to_end(name)
-            return self._matrices[name]
-        matrix = bank.matrix(list(bank.names).index(name))
-        # An estimator that writes into its input would spoil every later cell in silence.
-        matrix.setflags(write=False)
-        self._matrices[name] = matrix
+    def _matrix(self, name: str) -> np.ndarray:
+        matrix = self._matrices.pop(name, None)
+        if matrix is None:
+            matrix = self._bank.matrix(list(self._bank.names).index(name))
+            # An estimator that writes into its input would spoil every later cell in silence.
+            matrix.setflags(write=False)
+        self._matrices[name] = matrix  # the last one is the one used last
         while len(self._matrices) > 1 and len(self._matrices) * matrix.nbytes > _MATRIX_BYTES:
-            self._matrices.popitem(last=False)
+            del self._matrices[next(iter(self._matrices))]
         return matrix
 
     def _forget(self) -> None:
-        self._name = self._bank_key = self._bank = self.data = None
+        self._spec = self._bank_spec = self._bank = self.data = None
         self._matrices.clear()
         gc.collect()
         give_back()  # or the next cell's peak would include it

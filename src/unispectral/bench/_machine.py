@@ -7,12 +7,11 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
-from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 __all__ = [
-    "cores", "environment", "limit_growth", "peak_bytes", "process_tree", "reset_peak",
+    "environment", "limit_growth", "peak_bytes", "process_tree", "reset_peak",
     "thread_variables", "tree_bytes",
 ]  # fmt: skip
 
@@ -21,21 +20,13 @@ _VARIABLES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
 _LINUX = sys.platform == "linux"
 
 
-def cores() -> int:
-    """The cores this process may use: affinity and container limits included."""
-    from joblib import cpu_count
-
-    return max(1, cpu_count())
-
-
 def thread_variables(threads: int) -> dict[str, str]:
     """Environment variables that hold every numerical library to a number of threads."""
     names = [f"{name}_NUM_THREADS" for name in _VARIABLES]
     return dict.fromkeys([*names, "VECLIB_MAXIMUM_THREADS", "LOKY_MAX_CPU_COUNT"], str(threads))
 
 
-@lru_cache(maxsize=1)
-def environment() -> dict[str, str]:
+def environment(threads: int) -> dict[str, str]:
     """Software and machine in words, with nothing that names a person or a path."""
     installed = []
     for package in _PACKAGES:
@@ -49,8 +40,7 @@ def environment() -> dict[str, str]:
     return {
         "software": f"Python {platform.python_version()}, {', '.join(installed)}",
         "machine": f"{processor or platform.machine()}, {os.cpu_count() or 1} cores, {memory}"
-        f"{platform.system()} {platform.machine()}, "
-        f"{os.environ.get('OMP_NUM_THREADS', 'any number of')} thread(s) per fit",
+        f"{platform.system()} {platform.machine()}, {threads} thread(s) per fit",
     }
 
 

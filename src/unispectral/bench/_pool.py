@@ -28,7 +28,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import IO, Any, TypeVar
 
-from unispectral.bench._machine import environment, process_tree, thread_variables, tree_bytes
+from unispectral.bench._machine import process_tree, thread_variables, tree_bytes
 
 __all__ = ["Pool", "Worker"]
 
@@ -90,7 +90,7 @@ def main() -> None:
 
     module, _, name = sys.argv[1].partition(":")
     work = getattr(importlib.import_module(module), name)()
-    say({"event": "ready", "environment": environment()})
+    say({"event": "ready"})
     while (job := _read(jobs)) is not None:
         say({**work(job, lambda: say({"event": "begin"})), "event": "end"})
 
@@ -101,7 +101,7 @@ class Worker:
     def __init__(self, events: queue.SimpleQueue, target: str, threads: int) -> None:
         self.job: dict[str, Any] | None = None
         self.entry: Any = None
-        self.environment: dict[str, Any] = {}
+        self.ready = False
         self.peak = 0
         self._events = events
         self._started = self.begun = 0.0
@@ -246,11 +246,11 @@ class Pool:
                 continue  # word from a worker that has been replaced
             if message is None:
                 reason = worker.exit_reason()
-                if not worker.environment:
+                if not worker.ready:
                     raise RuntimeError(f"A worker could not start. {reason}")
                 yield from self._end(worker, worker.failure("crash", reason), dead=True)
             elif message["event"] == "ready":
-                worker.environment = message["environment"]
+                worker.ready = True
             elif message["event"] == "begin":
                 worker.begun = time.monotonic()  # the data are ready: the time of the fit starts
             else:
@@ -270,7 +270,6 @@ class Pool:
         self, worker: Worker, answer: dict[str, Any], dead: bool = False
     ) -> Iterator[tuple[Any, dict[str, Any]]]:
         had_job, worker.job = worker.job is not None, None
-        answer["environment"] = worker.environment
         answer["peak_bytes"] = max(worker.peak, answer.get("peak_bytes") or 0) or None
         if dead:
             self._stop(worker)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-__all__ = ["paper_columns", "paper_figure", "paper_notes"]
+__all__ = ["paper_figure", "paper_notes"]
 
 _SWAPPED = ("SCSK", "SCSK-m", "SCMK")
 
@@ -20,17 +20,6 @@ _SWAPPED = ("SCSK", "SCSK-m", "SCMK")
 def _content() -> dict[str, Any]:
     path = resources.files("unispectral.bench") / "paper_table.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
-def paper_columns() -> list[str]:
-    """The seventeen columns of the paper's table.
-
-    Examples
-    --------
-    >>> paper_columns()[-2:]
-    ['RMKKM', 'SCMK']
-    """
-    return list(_content()["columns"])
 
 
 def paper_figure(metric: str, dataset: str, column: str) -> float | None:

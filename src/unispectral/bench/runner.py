@@ -8,9 +8,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from joblib import cpu_count
+
 from unispectral.bench._cells import Cell, expand, fingerprint
 from unispectral.bench._estimators import check_method
-from unispectral.bench._machine import cores, environment
+from unispectral.bench._machine import environment
 from unispectral.bench._pool import Pool
 from unispectral.bench._progress import Reporter
 from unispectral.bench._worker import CellWorker
@@ -96,13 +98,13 @@ def run(
     Summary
         How many cells there are, were found, were done and failed.
     """
-    count = processes if processes is not None else cores()
+    count = processes if processes is not None else cpu_count()
     check_count(count, "processes")
     check_count(threads if threads is not None else 1, "threads")
     check_choice(backend, ("processes", "here"), "backend")
     for method in study.methods:
         check_method(method)
-    share = threads if threads is not None else max(1, cores() // count)
+    share = threads if threads is not None else max(1, cpu_count() // count)
     with store.locked():
         # With the digests of its files, so that a report needs none of them.
         study = replace(study, datasets=tuple(map(fingerprint, study.datasets)))
@@ -112,7 +114,7 @@ def run(
         again = {cell.key for cell in todo}
         failed = [key for key, record in records.items() if record.status != "done"]
         summary = Summary(len(cells), len(cells) - len(todo), len(set(failed) - again))
-        reporter, queue = reporter or Reporter(), deque(todo)
+        reporter, queue, place = reporter or Reporter(), deque(todo), environment(share)
         here = backend == "here" or not todo
         with nullcontext() if here else Pool(min(count, len(todo)), share) as pool:
             store.save_study(study, command)
@@ -120,7 +122,7 @@ def run(
             answers = _answers_here(queue) if pool is None else pool.run(queue, Cell.job)
             try:
                 for cell, answer in _settled(answers, queue):
-                    store.put(cell, answer)
+                    store.put(cell, {**answer, "environment": place})
                     summary.outcomes[answer["status"]] += 1
                     reporter.ended_cell(cell, answer)
             finally:
@@ -152,7 +154,7 @@ def _answers_here(queue: deque[Cell]) -> Iterator[tuple[Cell, dict[str, Any]]]:
     while queue:
         cell = queue.popleft()
         job = {**cell.job(), "limits": {"seconds": None, "bytes": None}}
-        yield cell, {**work(job), "environment": environment()}
+        yield cell, work(job)
 
 
 def _settled(

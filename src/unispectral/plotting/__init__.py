@@ -15,7 +15,7 @@ from unispectral.plotting.charts import (
     SpectrumDisplay,
 )
 from unispectral.plotting.graph import GraphMatrixDisplay, GraphNetworkDisplay
-from unispectral.plotting.representatives import RepresentativesDisplay, typical_members
+from unispectral.plotting.representatives import RepresentativesDisplay
 from unispectral.plotting.samples import EmbeddingDisplay, MembershipDisplay
 from unispectral.plotting.surface import ParameterSurfaceDisplay
 
@@ -32,5 +32,4 @@ __all__ = [
     "RepresentativesDisplay",
     "SpectrumDisplay",
     "overview",
-    "typical_members",
 ]

@@ -100,25 +100,16 @@ def coarsen(
         _, _, sources = dijkstra(lengths, indices=kept, min_only=True, return_predecessors=True)
         reached = sources >= 0
         group[reached] = group[sources[reached]]
-        _share_out(group, codes, kept)
+        # Samples with no way to a node are shared out among the nodes of their cluster.
+        for code in np.unique(codes[~reached]):
+            lost, nodes = ~reached & (codes == code), np.flatnonzero(codes[kept] == code)
+            group[lost] = np.resize(nodes, lost.sum())
     off = group[edges.row] != group[edges.col]
     small = sp.coo_array(
         (edges.data[off], (group[edges.row[off]], group[edges.col[off]])),
         shape=(len(kept), len(kept)),
     ).tocsr()
     return kept, group, sp.csr_array((small + small.T) * 0.5)
-
-
-def _share_out(group: np.ndarray, codes: np.ndarray, kept: np.ndarray) -> None:
-    """Samples with no way to a node are shared out among the nodes of their cluster."""
-    lost = np.flatnonzero(group < 0)
-    if not len(lost):
-        return
-    order = np.argsort(codes[kept], kind="stable")
-    counts = np.bincount(codes[kept], minlength=codes.max() + 1)
-    first = np.cumsum(counts) - counts
-    turn = np.arange(len(lost)) % counts[codes[lost]]
-    group[lost] = order[first[codes[lost]] + turn]
 
 
 def principal(rows: np.ndarray) -> np.ndarray:

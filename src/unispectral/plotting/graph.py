@@ -68,9 +68,6 @@ class GraphMatrixDisplay(Display):
     ----------
     graph : array or sparse array of shape (n, n)
     labels : array of shape (n,)
-    before : graph or fitted estimator, optional
-        An earlier graph of the same samples. What is drawn then is the difference: orange where
-        weight was gained, purple where it was lost; or the title says that there is none.
     max_bins : int
         Rows and columns of the picture at most.
 
@@ -95,7 +92,6 @@ class GraphMatrixDisplay(Display):
 
     graph: Any
     labels: Any
-    before: Any = None
     max_bins: int = 400
     needs = ("affinity_matrix_", "labels_")
     figsize = (5.4, 5.0)
@@ -103,39 +99,17 @@ class GraphMatrixDisplay(Display):
     def __post_init__(self) -> None:
         self.clusters = Clusters.of(self.labels)
         self.edges = np.concatenate([[0], np.cumsum(self.clusters.sizes)])
-        codes, before = self.clusters.codes, getattr(self.before, "affinity_matrix_", self.before)
-        self.image, self.within = bin_graph(self.graph, codes, self.max_bins)
-        self.old = None if before is None else bin_graph(before, codes, self.max_bins)
-
-    @property
-    def moved(self) -> float:
-        """The share of the weight that lies elsewhere than ``before``; 0 without it."""
-        if self.old is None:
-            return 0.0
-        new, old = (image / max(image.sum(), 1e-300) for image in (self.image, self.old.image))
-        return float(np.abs(new - old).sum() / 2)
+        self.binned = bin_graph(self.graph, self.clusters.codes, self.max_bins)
+        self.image, self.within = self.binned
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> str:
         n = self.edges[-1]
-        if self.old is None:
-            shown, settings = BinnedGraph(self.image, 0.0).shades, {"cmap": RAMP, "vmin": 0.0}
-            title = f"Learned graph: {self.within:.1%} of its weight within clusters"
-        else:
-            change = self.image - self.old.image
-            size = BinnedGraph(np.abs(change), 0.0).shades
-            shown, settings = np.sign(change) * size, {"cmap": "PuOr_r", "vmin": -1.0}
-            title = (
-                f"{self.moved:.1%} of the weight moved;\n"
-                f"within clusters {self.old.within:.1%} → {self.within:.1%}"
-                if self.moved > 5e-4
-                else "No difference: the graph stayed the same"
-            )
-        settings |= {"vmax": 1.0, "interpolation": "antialiased"}
-        ax.imshow(shown, extent=(0, n, n, 0), **(settings | kwargs))
+        settings = {"cmap": RAMP, "vmin": 0.0, "vmax": 1.0, "interpolation": "antialiased"}
+        ax.imshow(self.binned.shades, extent=(0, n, n, 0), **(settings | kwargs))
         self._draw_blocks(ax)
         names_along(ax, (self.edges[1:] + self.edges[:-1]) / 2, self.clusters.names, n)
         ax.set_xticks([])
-        return title
+        return f"Learned graph: {self.within:.1%} of its weight within clusters"
 
     def _draw_blocks(self, ax: Any) -> None:
         """A frame around each cluster's block, and its colour along the left side."""

@@ -13,44 +13,7 @@ from unispectral._errors import InputError
 from unispectral.plotting._base import Clusters, Display, fitted, names_along, plain
 from unispectral.plotting._colors import INK, NAMED
 
-__all__ = ["RepresentativesDisplay", "typical_members"]
-
-
-def typical_members(
-    labels: Any, n_members: int, *, membership: Any = None, degrees: Any = None, X: Any = None
-) -> list[np.ndarray]:
-    """The most typical members of each cluster, most typical first.
-
-    By membership, and among equals by the weight of their edges; without memberships, by the
-    distance to the mean of the cluster.
-
-    Parameters
-    ----------
-    labels : array of shape (n,)
-    n_members : int
-    membership : array of shape (n, c), optional
-        Label k belongs to column k.
-    degrees : array of shape (n,), optional
-    X : array or sparse array of shape (n, d), optional
-        Needed without ``membership``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[0.0], [1.0], [5.0], [9.0], [9.2]])
-    >>> [group.tolist() for group in typical_members([0, 0, 0, 1, 1], 1, X=X)]
-    [[1], [3]]
-    """
-    groups = Clusters.of(labels).members()
-    if membership is None:
-        if X is None:
-            raise InputError("X", "must be given where there is no membership")
-        return [
-            group[np.argsort(_to_mean(X[group]), kind="stable")][:n_members] for group in groups
-        ]
-    own = np.asarray(membership)[np.arange(len(labels)), np.asarray(labels)].round(6)
-    weight = np.zeros(len(own)) if degrees is None else np.asarray(degrees)
-    return [group[np.lexsort((-weight[group], -own[group]))][:n_members] for group in groups]
+__all__ = ["RepresentativesDisplay"]
 
 
 @dataclass(eq=False, repr=False)
@@ -70,8 +33,9 @@ class RepresentativesDisplay(Display):
         How the pixels of a picture follow each other: by rows, or by columns as in MATLAB.
     max_features : int
         A profile shows the features in which clusters differ most.
-    membership, degrees : arrays, optional
-        See :func:`typical_members`.
+    membership, degrees : arrays of shape (n, c) and (n,), optional
+        Typical are those with the highest membership (label k belongs to column k), and among
+        equals those with the heaviest edges; without memberships those nearest to the mean.
 
     Attributes
     ----------
@@ -121,14 +85,23 @@ class RepresentativesDisplay(Display):
         if self.image_shape is not None and pixels != table.shape[1]:
             problem = f"holds {pixels} numbers, but a row of X has {table.shape[1]}"
             raise InputError("image_shape", problem, value=self.image_shape)
-        self.members = typical_members(
-            self.labels, self.n_members, membership=self.membership, degrees=self.degrees, X=table
-        )
+        self.members = self._typical_members(table)
         self.values = [_dense(table[group]) for group in self.members]
         self.profile: np.ndarray | None = None
         self.feature_names: list[str] = []
         if self.image_shape is None:
             self._find_profile(table, names)
+
+    def _typical_members(self, table: Any) -> list[np.ndarray]:
+        """By membership, then by the weight of their edges; or by the distance to the mean."""
+        groups, most = self.clusters.members(), self.n_members
+        if self.membership is None:
+            return [g[np.argsort(_to_mean(table[g]), kind="stable")][:most] for g in groups]
+        own = np.asarray(self.membership)[np.arange(len(self.labels)), np.asarray(self.labels)]
+        own, weight = own.round(6), np.zeros(len(own))
+        if self.degrees is not None:
+            weight = np.asarray(self.degrees)
+        return [g[np.lexsort((-weight[g], -own[g]))][:most] for g in groups]
 
     def _find_profile(self, table: Any, names: Any) -> None:
         from sklearn.preprocessing import StandardScaler

@@ -17,7 +17,7 @@ __all__ = ["ParameterSurfaceDisplay"]
 
 @dataclass(eq=False, repr=False)
 class ParameterSurfaceDisplay(Display):
-    """A score over alpha × beta for several gammas: as heat maps, or as surfaces.
+    """A score over alpha × beta for several gammas, as heat maps.
 
     Parameters
     ----------
@@ -83,46 +83,41 @@ class ParameterSurfaceDisplay(Display):
         self.best = {name: float(values[k]) for name, values, k in at}
         self.best[self.score] = float(self.scores[self._best])
 
-    def plot(self, ax: Any = None, *, kind: str = "heatmap", **kwargs: Any) -> Self:
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw one picture for each value of the third parameter, in common colours.
 
         Parameters
         ----------
         ax : sequence of matplotlib Axes, optional
-            As many as the third parameter has values; for surfaces, of projection "3d".
-        kind : {"heatmap", "surface"}
+            As many as the third parameter has values.
         **kwargs
-            For ``imshow`` or ``plot_surface``.
+            For ``imshow``.
         """
-        if kind not in ("heatmap", "surface"):
-            raise InputError("kind", "must be 'heatmap' or 'surface'", value=kind)
-        self.ax_ = self._axes(kind) if ax is None else np.atleast_1d(np.asarray(ax, dtype=object))
+        self.ax_ = self._axes() if ax is None else np.atleast_1d(np.asarray(ax, dtype=object))
         panels = self.values[2]
         if len(self.ax_) != len(panels):
             raise InputError("ax", f"holds {len(self.ax_)} axes, but needs {len(panels)}")
         self.figure_ = self.ax_[0].figure
         limits = {"vmin": float(np.nanmin(self.scores)), "vmax": float(np.nanmax(self.scores))}
-        draw = self._heatmap if kind == "heatmap" else self._surface
         for panel, axis in enumerate(self.ax_):
-            image = draw(axis, panel, {"cmap": "cividis"} | limits | kwargs)
+            image = self._heatmap(axis, panel, {"cmap": "cividis"} | limits | kwargs)
             # Parameters are tried on grids of all kinds: evenly spaced places, true values.
             for name, values, side in zip((self.x, self.y), self.values, "xy", strict=False):
                 shown = np.unique(np.linspace(0, len(values) - 1, min(len(values), 7)).astype(int))
                 ticks = {f"{side}ticks": shown, f"{side}label": name}
                 axis.set(**ticks, **{f"{side}ticklabels": [_short(values[k]) for k in shown]})
             axis.set_title(f"{self.panel} = {panels[panel]:g}", fontsize=10)
-        if kind == "heatmap":
-            bar = self.figure_.colorbar(image, ax=list(self.ax_), label=self.score, shrink=0.85)
-            bar.outline.set_visible(False)
+        bar = self.figure_.colorbar(image, ax=list(self.ax_), label=self.score, shrink=0.85)
+        bar.outline.set_visible(False)
         return self
 
-    def _axes(self, kind: str) -> np.ndarray:
+    def _axes(self) -> np.ndarray:
         count = len(self.values[2])
         columns = 2 if count == 4 else min(count, 3)
         lines = -(-count // columns)
         _, grid = optional("matplotlib.pyplot", extra="plot").subplots(
             lines, columns, figsize=(0.8 + 3.6 * columns, 3.5 * lines), squeeze=False,
-            layout="constrained", subplot_kw={"projection": "3d"} if kind == "surface" else None,
+            layout="constrained",
         )  # fmt: skip
         for spare in grid.flat[count:]:
             spare.set_axis_off()
@@ -139,16 +134,6 @@ class ParameterSurfaceDisplay(Display):
                 textcoords="offset points", color="white", bbox={"fc": INK, "lw": 0, "pad": 2},
             )  # fmt: skip
         return image
-
-    def _surface(self, axis: Any, panel: int, settings: dict[str, Any]) -> Any:
-        grid = np.meshgrid(*(np.arange(len(values)) for values in self.values[:2]))
-        style = {"edgecolor": "white", "linewidth": 0.3, "rstride": 1, "cstride": 1} | settings
-        drawn = axis.plot_surface(*grid, self.scores[panel], **style)
-        low, high = settings["vmin"], settings["vmax"]
-        axis.set(zlim=(low, high if high > low else low + 1), zlabel=self.score)
-        axis.tick_params(labelsize=7)
-        axis.set_box_aspect(None, zoom=0.82)  # the layout does not know of the third axis' label
-        return drawn
 
 
 def _short(value: float) -> str:

@@ -106,15 +106,16 @@ class Contrasts(NamedTuple):
 
     def top(self, cluster: int, shown: int = 8) -> np.ndarray:
         """The features in which a cluster differs most, clearest first."""
-        size = np.abs(self.effect[cluster])
-        order = np.argsort(-size, kind="stable")[:shown]
-        return order[size[order] > 1e-9]
+        return _largest(np.abs(self.effect[cluster]), shown)
 
     def telling(self, shown: int) -> np.ndarray:
         """The features that tell most clusters apart, clearest first."""
-        size = np.abs(self.effect).sum(axis=0)
-        order = np.argsort(-size, kind="stable")[:shown]
-        return order[size[order] > 1e-9]
+        return _largest(np.abs(self.effect).sum(axis=0), shown)
+
+
+def _largest(sizes: np.ndarray, shown: int) -> np.ndarray:
+    order = np.argsort(-sizes, kind="stable")[:shown]
+    return order[sizes[order] > 1e-9]
 
 
 def contrasts(X: Any, labels: np.ndarray) -> Contrasts:
@@ -185,7 +186,7 @@ def cluster_tree(X: Any, labels: np.ndarray, affinity: Any = None) -> dict[str, 
         np.fill_diagonal(apart, 0.0)
         steps = linkage(squareform(apart, checks=False), "average")
     by = "features" if X is not None else "graph"
-    return {"by": by, "steps": [[int(a), int(b), float(f"{h:.4g}")] for a, b, h, _ in steps]}
+    return {"by": by, "steps": [[int(a), int(b), h] for a, b, h, _ in steps]}
 
 
 def _dense(matrix: Any) -> np.ndarray:

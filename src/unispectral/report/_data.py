@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral._errors import InputError
+from unispectral.metrics import scores
 from unispectral.plotting._base import thin
 from unispectral.plotting._colors import hex_colors
 from unispectral.plotting.charts import RISING, SpectrumDisplay, distances_in_words, rises
@@ -51,13 +52,13 @@ def report_data(
 ) -> dict[str, Any]:
     """Collect what the page shows; the parameters are those of :func:`write_report`."""
     labels = _labels(estimator, labels)
-    sizes = np.bincount(labels)
+    n, sizes = len(labels), np.bincount(labels)
     if X is not None:
         given = getattr(estimator, "feature_names_in_", None) if columns is None else columns
-        X, columns = as_numbers(X, len(labels), given)
+        X, columns = as_numbers(X, n, given)
     sure = certainty_of(estimator, X, labels)
     affinity = getattr(estimator, "affinity_matrix_", None)
-    if affinity is not None and affinity.shape[0] != len(labels):
+    if affinity is not None and affinity.shape[0] != n:
         affinity = None
     outlier = getattr(estimator, "outlier_score_", None)
     if outlier is not None and np.ptp(outlier) < _SAME_SCORE:
@@ -65,16 +66,15 @@ def report_data(
     ranked = rank_members(labels, sure.value, affinity, outlier)
     picked = sorted({i for pair in ranked for part in pair for i in part})
     shown = thin(labels, max_points)
-    if len(shown) < len(labels):  # everyone named on the page is on it
+    if len(shown) < n:  # everyone named on the page is on it
         shown = np.union1d(shown, picked).astype(np.int64)
-    position = {int(i): place for place, i in enumerate(shown)}
-    pictures = image_shape is not None and X is not None and not sp.issparse(X)
     features = PageFeatures(X, labels, columns, preparation)
+    path = _path(estimator)
     data: dict[str, Any] = {
         "title": title or f"{len(sizes)} clusters",
         "method": method or type(estimator).__name__,
         "made": datetime.now().astimezone().strftime("%-d %B %Y, %H:%M"),
-        "n": len(labels),
+        "n": n,
         "columns": 0 if X is None else X.shape[1],
         "seconds": seconds,
         "n_iter": getattr(estimator, "n_iter_", None),
@@ -83,7 +83,6 @@ def report_data(
         "notes": [str(note).strip() for note in notes],
         "sizes": sizes,
         "colours": hex_colors(len(sizes)),
-        "scores": None if truth is None else _scores(truth, labels),
         "plane": plane(estimator, X, labels, shown),
         "members": {
             "row": shown,
@@ -91,15 +90,15 @@ def report_data(
             "cluster": labels[shown],
             "certainty": np.round(sure.value[shown], 3),
             "second": sure.second[shown],
-            "outlier": None if outlier is None else _rounded(np.asarray(outlier)[shown]),
+            "outlier": None if outlier is None else np.asarray(outlier)[shown],
             "truth": None if truth is None else [_text(truth[i]) for i in shown],
         },
         "clusters": [
             {
-                "typical": [position[i] for i in typical],
-                "doubtful": [position[i] for i in doubtful],
+                "typical": np.searchsorted(shown, typical),
+                "doubtful": np.searchsorted(shown, doubtful),
                 "features": features.of(k),
-                "certainty": round(float(sure.value[labels == k].mean()), 4) if sizes[k] else None,
+                "certainty": sure.value[labels == k].mean() if sizes[k] else None,
             }
             for k, (typical, doubtful) in enumerate(ranked)
         ],
@@ -108,20 +107,19 @@ def report_data(
         "weights": _weights(estimator),
         "distances": _distances(estimator),
         "spectrum": _spectrum(estimator, affinity, len(sizes)),
-        "objective": (path := _path(estimator)),
+        "objective": path,
         "objective_words": f" {RISING.capitalize()}." if rises(path) else "",
         "redo": redo(estimator, command, reading),
-        "table": {"names": [], "values": []} if pictures else features.table(shown),
-        "heat": None if pictures else features.heat(),
-        "colouring": [] if pictures else features.colouring(shown),
+        "scores": None,
     }
     if truth is not None:
         classes = sorted(set(data["members"]["truth"]))
         data["classes"] = {"names": classes, "colours": hex_colors(len(classes))}
-    if pictures:
-        assert image_shape is not None
+        data["scores"] = scores(np.asarray(truth), labels)
+    if image_shape is not None and X is not None and not sp.issparse(X):
         data["images"] = thumbnails(X, labels, image_shape, shown, picked)
-    return data
+        features = PageFeatures(None, labels, None, None)  # single pixels tell nothing
+    return data | features.whole_page(shown)
 
 
 class PageFeatures:
@@ -148,11 +146,16 @@ class PageFeatures:
         rows = []
         for j in self.found.top(cluster):
             means = np.array([self.found.inside[cluster, j], self.found.outside[cluster, j]])
-            effect = round(float(self.found.effect[cluster, j]), 2)
             means = means * self.spread[j] + self.centre[j]
             means[np.abs(means) < 1e-12 * (self.spread[j] + abs(self.centre[j]))] = 0.0  # rounding
-            rows.append([self.names[j], effect, *_rounded(means)])
+            rows.append([self.names[j], self.found.effect[cluster, j], *means])
         return rows
+
+    def whole_page(self, shown: np.ndarray) -> dict[str, Any]:
+        """What is shown of the columns beside the clusters."""
+        return {
+            "table": self.table(shown), "heat": self.heat(), "colouring": self.colouring(shown),
+        }  # fmt: skip
 
     def values(self, column: int) -> np.ndarray:
         part = self.X[:, [column]].toarray().ravel() if sp.issparse(self.X) else self.X[:, column]
@@ -161,7 +164,7 @@ class PageFeatures:
     def table(self, shown: np.ndarray) -> dict[str, Any]:
         """The most telling columns of the samples shown."""
         best = () if self.X is None else self.found.telling(_IN_TABLE)
-        values = [_rounded(self.values(j)[shown]) for j in best]
+        values = [self.values(j)[shown] for j in best]
         return {"names": [self.names[j] for j in best], "values": values}
 
     def heat(self) -> dict[str, Any] | None:
@@ -173,12 +176,10 @@ class PageFeatures:
         for j in best:
             column = self.values(j)
             parts = [part[~np.isnan(part)] for part in (column[group] for group in groups)]
-            quantiles.append(
-                [_rounded(np.quantile(p, _QUANTILES)) if len(p) else None for p in parts]
-            )
+            quantiles.append([np.quantile(p, _QUANTILES) if len(p) else None for p in parts])
         return {
             "names": [self.names[j] for j in best],
-            "effect": np.round(self.found.effect[:, best], 2),
+            "effect": self.found.effect[:, best],
             "quantiles": quantiles,
         }
 
@@ -191,8 +192,7 @@ class PageFeatures:
             low, high = (np.nanmin(values), np.nanmax(values)) if len(values) else (0.0, 0.0)
             level = 254 * (values - low) / (high - low) if high > low else values * 0.0
             level = np.where(np.isnan(level), 255, np.rint(level))
-            ends = _rounded(np.array([low, high]))
-            found.append({"name": self.names[j], "ends": ends, "levels": as_text(level)})
+            found.append({"name": self.names[j], "ends": [low, high], "levels": as_text(level)})
         return found
 
 
@@ -211,30 +211,13 @@ def _text(value: Any) -> str:
     return text if len(text) <= 200 else text[:199] + "…"
 
 
-def _rounded(values: np.ndarray, digits: int = 4) -> list[float | None]:
-    """As many significant digits as can be shown."""
-    return [
-        float(f"{v:.{digits}g}") if np.isfinite(v) else None
-        for v in np.asarray(values, float).tolist()
-    ]
-
-
-def _scores(truth: Any, labels: np.ndarray) -> dict[str, float]:
-    from unispectral.metrics import scores
-
-    return {name: round(float(v), 4) for name, v in scores(np.asarray(truth), labels).items()}
-
-
 def _weights(estimator: Any) -> list[list[Any]]:
     weights = np.asarray(getattr(estimator, "kernel_weights_", ()), dtype=float)
     names = getattr(estimator, "kernel_names_", ())
     if len(weights) != len(names) or len(weights) < 2:
         return []
     order = np.argsort(-weights, kind="stable")
-    return [
-        list(pair)
-        for pair in zip([_text(names[r]) for r in order], _rounded(weights[order]), strict=True)
-    ]
+    return [[_text(names[r]), weights[r]] for r in order]
 
 
 def _distances(estimator: Any) -> dict[str, Any] | None:
@@ -243,7 +226,7 @@ def _distances(estimator: Any) -> dict[str, Any] | None:
     if not isinstance(weights, dict) or len(weights) < 2 or _weights(estimator):
         return None  # several kernels are shown by their own weights
     order = sorted(weights.items(), key=lambda item: -item[1])
-    rows = [[_text(name), float(f"{float(value):.5g}")] for name, value in order]
+    rows = [[_text(name), value] for name, value in order]
     return {"words": distances_in_words(weights) + ".", "rows": rows}
 
 
@@ -255,7 +238,7 @@ def _spectrum(estimator: Any, affinity: Any, count: int) -> dict[str, Any] | Non
     if len(values) < 2:
         return None
     gap = float(values[count] - values[count - 1]) if len(values) > count else None
-    return {"values": _rounded(values, 6), "count": count, "gap": gap}
+    return {"values": values, "count": count, "gap": gap}
 
 
 def _path(estimator: Any) -> np.ndarray:

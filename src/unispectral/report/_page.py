@@ -9,7 +9,6 @@ import json
 import math
 from collections.abc import Mapping
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -92,8 +91,8 @@ def build_page(title: str, data: Mapping[str, Any], style: str = "", script: str
 def to_json(data: Any) -> str:
     r"""Write data as JSON that is safe inside an HTML page.
 
-    NumPy arrays and numbers are taken, what is not finite becomes null, and the signs that mean
-    something to HTML are written as escapes.
+    NumPy arrays and numbers are taken, fractions get six digits, what is not finite becomes null,
+    and the signs that mean something to HTML are written as escapes.
 
     Examples
     --------
@@ -105,15 +104,15 @@ def to_json(data: Any) -> str:
     return text.translate(_ESCAPES).encode("utf-8", "replace").decode("utf-8")
 
 
-def asset(name: str, package: str = "unispectral.report") -> str:
-    """Read a text file of the folder ``assets`` that comes with a package.
+def asset(name: str) -> str:
+    """Read a text file of the folder ``assets``, which has the styles and scripts of all pages.
 
     Examples
     --------
     >>> asset("base.css").startswith("/*")
     True
     """
-    return (resources.files(package) / "assets" / Path(name).name).read_text(encoding="utf-8")
+    return (resources.files("unispectral.report") / "assets" / name).read_text(encoding="utf-8")
 
 
 def _hash(source: str) -> str:
@@ -128,7 +127,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bool) or value is None or isinstance(value, (str, int)):
         return value
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return float(f"{value:.6g}") if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

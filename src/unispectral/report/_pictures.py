@@ -74,7 +74,7 @@ def graph_picture(affinity: Any, labels: np.ndarray, bins: int = _BINS) -> dict[
         "bins": len(shade),
         "cells": as_text(np.rint(shade * 255)),
         "edges": [0, *np.cumsum(np.bincount(labels)).tolist()],
-        "within": round(found.within, 4),
+        "within": found.within,
         "links": int(coo.nnz) // 2,
         "median_degree": float(np.median(np.bincount(coo.row, minlength=len(labels)))),
     }
@@ -98,7 +98,6 @@ def thumbnails(
     small = -(-height // step), -(-width // step)
     everyone = len(shown) * small[0] * small[1] <= _PIXELS
     chosen = shown if everyone else np.asarray(picked, dtype=np.int64)
-    place = {int(i): k for k, i in enumerate(shown)}
     filled = np.nan_to_num(X)
     found = contrasts(filled, labels)
 
@@ -108,7 +107,7 @@ def thumbnails(
     return {
         "height": int(small[0]),
         "width": int(small[1]),
-        "of": [place[int(i)] for i in chosen],
+        "of": np.searchsorted(shown, chosen),
         "pixels": packed(_stretched(filled[chosen])),
         # Each cluster's mean, and where it is brighter or darker than the rest, in deviations.
         "means": packed(_stretched(found.inside)),

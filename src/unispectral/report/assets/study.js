@@ -120,7 +120,7 @@
     ];
     const chosen = f.setting === null ? null : settings[f.setting];
     if (chosen) facts.push(["Kernel", [chosen.kernel, chosen.bank].filter(Boolean).join(", ") || "–"], ["Parameters", parameters(chosen.parameters) || "defaults"]);
-    facts.push(["One fit", `${seconds(f.seconds)}, peak memory of the process ${bytes(f.peak)}`],
+    facts.push(["One fit", `${seconds(f.seconds)}, peak memory of the process ${bytes(f.peak_bytes)}`],
       ["Cells", `${f.done} of ${f.expected} done, ${f.failed} failed`]);
     if (f.note) facts.push(["Remark", f.note]);
     const body = [UI.facts(facts)];

@@ -1,4 +1,4 @@
-"""What the page shows, as plain data."""
+"""The report of a study: one page that needs nothing but itself."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import json
 from collections import Counter
 from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from unispectral._files import write_text_atomic
 from unispectral.bench._cells import kernel_names
 from unispectral.bench._progress import duration
 from unispectral.bench.method import PROTOCOLS, Column
@@ -20,8 +22,9 @@ from unispectral.bench.results import Figure, Results, Setting
 from unispectral.bench.results import ResultTable as Table
 from unispectral.bench.study import METRICS, Surface
 from unispectral.bench.study import StudyDataset as Dataset
+from unispectral.report._page import asset, build_page
 
-__all__ = ["payload"]
+__all__ = ["render", "write_report"]
 
 _RULES = {
     "mean": "mean of the repeats",
@@ -30,10 +33,42 @@ _RULES = {
 }
 
 
-def payload(results: Results, command: str) -> dict[str, Any]:
+def write_report(results: Results, path: str | Path, *, command: str = "") -> Path:
+    """Write the report of a study as one HTML file.
+
+    Parameters
+    ----------
+    results : Results
+        The figures.
+    path : path-like
+        The file to write.
+    command : str
+        The command that made the results, for the last section.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
+    write_text_atomic(path, render(results, command=command))
+    return Path(path)
+
+
+def render(results: Results, *, command: str = "") -> str:
+    """The report as a text."""
+    data = _page_data(results, command)
+    return build_page(results.study.title, data, asset("study.css"), asset("study.js"))
+
+
+def _page_data(results: Results, command: str) -> dict[str, Any]:
     """Everything that the script of the page draws."""
-    study = results.study
-    protocols = results.protocols()
+    study, protocols = results.study, results.protocols()
+    methods = {method.name: method for method in study.methods}
+    surfaces = [
+        _surface(results, surface, methods[surface.method], dataset)
+        for surface in study.surfaces
+        for dataset in study.datasets
+    ]
     tables = {p: {m: results.table(p, m) for m in study.metrics} for p in protocols}
     samples = {
         cell.dataset.name: results.records[cell.key].n_samples
@@ -64,7 +99,7 @@ def payload(results: Results, command: str) -> dict[str, Any]:
             for p, ts in tables.items()
         },
         "weights": [entry for protocol in protocols for entry in _weights(results, protocol)],
-        "surfaces": _surfaces(results),
+        "surfaces": [surface for surface in surfaces if surface is not None],
         "reductions": results.reductions(),
         "failures": _failures(results),
         "notes": paper_notes() if results.compares() else [],
@@ -74,23 +109,18 @@ def payload(results: Results, command: str) -> dict[str, Any]:
 
 def _numbers(results: Results) -> list[tuple[str, str]]:
     """The heading: figures that add up, and that the tables below show again."""
-    keys = {cell.key for cell in results.cells}
-    records = [results.records[key] for key in keys if key in results.records]
+    study, total = results.study, len({cell.key for cell in results.cells})
+    records = results.records.values()
     done = sum(record.status == "done" for record in records)
-    failed = len(records) - done
     spent = duration(sum(record.seconds or 0.0 for record in records))
     return [
-        _count(len(results.study.datasets), "data set"),
-        _count(len(results.study.methods), "method"),
-        (_thousands(done), f"of {_thousands(len(keys))} fits done"),
-        (_thousands(failed), "failed"),
-        (_thousands(len(keys) - len(records)), "not yet run"),
+        (str(len(study.datasets)), "data set" if len(study.datasets) == 1 else "data sets"),
+        (str(len(study.methods)), "method" if len(study.methods) == 1 else "methods"),
+        (_thousands(done), f"of {_thousands(total)} fits done"),
+        (_thousands(len(records) - done), "failed"),
+        (_thousands(total - len(records)), "not yet run"),
         (spent, "of fitting"),
     ]
-
-
-def _count(count: int, what: str) -> tuple[str, str]:
-    return str(count), what if count == 1 else f"{what}s"
 
 
 def _thousands(count: int) -> str:
@@ -115,14 +145,6 @@ def _column(method: Method, column: Column) -> dict[str, Any]:
     }
 
 
-def _round(value: float | None, digits: int = 4) -> float | None:
-    return None if value is None or not np.isfinite(value) else round(value, digits)
-
-
-def _seconds(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.3g}")
-
-
 def _figures(results: Results, table: Table) -> list[list[dict[str, Any]]]:
     methods = {column.name: method for method, column in results.columns(table.protocol)}
     return [
@@ -132,18 +154,11 @@ def _figures(results: Results, table: Table) -> list[list[dict[str, Any]]]:
 
 
 def _figure(results: Results, dataset: Dataset, method: Method, figure: Figure) -> dict[str, Any]:
+    names = ("value", "spread", "paper", "seconds", "peak_bytes", "done", "expected", "failed")
     settings = results.settings(dataset.name, method.name)
     return {
-        "value": _round(figure.value),
-        "spread": _round(figure.spread),
-        "paper": figure.paper,
+        **{name: getattr(figure, name) for name in (*names, "note")},
         "setting": next((i for i, s in enumerate(settings) if s is figure.setting), None),
-        "seconds": _seconds(figure.seconds),
-        "peak": figure.peak_bytes,
-        "done": figure.done,
-        "expected": figure.expected,
-        "failed": figure.failed,
-        "note": figure.note,
     }
 
 
@@ -157,7 +172,7 @@ def _setting(setting: Setting, metrics: tuple[str, ...]) -> dict[str, Any]:
         "values": {
             metric: [round(100 * r.scores[metric], 2) for r in done] for metric in metrics
         } if done else None,
-        "seconds": _seconds(float(np.mean(seconds))) if seconds else None,
+        "seconds": np.mean(seconds) if seconds else None,
         "done": len(done),
         "failed": len(setting.failed),
     }  # fmt: skip
@@ -179,7 +194,7 @@ def _weights(results: Results, protocol: str) -> list[dict[str, Any]]:
             kernels = next((f["kernels"] for f in facts if "kernels" in f), bank)
             if len(kernels) != len(mean) or not mean.sum():
                 continue
-            shares = (mean / mean.sum()).round(4).tolist()
+            shares = mean / mean.sum()
             rows.setdefault(tuple(kernels), []).append(
                 {"dataset": dataset.title, "weights": shares}
             )
@@ -188,16 +203,6 @@ def _weights(results: Results, protocol: str) -> list[dict[str, Any]]:
             for kernels, listed in rows.items()
         ]
     return found
-
-
-def _surfaces(results: Results) -> list[dict[str, Any]]:
-    methods = {method.name: method for method in results.study.methods}
-    drawn = (
-        _surface(results, surface, methods[surface.method], dataset)
-        for surface in results.study.surfaces
-        for dataset in results.study.datasets
-    )
-    return [surface for surface in drawn if surface is not None]
 
 
 def _surface(
@@ -217,7 +222,7 @@ def _surface(
         )
         for metric, cube in values.items():
             # Several kernels meet in one place of the picture: the best one is shown.
-            cube[at] = np.fmax(cube[at], round(100 * setting.value(metric, "mean"), 2))
+            cube[at] = np.fmax(cube[at], 100 * setting.value(metric, "mean"))
     panel, y, x = ({"name": n, "values": v} for n, v in zip(names, axes, strict=True))
     title = {"title": surface.title or method.title, "dataset": dataset.title}
     return {**title, "x": x, "y": y, "panel": panel if names[0] else None, "values": values}
