@@ -55,7 +55,7 @@ def _in_short(results: Results) -> list[str]:
     means = [table.means() for table in tables]
     best = [max((m for m in found.values() if m is not None), default=None) for found in means]
     papers: dict[str, float | None] = {}
-    for table in sorted(tables, key=lambda table: table.protocol == "paper"):
+    for table in tables:  # those under `paper` are the last
         papers.update(table.paper_means())
     rows = []
     for column in dict.fromkeys(column for table in tables for column in table.columns):

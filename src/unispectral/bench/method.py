@@ -12,13 +12,14 @@ from unispectral._errors import InputError, InputTypeError
 
 __all__ = ["PROTOCOLS", "Column", "Reduction", "StudyMethod"]
 
-#: What each protocol means; the report prints these sentences beside the figures.
+#: What each protocol means, what a user gets before what is tuned with the true labels; the
+#: report prints these sentences beside the figures.
 PROTOCOLS = {
+    "label-free": "Defaults only, no label seen before the score: what a user gets. "
+    "The mean of the repeats.",
     "paper": "Tuned with the true labels over a declared grid, the best kernel, and of the "
     "repeats the one with the best objective, as the paper's text says; '-m' is the mean over "
     "the kernels.",
-    "label-free": "Defaults only, no label seen before the score: what a user gets. "
-    "The mean of the repeats.",
 }
 _NAME = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,80}")
 

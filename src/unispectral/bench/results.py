@@ -151,12 +151,8 @@ class Results:
         return [(method, column) for method, column in pairs if protocol in column.protocols]
 
     def protocols(self) -> list[str]:
-        """The protocols under which the study shows anything.
-
-        What a user gets comes first; what is tuned with the true labels comes after it.
-        """
-        shown = [protocol for protocol in PROTOCOLS if self.columns(protocol)]
-        return sorted(shown, key=lambda protocol: protocol != "label-free")
+        """The protocols under which the study shows anything."""
+        return [protocol for protocol in PROTOCOLS if self.columns(protocol)]
 
     def table(self, protocol: str, metric: str) -> ResultTable:
         """All figures of one metric under one protocol."""

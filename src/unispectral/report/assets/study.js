@@ -25,7 +25,7 @@
   const parameters = (p) => Object.entries(p || {}).map(([k, v]) => `${k} = ${JSON.stringify(v)}`).join(", ");
   const metricTitle = (id = state.metric) => data.metrics.find((m) => m.id === id).title;
 
-  // Figures: value, spread, paper, setting, seconds, peak, done, expected, failed, note.
+  // Figures: value, spread, paper, setting, seconds, peak_bytes, done, expected, failed, note.
   const columnsOf = (protocol = state.protocol) => data.columns[protocol] || [];
   const figure = (set, column, metric = state.metric, protocol = state.protocol) =>
     data.figures[protocol][metric][set][column];
@@ -278,11 +278,11 @@
       const range = [Math.min(...all), Math.max(...all)];
       const panels = values.map((grid, k) => {
         const name = s.panel ? `${s.panel.name} = ${short(s.panel.values[k])}` : metricTitle();
-        return [heat, surface].map((draw) => el("div", { class: "card" }, el("h3", {}, name), UI.figure(`${s.title} on ${s.dataset} ${name}`, draw(s, grid, range),
-          () => [[`${s.y.name} by ${s.x.name}`, ...s.x.values], ...grid.map((line, j) => [s.y.values[j], ...line])])));
+        return el("div", { class: "card" }, el("h3", {}, name), UI.figure(`${s.title} on ${s.dataset} ${name}`, heat(s, grid, range),
+          () => [[`${s.y.name} by ${s.x.name}`, ...s.x.values], ...grid.map((line, j) => [s.y.values[j], ...line])]));
       });
       return el("div", {}, el("h3", {}, `${s.title} on ${s.dataset}: ${metricTitle().toLowerCase()} from ${number(range[0], 1)} to ${number(range[1], 1)}`),
-        el("div", { class: "panels" }, panels.map((p) => p[0])), el("div", { class: "panels" }, panels.map((p) => p[1])));
+        el("div", { class: "panels" }, panels));
     }));
   }
   const scaled = (v, [low, high]) => (high > low ? (v - low) / (high - low) : 0.5);
@@ -303,43 +303,6 @@
       svg("text", { x: left + nx * size / 2, y: h - 8, "font-size": 12, "text-anchor": "middle" }, s.x.name),
       svg("text", { x: 12, y: top + ny * size / 2, "font-size": 12, "text-anchor": "middle", transform: `rotate(-90 12 ${top + ny * size / 2})` }, s.y.name));
   }
-  function surface(s, grid, range) {
-    const [w, h] = [340, 270], tilt = 0.52;
-    const node = svg("svg", { viewBox: `0 0 ${w} ${h}`, width: w, class: "turn", role: "img", "aria-label": `Surface over ${s.x.name} and ${s.y.name}` });
-    const nx = s.x.values.length - 1, ny = s.y.values.length - 1;
-    let angle = -0.62;
-    const project = (i, j, t) => {
-      const [a, b] = [nx ? i / nx - 0.5 : 0, ny ? j / ny - 0.5 : 0];
-      const [u, v] = [a * Math.cos(angle) - b * Math.sin(angle), a * Math.sin(angle) + b * Math.cos(angle)];
-      return { x: w / 2 + u * 200, y: h / 2 + 48 + v * 200 * tilt * 0.8 - t * 120, depth: v };
-    };
-    const draw = () => {
-      const quads = [];
-      for (let j = 0; j < ny; j++) for (let i = 0; i < nx; i++) {
-        const corners = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]];
-        const values = corners.map(([a, b]) => grid[b][a]);
-        if (values.some((v) => v === null)) continue;
-        const points = corners.map(([a, b], k) => project(a, b, scaled(values[k], range)));
-        const t = scaled(mean(values), range);
-        quads.push({ depth: mean(points.map((p) => p.depth)), node: svg("polygon", { points: points.map((p) => `${p.x.toFixed(1)},${p.y.toFixed(1)}`).join(" "),
-          fill: UI.amount(t), stroke: "#00000055", "stroke-width": 0.7, "stroke-linejoin": "round" }) });
-      }
-      quads.sort((a, b) => a.depth - b.depth);
-      const floor = [[0, 0], [nx, 0], [nx, ny], [0, ny]].map(([a, b]) => project(a, b, 0));
-      const name = (i, j, text) => { const p = project(i, j, 0); return svg("text", { class: "soft", x: p.x, y: p.y + 14, "font-size": 11, "text-anchor": "middle" }, text); };
-      const front = (Math.cos(angle) > 0) ? ny * 1.14 : -ny * 0.14, side = (Math.sin(angle) > 0) ? nx * 1.14 : -nx * 0.14;
-      node.replaceChildren(svg("polygon", { class: "axis", points: floor.map((p) => `${p.x},${p.y}`).join(" ") }), ...quads.map((q) => q.node),
-        name(nx / 2, front, s.x.name), name(side, ny / 2, s.y.name));
-    };
-    let from = null;
-    node.addEventListener("pointerdown", (e) => { from = [e.clientX, angle]; node.setPointerCapture(e.pointerId); });
-    node.addEventListener("pointermove", (e) => { if (from) { angle = from[1] - (e.clientX - from[0]) / 120; draw(); } });
-    node.addEventListener("pointerup", () => { from = null; });
-    node.addEventListener("pointercancel", () => { from = null; });
-    draw();
-    return node;
-  }
-
   // The page: sections that are filled when a choice is made, and lists that are there once.
   function build() {
     const pick = (key) => (value) => { state[key] = value; if (key === "protocol") state.sort = null; draw(); };
@@ -366,7 +329,7 @@
       UI.section("time", "Score against time", null, say(null, ["Seconds of one fit, without loading data and computing kernels, against the score. The line joins the columns that no other one beats in both. ",
         el("label", { class: "pick" }, "Data ", sets)]), place("time-picture", "picture")),
       UI.section("weights", "Kernel weights", null, say(null, "What the methods of several kernels made of the bank, each row scaled to sum 1; the mean over the repeats of the figure shown above."), place("weights-pictures", "grid")),
-      UI.section("surfaces", "Parameters", null, say(null, "The score over two parameters, one panel for each value of the third. Drag a surface to turn it."), place("surfaces-pictures")),
+      UI.section("surfaces", "Parameters", null, say(null, "The score over two parameters, one panel for each value of the third."), place("surfaces-pictures")),
       data.reductions.length ? UI.section("less", "Exceptions", null, say(null, "Where a method is run with fewer repeats, a smaller grid or other parameters. The study declares these before it is run."),
         list("ul", "reductions", data.reductions.map(([set, method, note]) => [el("b", {}, `${method} on ${set}. `), note]))) : "",
       data.failures.length ? UI.section("failures", "Failures", "Fits that differ only by their repeat share a line.", el("div", { class: "scroll" }, el("table", { id: "failure-table", class: "plain" },
