@@ -253,7 +253,7 @@ def _made(results: Results, command: str) -> dict[str, Any]:
     ended = sorted(record.ended[:16].replace("T", " ") for record in records)
     if ended:
         facts.append(("Fits from, to", f"{ended[0]}, {ended[-1]} UTC"))
-    used = Counter(tuple(sorted(record.environment.items())) for record in records)
+    used = Counter(tuple(record.environment.items()) for record in records)
     for environment, count in used.most_common(4):
         facts += [(f"{count} fits, {what}", words) for what, words in environment]
     return {"command": command or "unispectral bench", "facts": facts}

@@ -95,8 +95,8 @@ def report_data(
         },
         "clusters": [
             {
-                "typical": np.searchsorted(shown, typical),
-                "doubtful": np.searchsorted(shown, doubtful),
+                "typical": np.searchsorted(shown, typical).tolist(),
+                "doubtful": np.searchsorted(shown, doubtful).tolist(),
                 "features": features.of(k),
                 "certainty": sure.value[labels == k].mean() if sizes[k] else None,
             }

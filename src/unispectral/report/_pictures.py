@@ -107,7 +107,7 @@ def thumbnails(
     return {
         "height": int(small[0]),
         "width": int(small[1]),
-        "of": np.searchsorted(shown, chosen),
+        "of": np.searchsorted(shown, chosen).tolist(),
         "pixels": packed(_stretched(filled[chosen])),
         # Each cluster's mean, and where it is brighter or darker than the rest, in deviations.
         "means": packed(_stretched(found.inside)),
