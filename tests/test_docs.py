@@ -362,6 +362,24 @@ def test_pictures_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     close_figures()
 
 
+def test_clusters_of_the_readme_need_not_be_round() -> None:
+    """The shapes of the picture are told apart, which the picture says of them."""
+    names: dict[str, Any] = {}
+    example = (ROOT / "examples" / "plot_05_shapes.py").read_text(encoding="utf-8")
+    exec(compile(example.partition("# %%")[0], "shapes", "exec"), names)
+    n = names["n"]
+    classes = {
+        "crescents": datasets.make_moons(n, noise=0.06, random_state=0)[1],
+        "rings": datasets.make_circles(n, noise=0.04, factor=0.5, random_state=0)[1],
+        "stretched": datasets.make_blobs(n, random_state=170)[1],
+        "spirals": np.repeat([0, 1], n // 2),
+    }
+    assert classes.keys() == names["shapes"].keys()
+    for shape, (X, k) in names["shapes"].items():
+        labels = names["methods"](k)["unispectral"].fit_predict((X - X.mean(0)) / X.std(0))
+        assert clustering_accuracy(classes[shape], labels) > 0.99, shape
+
+
 MODULES = sorted(
     name for _, name, _ in pkgutil.walk_packages(unispectral.__path__, "unispectral.")
     if not name.endswith("__main__")
