@@ -598,9 +598,9 @@ def test_a_manifest_of_far_too_many_bytes_is_not_read(members, tmp_path, monkeyp
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"no array", "is no array"),
+        (b"no array", "is not an array"),
         (npy(np.arange(3)).replace(b"\x93NUMPY\x01", b"\x93NUMPY\x02"), "NumPy format .2, 0."),
-        (npy(np.arange(3)).replace(b"'descr'", b"'crsed'"), "is no array"),
+        (npy(np.arange(3)).replace(b"'descr'", b"'crsed'"), "is not an array"),
     ],
 )
 def test_members_that_are_no_arrays(content, words, members, tmp_path):

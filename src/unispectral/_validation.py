@@ -263,7 +263,8 @@ def _naming(X: Any, argument: str, remedy: str | None = None) -> Iterator[None]:
     except (ValueError, TypeError, OverflowError) as error:
         said = str(error)
         if said.startswith("The feature names should match"):
-            raise InputError(argument, f"has other columns than the fit: {said.strip()}") from None
+            said = said.strip().rstrip(".")  # the sentence ends with its own
+            raise InputError(argument, f"has other columns than the fit: {said}") from None
         _refuse_values(X, argument, remedy)
         if said.startswith("Complex data not supported"):
             said = "Complex data not supported"  # scikit-learn goes on to print the whole table

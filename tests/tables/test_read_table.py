@@ -243,7 +243,7 @@ def test_excel(frame, tmp_path):
     second = read_table(path, key="two")
     assert second.values.ravel().tolist() == [1.0, 5.0]
     assert second.index.tolist() == [0, 1]
-    with pytest.raises(TableError, match=r"key='three' is no sheet of .*, which has 'one', 'two'"):
+    with pytest.raises(TableError, match=r"key='three' is not a sheet of .*, which has 'one', 'two'"):
         read_table(path, key="three")
 
 
@@ -296,7 +296,7 @@ def test_npz(tmp_path):
     with pytest.raises(TableError, match=r"several variables \('P' \(3, 3\), 'Q' \(3, 3\)\)"):
         read_table(tmp_path / "two.npz")
     assert read_table(tmp_path / "two.npz", key="Q").values[0, 0] == 2
-    with pytest.raises(TableError, match="key='R' is no variable of the file"):
+    with pytest.raises(TableError, match="key='R' is not a variable of the file"):
         read_table(tmp_path / "two.npz", key="R")
     with pytest.raises(TableError, match=r"truth='Q' has the shape \(3, 3\)"):
         read_table(tmp_path / "two.npz", truth="Q")

@@ -65,7 +65,7 @@ def test_columns_of_parquet(tmp_path):
     rows = open_rows(path, columns=["e", "a"])
     np.testing.assert_array_equal(rows[:], X[:, [4, 0]])
     rows.close()
-    with pytest.raises(TableError, match="columns='text' is no numeric column of"):
+    with pytest.raises(TableError, match="columns='text' is not a numeric column of"):
         open_rows(path, columns=["text"])
     pd.DataFrame({"t": ["a"]}).to_parquet(tmp_path / "t.parquet")
     with pytest.raises(TableError, match="no numeric column"):

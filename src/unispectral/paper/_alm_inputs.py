@@ -80,7 +80,7 @@ def check_parameters(
     """Refuse what the algorithm cannot run with, in one sentence."""
     for name, count in (("n_clusters", n_clusters), ("max_iter", max_iter)):
         if not isinstance(count, Integral):
-            raise InputTypeError(name, "is no integer", "give one", value=count)
+            raise InputTypeError(name, "is not a whole number", "give one", value=count)
     for name, value in (
         ("alpha", alpha),
         ("beta", beta),
@@ -89,7 +89,7 @@ def check_parameters(
         ("tol", tol),
     ):
         if not isinstance(value, Real):
-            raise InputTypeError(name, "is no number", "give one", value=value)
+            raise InputTypeError(name, "is not a number", "give one", value=value)
         if not 0 <= float(value) < np.inf:
             raise InputError(name, "must be finite and not negative", value=value)
     if not 1 <= n_clusters <= n_samples:
@@ -101,7 +101,7 @@ def check_parameters(
     if max_iter < 1:
         raise InputError("max_iter", "must be at least 1", value=max_iter)
     if mu == 0:
-        raise InputError("mu", "is no penalty", "give a positive one", value=mu)
+        raise InputError("mu", "must be above 0", value=mu)
     if gamma > 0 and beta == 0:
         raise InputError(
             "beta",

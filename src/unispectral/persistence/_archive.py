@@ -75,13 +75,13 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
             f"{shown} is damaged or cut short ({why}); fetch or save the model again."
         ) from error
     except NotImplementedError as error:  # zipfile: encrypted, or a compression of its future
-        raise ModelFileError(f"{shown} is no saved model of this library ({error}).") from error
+        raise ModelFileError(f"{shown} is not a saved model of this library ({error}).") from error
 
 
 def _read(file: IO[bytes], shown: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     start = file.read(4)
     if not start.startswith(b"PK"):
-        what = "is empty" if not start else "is no saved model of this library"
+        what = "is empty" if not start else "is not a saved model of this library"
         raise ModelFileError(f"{shown} {what}; give a file written by save_model.")
     file.seek(0)
     with zipfile.ZipFile(file) as archive:
@@ -171,7 +171,7 @@ def _array(
             consistent = declared == {"dtype": dtype.str, "shape": list(shape)}
         except (ValueError, TypeError, KeyError, OverflowError, SyntaxError) as error:
             raise ModelFileError(
-                f"{shown} has a member {info.filename!r} that is no array ({error})."
+                f"{shown} has a member {info.filename!r} that is not an array ({error})."
             ) from error
         if dtype.hasobject or dtype.kind not in "biuf" or dtype.names is not None:
             raise ModelFileError(

@@ -84,7 +84,7 @@ def checked_sparse(
     with source.reading("holds a sparse matrix whose indices do not fit"):
         data, indices, indptr = parts
         if any(part.dtype.kind not in "iu" or part.ndim != 1 for part in (indices, indptr)):
-            raise ValueError("indices are no integers")
+            raise ValueError("indices are not integers")
         if (indptr[1:] < indptr[:-1]).any():  # not checked below if the last one is 0
             raise ValueError("pointers fall")
         stored = int(indptr[-1])  # MATLAB may keep room for more

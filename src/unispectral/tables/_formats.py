@@ -141,7 +141,7 @@ def _excel(source: Source, sheet: str | None) -> Loaded:
             sheets = [page.title for page in book.book.worksheets]
             if sheet is not None and sheet not in sheets:
                 known = ", ".join(map(repr, sheets))
-                problem = f"is no sheet of {source.lower}, which has {known}"
+                problem = f"is not a sheet of {source.lower}, which has {known}"
                 raise TableError("key", problem, value=sheet)
             if sheet is None and len(sheets) > 1:
                 notes.append(f"Of {len(sheets)} sheets the first, {sheets[0]!r}, is read.")
@@ -204,7 +204,7 @@ def _choose(
     usual = [name for name in _USUAL if name in tables]
     shapes = ", ".join(f"{name!r} {v.shape}" for name, v in variables.items()) or "none"
     if key is not None and key not in variables:
-        raise TableError("key", f"is no variable of {source.lower}, which has {shapes}", value=key)
+        raise TableError("key", f"is not a variable of {source.lower}, which has {shapes}", value=key)
     if key is None and len(tables) != 1 and not usual:
         raise TableError(
             "key", f"must be given: {source.lower} has several variables ({shapes})", "name one"
