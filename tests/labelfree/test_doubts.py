@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -53,6 +54,17 @@ def test_tiny_clusters_are_named_with_their_sizes() -> None:
     assert found[0].startswith("Clusters 2 and 3 have only 2 and 1 of 102 samples")
     found = doubts(W, np.repeat([0, 1, 2], [50, 50, 2]), np.full(3, 0.1))
     assert found[0].startswith("Cluster 2 has only 2 of 102 samples")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_clusters_are_numbered_as_the_labels_are(seed: int) -> None:
+    X = blobs([60, 120, 120], seed)
+    X = X[np.random.default_rng(seed).permutation(len(X))]
+    with pytest.warns(DoubtfulResultWarning, match="falls into two parts") as caught:
+        labels = UnifiedSpectralClustering(2, n_jobs=1).fit_predict(X)
+    (text,) = [str(w.message) for w in caught if "two parts" in str(w.message)]
+    cluster, one, other = map(int, re.findall(r"\d+", text)[:3])
+    assert (labels == cluster).sum() == one + other
 
 
 def test_of_few_samples_and_one_cluster_nothing_is_said() -> None:

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from unispectral._run import Run
 from unispectral.graph.quality import normalized_cut
 from unispectral.labelfree._refinement import sweep
+from unispectral.labels import order_of_appearance
 
 __all__ = ["doubts"]
 
@@ -33,6 +34,7 @@ def doubts(
     W : CSR array of shape (n, n)
         The affinity before it was coupled with an embedding.
     labels : int array of shape (n,)
+        The sentences number the clusters by their first samples, as ``labels_`` does.
     eigenvalues : ndarray of shape (n_clusters,)
         Of the graph's Laplacian, ascending.
     run : Run or None
@@ -45,6 +47,8 @@ def doubts(
     >>> doubts(W, np.repeat([0, 1, 1], 8), np.zeros(2))[0].split(", that")[0]
     'Cluster 1 falls into two parts, of 8 and 8 samples'
     """
+    ranks = np.unique(labels, return_inverse=True)[1]
+    labels = np.argsort(order_of_appearance(labels))[ranks]
     return _tiny(labels) + _two_in_one(W, labels, run) + _fewer(eigenvalues)
 
 
