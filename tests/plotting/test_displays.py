@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
+import itertools
 import subprocess
 import sys
 import time
+import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -31,6 +35,8 @@ from unispectral.plotting import (
     SpectrumDisplay,
     overview,
 )
+from unispectral.plotting._base import Clusters
+from unispectral.plotting._layout import cluster_map
 from unispectral.plotting.charts import distances_in_words
 
 OF_AN_ESTIMATOR = (
@@ -219,11 +225,14 @@ def test_embedding_is_the_same_every_time(made):
 def test_tsne_and_umap(model):
     display = EmbeddingDisplay.from_estimator(model, method="tsne")
     assert display.points.shape == (80, 2)
-    try:
-        import umap  # noqa: F401
-    except ImportError:
+    if importlib.util.find_spec("umap") is None:
         with pytest.raises(ImportError, match=r"unispectral\[umap\]"):
             EmbeddingDisplay.from_estimator(model, method="umap")
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # umap says what else could be installed
+        display = EmbeddingDisplay.from_estimator(model, method="umap")
+    assert display.points.shape == (80, 2)
 
 
 def test_embedding_refuses_nonsense(model):
@@ -406,7 +415,7 @@ def test_objective(model):
 
 def test_a_rising_objective_is_explained():
     rising, falling = (ObjectiveDisplay(values).plot() for values in ([3, 2, 2.5], [3, 2, 2]))
-    assert "need not fall" in rising.ax_.get_xlabel()
+    assert "need not fall" in rising.ax_.get_xlabel().replace("\n", " ")
     assert falling.ax_.get_xlabel() == "iteration"
 
 
@@ -462,6 +471,37 @@ def test_evidence_for_one_cluster_says_so():
 def test_a_number_that_was_given_has_no_evidence(blobs):
     with pytest.raises(ValueError, match="n_clusters='auto'"):
         ClusterCountDisplay.from_estimator(UnifiedSpectralClustering(4).fit(blobs))
+
+
+def test_reasons_stay_below_their_own_axes():
+    """Three beside each other: the words of one do not reach under the next."""
+    figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
+    for ax in axes:
+        reason = "the largest gap between eigenvalues of the graph is after 4"
+        ClusterCountDisplay([0.2, 0.1, 0.4], 4, reason).plot(ax=ax)
+    figure.canvas.draw()
+    boxes = [ax.xaxis.label.get_window_extent() for ax in axes]
+    assert all(one.x1 < next_one.x0 for one, next_one in itertools.pairwise(boxes))
+
+
+def test_clusters_of_low_memberships_do_not_lie_on_each_other():
+    """Where nothing is sure, as in large noisy data, the map still shows the clusters apart."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(600) % 6
+    membership = rng.uniform(0.1, 0.2, size=(600, 6))
+    membership[np.arange(600), labels] += 0.2
+    membership /= membership.sum(axis=1, keepdims=True)
+    clusters = Clusters.of(labels)
+    points = cluster_map(np.eye(6)[labels], clusters, membership)
+    beside = cKDTree(points).query(points, k=4)[1][:, 1:]
+    assert (labels[beside] == labels[:, None]).mean() > 0.9
+    sure = np.where(np.eye(6)[labels] > 0, 1.0, 0.0)
+    sure[0] = [0.5, 0.5, 0, 0, 0, 0]
+    points = cluster_map(np.eye(6)[labels], clusters, sure)
+    middles = [points[labels == k][1:].mean(axis=0) for k in (0, 1)]
+    reach = np.linalg.norm(points[labels == 0][1:] - middles[0], axis=1).max()
+    away = np.linalg.norm(points[0] - np.mean(middles, axis=0))
+    assert away <= 1.1 * reach  # halfway between its two clusters
 
 
 # Representatives

@@ -243,7 +243,9 @@ def test_excel(frame, tmp_path):
     second = read_table(path, key="two")
     assert second.values.ravel().tolist() == [1.0, 5.0]
     assert second.index.tolist() == [0, 1]
-    with pytest.raises(TableError, match=r"key='three' is not a sheet of .*, which has 'one', 'two'"):
+    with pytest.raises(
+        TableError, match=r"key='three' is not a sheet of .*, which has 'one', 'two'"
+    ):
         read_table(path, key="three")
 
 

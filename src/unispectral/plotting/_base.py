@@ -81,8 +81,8 @@ def fitted(estimator: Any, *names: str) -> list[Any]:
     check_is_fitted(estimator)
     for name in names:
         if not hasattr(estimator, name):
-            problem = f"is a {type(estimator).__name__}, which has no {name} to draw"
-            raise InputTypeError("estimator", problem, "give a fitted estimator of unispectral")
+            problem = f"is of the class {type(estimator).__name__}, which has no {name} to draw"
+            raise InputTypeError("estimator", problem)
     return [getattr(estimator, name) for name in names]
 
 

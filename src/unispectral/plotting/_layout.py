@@ -123,7 +123,12 @@ def principal(rows: np.ndarray) -> np.ndarray:
 
 
 def cluster_map(rows: np.ndarray, clusters: Clusters, membership: np.ndarray | None) -> np.ndarray:
-    """Clusters side by side, samples between them as their memberships say."""
+    """Clusters side by side, samples between them as their memberships say.
+
+    A sample goes towards other clusters by as much as it is in doubt more than half of its own
+    cluster's members are: where all memberships are low, as in large noisy data, clusters would
+    otherwise lie on top of each other.
+    """
     count, groups = len(clusters.names), clusters.members()
     if membership is None or membership.shape[1] != count:
         means = np.stack([rows[group].mean(axis=0) for group in groups])
@@ -133,14 +138,20 @@ def cluster_map(rows: np.ndarray, clusters: Clusters, membership: np.ndarray | N
     np.fill_diagonal(overlap, 0.0)
     between = sp.csr_array((overlap + overlap.T) / 2)
     centres = spring_layout(between, sunflower(count), n_iter=300, pull=0.05, gravity=2.0)
-    points = membership @ centres
     gaps = np.linalg.norm(centres[:, None] - centres[None, :], axis=2)
     np.fill_diagonal(gaps, np.inf)
     gaps = gaps.min(axis=1) if count > 1 else np.ones(1)
     sizes = clusters.sizes
     radius = np.minimum(0.38 * np.median(gaps) * np.sqrt(sizes / sizes.max()), 0.45 * gaps)
+    points = np.empty((len(membership), 2))
     for code, group in enumerate(groups):
-        surest_first = group[np.argsort(-membership[group].max(axis=1), kind="stable")]
+        shares = membership[group]
+        doubt = 1.0 - shares[:, code]
+        usual = float(np.median(doubt))
+        step = np.clip((doubt - usual) / max(1.0 - usual, 1e-12), 0.0, 1.0)
+        towards = shares @ centres - centres[code]  # all the way it would be 1 / doubt as long
+        points[group] = centres[code] + (step / np.maximum(doubt, 1e-12))[:, None] * towards
+        surest_first = group[np.argsort(doubt, kind="stable")]
         points[surest_first] += sunflower(len(group)) * radius[code]
     return points
 

@@ -185,6 +185,12 @@ class KernelWeightsDisplay(Display):
         return self.title
 
 
+def _below(ax: Any, text: str) -> str:
+    """A text in lines that do not reach under the axes beside these."""
+    inches = ax.get_window_extent().width / ax.figure.dpi
+    return textwrap.fill(text, max(20, round(14 * inches)))
+
+
 @dataclass(eq=False, repr=False)
 class ClusterCountDisplay(Display):
     """The evidence for each number of clusters, and the number chosen.
@@ -249,7 +255,7 @@ class ClusterCountDisplay(Display):
         ax.bar_label(bars, names, padding=2, fontweight="bold")
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.margins(y=0.12)
-        reason = textwrap.fill(self.reason, 60)
+        reason = _below(ax, self.reason)
         ax.set(xlabel=f"number of clusters\n{reason}".rstrip(), ylabel="log ratio of eigenvalues")
         if self.n_clusters == 1:
             return "No evidence for more than one cluster"
@@ -392,7 +398,7 @@ class ObjectiveDisplay(Display):
         notes = [f"stopped: {self.reason}"] if self.reason else []
         if rises(self.values):
             notes.append(RISING)
-        note = "\n".join(textwrap.fill(text, 70) for text in notes)
+        note = "\n".join(_below(ax, text) for text in notes)
         ax.set(xlabel=f"iteration\n{note}".rstrip(), ylabel="objective")
         state = " (not converged)" if self.converged is False else ""
         return f"Objective after {count} iteration{'' if count == 1 else 's'}{state}"

@@ -204,7 +204,9 @@ def _choose(
     usual = [name for name in _USUAL if name in tables]
     shapes = ", ".join(f"{name!r} {v.shape}" for name, v in variables.items()) or "none"
     if key is not None and key not in variables:
-        raise TableError("key", f"is not a variable of {source.lower}, which has {shapes}", value=key)
+        raise TableError(
+            "key", f"is not a variable of {source.lower}, which has {shapes}", value=key
+        )
     if key is None and len(tables) != 1 and not usual:
         raise TableError(
             "key", f"must be given: {source.lower} has several variables ({shapes})", "name one"

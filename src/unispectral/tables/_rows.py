@@ -248,7 +248,9 @@ class _Parquet:
         self.columns = numeric if columns is None else list(columns)
         for name in self.columns:
             if name not in numeric:
-                raise TableError("columns", f"is not a numeric column of {source.lower}", value=name)
+                raise TableError(
+                    "columns", f"is not a numeric column of {source.lower}", value=name
+                )
         if not self.columns:
             raise source.error("has no numeric column")
         single = all(kinds[name] in ("float", "halffloat") for name in self.columns)
