@@ -4,11 +4,13 @@ import json
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from benchmarks._store import Store
 from benchmarks.label_free import (
     _fingerprint,
+    categories,
     counting,
     data,
     defaults,
@@ -22,6 +24,9 @@ from benchmarks.label_free import (
     views,
 )
 from benchmarks.label_free.data import Absent, StudySet
+
+from unispectral.tables import TablePreparer
+from unispectral.tables._encode import APART
 
 
 @pytest.mark.parametrize(
@@ -293,3 +298,42 @@ def test_parts_give_figures_that_can_be_wrong():
     assert noisy["noise_weight"] < 0.1
     tables = {"first": X, "second": X[:, ::-1] + 1.0}
     assert views.compare(lambda: (tables, y))["together"] == 1.0
+
+
+def mixed_table(n=60):
+    rng = np.random.default_rng(0)
+    kind = np.arange(n) % 3
+    return pd.DataFrame(
+        {
+            "size": kind + rng.normal(scale=0.1, size=n),
+            "colour": np.array(["red", "green", "blue"])[(kind + (rng.random(n) < 0.1)) % 3],
+            "member": np.where(rng.random(n) < 0.8, "yes", "no"),
+            "flag": (rng.random(n) < 0.3).astype(int),
+            "kind": np.array(["a", "b", "c"])[kind],
+        }
+    )
+
+
+def test_categories_of_the_study_are_those_of_the_preparer():
+    frame = mixed_table().drop(columns="kind")
+    np.testing.assert_allclose(
+        categories.scaled(frame, APART), TablePreparer().fit_transform(frame), atol=1e-12
+    )
+    assert str(APART) in categories.SCALINGS
+    for name, scaling in categories.SCALINGS.items():
+        assert np.isfinite(categories.scaled(frame, scaling)).all(), name
+    assert not set(categories.DESIGN) & set(categories.VALIDATION)
+
+
+def test_categories_are_compared_and_printed(monkeypatch, capsys):
+    table = categories.MixedTable("package", "toys", "kind")
+    monkeypatch.setattr(
+        categories.MixedTable, "frame", lambda self: mixed_table().assign(rownames=range(60))
+    )
+    monkeypatch.setattr(categories, "DESIGN", (table,))
+    monkeypatch.setattr(categories, "SCALINGS", {"0": 0.0, "0.5": 0.5})
+    categories.main(["--half", "design", "--seeds", "1"])
+    said = capsys.readouterr().out.splitlines()
+    assert said[1] == "| design | rows | classes | 0 | 0.5 |"
+    assert said[3].startswith("| toys | 60 | 3 | ")
+    assert said[-1].startswith("| mean rank | | | ")

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from unispectral.tables import Preparation, TablePreparer, read_table
-from unispectral.tables._encode import parse_number
+from unispectral.tables._encode import APART, parse_number
 
 
 @pytest.fixture
@@ -168,15 +168,17 @@ def test_scaling_is_that_of_scikit_learn(mixed):
     np.testing.assert_allclose(TablePreparer().fit_transform(numbers), expected, atol=1e-12)
 
 
-def test_different_categories_are_one_deviation_apart():
-    """However many there are, and however rare."""
+def test_different_categories_are_equally_far_apart():
+    """However many there are, however rare, and whatever answers are written with."""
     city = ["Ulm"] * 40 + ["Köln"] * 9 + ["Bonn"]
     member = ["yes"] * 48 + ["no"] * 2
     table = pd.DataFrame({"city": city, "member": member})
-    for columns in (["city"], ["member"]):
-        made = TablePreparer().fit_transform(table[columns])
+    table["old"] = [0] * 45 + [1] * 5
+    table["discount"] = ["5 %"] * 7 + ["10 %"] * 43
+    for column in table:
+        made = TablePreparer().fit_transform(table[[column]])
         np.testing.assert_allclose(made.mean(axis=0), 0.0, atol=1e-12)
-        np.testing.assert_allclose(np.linalg.norm(made[0] - made[49]), 1.0)
+        np.testing.assert_allclose(np.linalg.norm(made[0] - made[49]), APART)
     made = TablePreparer().fit_transform(table)
     again = read_table(
         io.BytesIO(table.to_csv(index=False).encode()), encode=True, scale="standard"

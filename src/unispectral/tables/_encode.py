@@ -17,6 +17,7 @@ from unispectral.tables._frames import unique_names
 from unispectral.tables._source import plural
 
 __all__ = [
+    "APART",
     "MAX_CATEGORIES",
     "Plan",
     "category_spreads",
@@ -31,6 +32,10 @@ __all__ = [
 Plan: TypeAlias = dict[str, Any]
 
 MAX_CATEGORIES = 20
+#: How far apart two categories are in a table whose numbers have the deviation 1. In graphs of
+#: nearest neighbours a larger distance lets categories cut clusters of numbers into pieces;
+#: ``python -m benchmarks.label_free.categories`` compares several on real tables.
+APART = 0.5
 _YES, _NO = {"yes", "y", "true", "t", "on"}, {"no", "n", "false", "f", "off"}
 _ABSENT = {"", "-", "–", "—", "?", "na", "n/a", "nan", "nat", "null", "<na>"}
 _UNIT = r"[$€£¥₹₽₩%]|USD|EUR|GBP|CHF|JPY|CNY|INR"
@@ -237,12 +242,24 @@ def column_names(plans: Sequence[Plan]) -> list[str]:
     return unique_names(names)[0]
 
 
-def category_spreads(plans: Sequence[Plan]) -> np.ndarray:
-    """What puts different categories at the distance 1, for each column made; NaN for numbers."""
-    spreads = {"category": np.sqrt(2.0), "yes/no": 1.0}
-    return np.concatenate(
-        [[spreads.get(p["kind"], np.nan)] * len(p.get("categories", [1])) for p in used(plans)]
-    )
+def category_spreads(plans: Sequence[Plan], values: np.ndarray) -> np.ndarray:
+    """What puts different categories at the distance `APART`; NaN for columns of numbers.
+
+    A number of two values, such as 0 and 1, is an answer whatever it is written with.
+    """
+    spreads: list[float] = []
+    for plan in used(plans):
+        width = len(plan.get("categories", [1]))
+        column = values[:, len(spreads)]
+        if plan["kind"] == "category":  # two rows differ in two of its columns
+            spread = np.sqrt(2.0)
+        elif plan["kind"] == "yes/no":
+            spread = 1.0
+        else:
+            low, high = column.min(), column.max()
+            spread = high - low if low < high and np.isin(column, (low, high)).all() else np.nan
+        spreads += [spread / APART] * width
+    return np.array(spreads)
 
 
 def made(plans: Sequence[Plan]) -> list[str]:

@@ -73,8 +73,9 @@ class Preparation:
     ) -> Preparation:
         """Learn the filling and the scaling from a table.
 
-        With ``"standard"`` two rows of different categories, or answers, are one deviation apart:
-        dividing their zeros and ones by deviations, too, would let the rarest category decide.
+        With ``"standard"`` two rows of different categories, or answers, are half a
+        deviation apart: dividing their zeros and ones by deviations, too, would let the rarest
+        category decide.
         """
         _check_choice("impute", impute, (None, *IMPUTATIONS))
         _check_choice("scale", scale, SCALES)
@@ -85,7 +86,7 @@ class Preparation:
         whole = _filled(values, fill)
         centre, spread = _centre_and_spread(whole, scale)
         if scale == "standard" and spread is not None and encoding is not None:
-            fixed = category_spreads(encoding)
+            fixed = category_spreads(encoding, whole)
             spread = np.where(np.isnan(fixed), spread, fixed)
         if spread is not None and not np.isfinite(spread).all():
             worst = columns[int(np.argmin(np.isfinite(spread)))]

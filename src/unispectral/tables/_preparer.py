@@ -32,8 +32,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         frequent one. None leaves NaN.
     scale : {"none", "standard", "minmax", "maxabs", "robust", "unit"}, default="standard"
         How the columns made are scaled. With ``"standard"`` numbers get mean 0 and standard
-        deviation 1, and two different categories, or answers, are one standard deviation apart,
-        as in the k-prototypes method: however rare a category, no column decides alone.
+        deviation 1, and two different categories, or answers, are half a standard
+        deviation apart, however rare they are: at a larger distance, categories cut clusters of
+        numbers into pieces. A number with two values counts as an answer.
     max_categories : int, default=20
         A column with more different texts than this is left out.
     dates : {"leave out", "days"}, default="leave out"
