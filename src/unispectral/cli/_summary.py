@@ -8,7 +8,6 @@ import numpy as np
 
 from unispectral._version import __version__
 from unispectral.cli._fit import CommandFit
-from unispectral.plotting.charts import NO_WEIGHT, distances_in_words
 from unispectral.tables._source import plural
 
 __all__ = ["count_clusters", "size_lines", "summarise", "summary_lines"]
@@ -91,12 +90,16 @@ def summary_lines(summary: dict[str, Any]) -> list[str]:
                 f"Columns{named} were {reason} (--param scaling=none leaves them as they are).",
             ]
     if weights := summary.get("kernel_weights"):
+        from unispectral.plotting.charts import NO_WEIGHT
+
         heavy = [f"{name} {v:.3f}" for name, v in weights.items() if v >= NO_WEIGHT]
         light, more = len(weights) - len(heavy), len(heavy) - _KERNELS
         none = f"; {light} {'has' if light == 1 else 'have'} none"
         named = ", ".join(heavy[:_KERNELS]) + (f" and {more} more" if more > 0 else "")
         lines += ["", f"Kernel weights: {named}{none if light else ''}."]
     elif weights := summary.get("geometry_weights"):
+        from unispectral.plotting.charts import distances_in_words
+
         lines += ["", f"{distances_in_words(weights)}."]
     lonely = summary.get("points_without_neighbour", 0)
     if lonely:
