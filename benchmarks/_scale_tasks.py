@@ -163,7 +163,6 @@ def _predict(train: int, new: int) -> dict[str, Any]:
     from unispectral._run import Run
     from unispectral.graph.candidates import build_index
     from unispectral.predict import row_blocks
-    from unispectral.tables import open_rows
 
     X, y = manifolds(train + new)
     model = UnifiedSpectralClustering(10, whiten=None, n_jobs=1).fit(X[:train])
@@ -175,14 +174,14 @@ def _predict(train: int, new: int) -> dict[str, Any]:
         np.save(path, X[train:])
         table, truth = X[:train].copy(), y[train:]
         del X
-        with run.limited(), open_rows(path) as rows:
+        rows = np.load(path, mmap_mode="r")
+        with run.limited():
             index = build_index(table, 8, random_state=0, run=run)
             begun = time.process_time()
             for block in row_blocks(rows):
                 index.search(np.asarray(block), 8, run=run)
             query = time.process_time() - begun
-        with open_rows(path) as rows:
-            found = _measured(lambda: model.predict(rows), truth)
+        found = _measured(lambda: model.predict(rows), truth)
     return found | {"query": query, "train": train, "new": new}
 
 

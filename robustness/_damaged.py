@@ -8,7 +8,6 @@ import io
 import os
 import tempfile
 import warnings
-import zipfile
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -74,22 +73,6 @@ def _mat73(path: str) -> None:
         raw.write(heading)
 
 
-def _zarr() -> bytes:
-    """The folder as an archive, which is unpacked again before it is read."""
-    import zarr
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "x.zarr"
-        made = zarr.create_array(store=str(path), shape=(12, 3), chunks=(4, 3), dtype="f8")
-        made[:] = table()
-        members = sorted(p for p in path.rglob("*") if p.is_file())
-        packed = io.BytesIO()
-        with zipfile.ZipFile(packed, "w") as archive:
-            for member in members:
-                archive.writestr(str(member.relative_to(path)), member.read_bytes())
-        return packed.getvalue()
-
-
 def _model(path: str) -> None:
     from unispectral import UnifiedSpectralClustering
     from unispectral.persistence import save_model
@@ -117,7 +100,6 @@ FORMATS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "h5ad": (".h5ad", lambda: _by_path(".h5ad", _h5ad)),
     "hdf5": (".h5", lambda: _by_path(".h5", _hdf5)),
     "mat 7.3": (".mat", lambda: _by_path(".mat", _mat73)),
-    "zarr": (".zarr", _zarr),
     "model": (".npz", lambda: _by_path(".npz", _model)),
 }
 
@@ -235,18 +217,12 @@ TEXTS: dict[str, bytes] = {
 }
 
 
-def damaged(kind: str, damage: str, seed: int) -> tuple[dict[str, bytes], str]:
-    """Files by name (one without a name, or those of a folder) and the ending of the whole."""
+def damaged(kind: str, damage: str, seed: int) -> tuple[bytes, str]:
+    """A file, and the ending of its name."""
     rng = np.random.default_rng(seed)
     suffix = FORMATS[kind][0]
     if damage in TEXTS:
-        return {"": TEXTS[damage]}, suffix
+        return TEXTS[damage], suffix
     if damage == "another name":
         suffix = FORMATS[list(FORMATS)[rng.integers(len(FORMATS))]][0]
-    if kind != "zarr":
-        return {"": DAMAGES[damage](valid(kind), rng)}, suffix
-    with zipfile.ZipFile(io.BytesIO(valid(kind))) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    victim = sorted(members)[rng.integers(len(members))]
-    members[victim] = DAMAGES[damage](members[victim], rng)
-    return members, ".zarr"
+    return DAMAGES[damage](valid(kind), rng), suffix

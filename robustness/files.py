@@ -39,7 +39,6 @@ class FileCase(NamedTuple):
 
 _TITLES = {
     "tables": "read_table",
-    "rows": "open_rows",
     "models": "load_model",
     "cli": "the command line",
 }
@@ -64,7 +63,6 @@ def _share(reader: str, number: int, few: int, many: int) -> Part:
 
 PARTS: dict[str, Part] = {
     **{f"tables {number}": _share("tables", number, 40, 500) for number in range(3)},
-    "rows": _share("rows", 0, 60, 500),
     "models": _share("models", 0, 60, 800),
     **{f"cli {number}": _share("cli", number, 20, 200) for number in range(2)},
 }
@@ -74,8 +72,6 @@ def file_cases(reader: str, seed: int) -> Iterator[FileCase]:
     """Endless cases for one reader."""
     rng = np.random.default_rng([seed, len(reader)])
     formats = ["model"] if reader == "models" else [f for f in FORMATS if f != "model"]
-    if reader == "rows":
-        formats = ["csv", "npy", "npz", "parquet", "h5ad", "hdf5", "zarr"]
     while True:
         for damage in DAMAGES:
             kind = formats[rng.integers(len(formats))]
@@ -90,9 +86,7 @@ def outcome(case: FileCase) -> tuple[str, str]:
     content, suffix = damaged(case.format, case.damage, case.seed)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"hostile{suffix}"
-        for name, part in content.items():
-            (path / name).parent.mkdir(parents=True, exist_ok=True)
-            (path / name).write_bytes(part)
+        path.write_bytes(content)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = _READERS[case.reader](path)
@@ -127,17 +121,6 @@ def _read_table(path: Path) -> tuple[str, str]:
     if table.values.ndim != 2 or table.values.shape[1] != len(table.columns):
         return "failed", f"{table.values.shape} for {len(table.columns)} columns"
     return "works", ""
-
-
-def _open_rows(path: Path) -> tuple[str, str]:
-    from unispectral.tables import open_rows
-
-    try:
-        with open_rows(path) as rows:
-            total = sum(block.shape[0] for block in rows.iter_blocks(5))
-    except Exception as error:
-        return _refused(error, path)
-    return "works", str(total)
 
 
 def _load_model(path: Path) -> tuple[str, str]:
@@ -188,4 +171,4 @@ def _cli(path: Path) -> tuple[str, str]:
     return "failed", f"code {code}: {words}"
 
 
-_READERS = {"tables": _read_table, "rows": _open_rows, "models": _load_model, "cli": _cli}
+_READERS = {"tables": _read_table, "models": _load_model, "cli": _cli}

@@ -179,20 +179,20 @@ def hostile_models(trace: str) -> Iterator[tuple[str, bytes]]:
     yield "a large manifest", _zip({**members, manifest: b" " * 300_000_000})
 
 
-#: A large file that is what it says; a sparse one that is read block by block.
-_ALLOWED = {("read_table", "zip.npz"), ("open_rows", "sparse.h5")}
+#: A large file that is what it says.
+_ALLOWED = {("read_table", "zip.npz")}
 
 
 def _files(plan: Plan) -> Result:
     from unispectral.persistence import ModelFileError, load_model
-    from unispectral.tables import TableError, open_rows, read_table
+    from unispectral.tables import TableError, read_table
 
     result = Result("security: files of hostile make", plan.seed)
     with tempfile.TemporaryDirectory() as folder:
         room = Path(folder) / "room"
         room.mkdir()
         trace = str(Path(folder) / "trace")
-        readers = {"read_table": read_table, "open_rows": open_rows}
+        readers = {"read_table": read_table}
         attacks = [(n, c, readers, TableError) for n, c in hostile_files(trace)]
         model = {"load_model": load_model}
         attacks += [(n, c, model, ModelFileError) for n, c in hostile_models(trace)]

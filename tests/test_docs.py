@@ -141,9 +141,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         frame[chosen].to_csv(home / f"{view}.csv", index=False)
     points = datasets.make_blobs(400, 5, centers=20, random_state=0)[0].astype(np.float32)
     np.save(home / "points.npy", points)
-    columns = pd.DataFrame(points, columns=list("abcde"))
-    columns.to_parquet(home / "points.parquet")
-    columns.to_parquet(home / "more.parquet")
+    np.save(home / "more.npy", points)
+    pd.DataFrame(points, columns=list("abcde")).to_parquet(home / "points.parquet")
     zarr.save_array(home / "points.zarr", points)
     return home
 

@@ -1,4 +1,4 @@
-"""Fits from memory maps and from files in row blocks are those of the array."""
+"""Fits and predictions from memory maps are those of the array."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from sklearn.datasets import load_digits
 
 from unispectral import UnifiedSpectralClustering
 from unispectral._memory import _glibc
-from unispectral.tables import open_rows
 
 
 @pytest.fixture(scope="module")
@@ -33,38 +32,6 @@ def test_a_memory_map_is_fitted_without_being_changed(X, model, tmp_path) -> Non
         UnifiedSpectralClustering(10, whiten=None).fit(mapped).labels_, model.labels_
     )
     np.testing.assert_array_equal(np.load(path), X)
-
-
-@pytest.mark.parametrize("kind", ["npy", "parquet", "hdf5", "zarr"])
-def test_files_are_fitted_and_predicted_in_blocks(kind, X, model, tmp_path) -> None:
-    path = tmp_path / f"x.{'h5' if kind == 'hdf5' else kind}"
-    if kind == "npy":
-        np.save(path, X)
-    elif kind == "parquet":
-        pd = pytest.importorskip("pandas")
-        pytest.importorskip("pyarrow")
-        pd.DataFrame(X, columns=[f"p{i}" for i in range(64)]).to_parquet(path)
-    elif kind == "hdf5":
-        h5py = pytest.importorskip("h5py")
-        with h5py.File(path, "w") as file:
-            file["x"] = X
-    else:
-        zarr = pytest.importorskip("zarr")
-        zarr.save_array(str(path), X)
-    with open_rows(path, format=kind) as rows:
-        fitted = UnifiedSpectralClustering(10, whiten=None).fit(rows)
-        np.testing.assert_array_equal(fitted.labels_, model.labels_)
-        streamed = [model.predict(block) for block in rows.iter_blocks(150)]
-    assert [len(part) for part in streamed] == [150, 150, 100]
-    assert (np.concatenate(streamed) == model.labels_).mean() >= 0.99
-
-
-def test_rows_cannot_be_an_array_without_reading(X, tmp_path) -> None:
-    np.save(tmp_path / "x.npy", X)
-    with open_rows(tmp_path / "x.npy") as rows:
-        np.testing.assert_array_equal(np.asarray(rows), X)
-        with pytest.raises(ValueError, match="copy=False"):
-            np.array(rows, copy=False)
 
 
 def test_many_training_points_are_not_compared_one_by_one(monkeypatch, tmp_path) -> None:
@@ -98,8 +65,7 @@ def test_many_training_points_are_not_compared_one_by_one(monkeypatch, tmp_path)
     np.testing.assert_array_equal(again.predict(new), found.labels)
 
 
-@pytest.mark.parametrize("kind", ["npy", "rows"])
-def test_prediction_reads_files_in_blocks(kind, X, model, tmp_path, monkeypatch) -> None:
+def test_prediction_reads_memory_maps_in_blocks(X, model, tmp_path, monkeypatch) -> None:
     from unispectral import _base
 
     np.save(tmp_path / "x.npy", X)
@@ -113,14 +79,11 @@ def test_prediction_reads_files_in_blocks(kind, X, model, tmp_path, monkeypatch)
         return read(estimator, part, layout)
 
     monkeypatch.setattr(_base, "read_new", watched)
-    if kind == "npy":
-        labels = model.predict(np.load(tmp_path / "x.npy", mmap_mode="r"))
-    else:
-        with open_rows(tmp_path / "x.npy") as rows:
-            labels = model.predict(rows)
-            assert model.predict_proba(rows).shape == (400, 10)
-            assert model.score_samples(rows).shape == (400,)
-    assert seen[:3] == [150, 150, 100]
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    labels = model.predict(mapped)
+    assert seen == [150, 150, 100]
+    assert model.predict_proba(mapped).shape == (400, 10)
+    assert model.score_samples(mapped).shape == (400,)
     np.testing.assert_array_equal(labels, model.labels_)
 
 

@@ -206,8 +206,8 @@ class LearnedGraphClustering(
         Parameters
         ----------
         X : as in ``fit``
-            For precomputed kernels, the kernel between new and training points. Rows of a file
-            (:func:`unispectral.tables.open_rows`) and large memory maps are read in blocks.
+            For precomputed kernels, the kernel between new and training points. A large
+            memory map is read in blocks.
 
         Returns
         -------

@@ -359,16 +359,14 @@ def _nearest_of_all(
 
 
 def row_blocks(X: Any, size: int = 65_536) -> Iterator[Any]:
-    """Rows from a file in blocks, so that it is never in memory as a whole; others as they are.
+    """A memory map in blocks, so that it is never in memory as a whole; others as they are.
 
     Examples
     --------
     >>> [len(block) for block in row_blocks(np.zeros((5, 2)))]
     [5]
     """
-    if hasattr(X, "iter_blocks") and len(X) > size:
-        yield from X.iter_blocks(size)
-    elif isinstance(X, np.memmap) and X.ndim == 2 and len(X) > size:
+    if isinstance(X, np.memmap) and X.ndim == 2 and len(X) > size:
         for start in range(0, len(X), size):
             yield X[start : start + size]
     else:

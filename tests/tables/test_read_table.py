@@ -20,7 +20,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from unispectral._errors import InputError
-from unispectral.tables import Preparation, Table, TableError, open_rows, read_table
+from unispectral.tables import Preparation, Table, TableError, read_table
 
 MIXED = """name,day,x,y,colour,empty
 A,2020-01-02,1,2.5,red,
@@ -464,8 +464,6 @@ def test_compressed_tables(ending, tmp_path):
     path.write_bytes(pack((tmp_path / "x.npy").read_bytes()))
     with pytest.raises(TableError, match="looks like npy, not tsv"):
         read_table(path)
-    with pytest.raises(TableError, match="compressed or a pipe, which cannot be read in blocks"):
-        open_rows(path)
     path.write_bytes(pack(bytes(2**25)))
     with pytest.raises(TableError, match=r"declares|compressed|not known|not text"):
         read_table(path)

@@ -17,7 +17,7 @@ __all__ = ["info"]
 _PACKAGES = (
     "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl", "click", "pandas",
     "pyarrow", "openpyxl", "h5py", "matplotlib", "pooch", "dask", "distributed",
-    "anndata", "mudata", "zarr", "umap-learn",
+    "anndata", "mudata", "umap-learn",
 )  # fmt: skip
 
 

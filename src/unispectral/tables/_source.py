@@ -106,7 +106,7 @@ class Source:
     def reading(self, problem: str = "is cut short or damaged") -> Iterator[None]:
         """Turn into one sentence whatever a damaged file makes a library raise.
 
-        Arrow, HDF5, Zarr, AnnData, openpyxl and NumPy's headers keep to no kind of error.
+        Arrow, HDF5, AnnData, openpyxl and NumPy's headers keep to no kind of error.
         """
         try:
             yield
