@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from unispectral import SCMK, SCSK, UnifiedSpectralClustering
 from unispectral.kernels import Gaussian, Linear, Metric, Polynomial
 from unispectral.persistence import ModelFileError, load_model, save_model
-from unispectral.persistence._models import CLASSES
+from unispectral.persistence._estimators import CLASSES
 from unispectral.persistence._values import Reader, Writer
 
 rng = np.random.default_rng(0)
@@ -241,12 +241,7 @@ def manifest_with(members, change) -> dict[str, bytes]:
 
 
 def array_with(members, name, array) -> dict[str, bytes]:
-    """An array replaced, the manifest telling the same lie."""
-
-    def change(manifest):
-        manifest["arrays"][name] = {"dtype": array.dtype.str, "shape": list(array.shape)}
-
-    return {**manifest_with(members, change), f"{name}.npy": npy(array)}
+    return {**members, f"{name}.npy": npy(array)}
 
 
 def test_unchanged_copy_loads(members, tmp_path):
@@ -272,7 +267,7 @@ def test_what_the_reader_of_archives_raises_becomes_a_sentence(error, tmp_path, 
     def refuse(*args):
         raise error
 
-    monkeypatch.setattr("unispectral.persistence._archive._read", refuse)
+    monkeypatch.setattr("zipfile.ZipFile", refuse)
     said = refused(tmp_path, b"PK")
     assert "damaged or cut short" in said
     assert len(said) < 400
@@ -308,14 +303,11 @@ def test_flipped_bytes_never_load_something_else(members, tmp_path):
 
 def test_object_arrays_are_not_unpickled(members, tmp_path):
     hostile = npy(np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    name = "fitted.labels_.npy"
-
-    def change(manifest):
-        manifest["arrays"]["fitted.labels_"] = {"dtype": "|O", "shape": [1]}
-
-    assert "numbers only" in refused(
-        tmp_path, packed({**manifest_with(members, change), name: hostile})
-    )
+    said = refused(tmp_path, packed({**members, "fitted.labels_.npy": hostile}))
+    assert "Python objects (a pickle)" in said
+    for array in (np.array(["0"]), np.array([1j]), np.zeros(2, dtype=[("a", "f8")])):
+        changed = array_with(members, "fitted.labels_", array)
+        assert "numbers only" in refused(tmp_path, packed(changed))
 
 
 @pytest.mark.parametrize(
@@ -331,16 +323,13 @@ def test_huge_declared_shape(members, tmp_path):
         header, {"descr": "<i4", "fortran_order": False, "shape": (10**12, 10**6)}
     )
 
-    def change(manifest):
-        manifest["arrays"]["fitted.labels_"] = {"dtype": "<i4", "shape": [10**12, 10**6]}
-
-    changed = {**manifest_with(members, change), "fitted.labels_.npy": header.getvalue()}
-    assert "not of the type and shape" in refused(tmp_path, packed(changed))
+    changed = {**members, "fitted.labels_.npy": header.getvalue()}
+    assert "declares 4,000,000,000,000,000,000 bytes" in refused(tmp_path, packed(changed))
 
 
 def test_more_than_the_memory_holds(members, tmp_path, monkeypatch):
-    monkeypatch.setattr("unispectral.persistence._archive.available_memory", lambda: 1000)
-    assert "too large" in refused(tmp_path, packed(members))
+    monkeypatch.setattr("unispectral._memory.available_memory", lambda: 1000)
+    assert "GiB of memory are free" in refused(tmp_path, packed(members))
 
 
 def _set(*path):
@@ -391,7 +380,7 @@ def _predictor(*path):
         (_set("fitted", "__class__", 1), "attribute '__class__'"),
         (_set("fitted", "__dict__", 1), "attribute '__dict__'"),
         (_set("fitted", "labels_", "0 1 2"), "labels_"),
-        (_set("fitted", "n_clusters_", 2), "n_clusters_"),
+        (_set("fitted", "n_clusters_", 2), "membership_ of SCMK is not of the .* shape"),
         (_set("fitted", "kernel_names_", ["a"]), "kernel_names_"),
         (_set("fitted", "graph_", "shape", [36, 10]), r"\$csr"),
         (_set("fitted", None), "without 'fitted'"),
@@ -403,7 +392,7 @@ def _predictor(*path):
         (lambda manifest: manifest.pop("predictor"), "what it predicts with is missing"),
         (
             _set("fitted", "feature_names_in_", {"$strings": ["a"], "shape": [1], "as": "object"}),
-            "feature_names_in_ and n_features_in_",
+            "feature_names_in_ of SCMK",
         ),
         (_set("predictor", 1), "changed or damaged"),
         (_set("predictor", {"$map": []}), "layout"),
@@ -563,11 +552,12 @@ def test_indices_beyond_the_graph(members, tmp_path):
     name = "fitted.graph_.indices"
     indices = np.load(io.BytesIO(members[f"{name}.npy"]))
     indices[-1] = 10**6
-    assert "out of range" in refused(tmp_path, packed(array_with(members, name, indices)))
+    assert "indices must be < 36" in refused(tmp_path, packed(array_with(members, name, indices)))
 
 
-def test_array_not_in_the_list(members, tmp_path):
-    assert "changed" in refused(tmp_path, packed({**members, "more.npy": npy(np.arange(2))}))
+def test_an_array_that_is_not_there(members, tmp_path):
+    del (fewer := dict(members))["fitted.labels_.npy"]
+    assert "'fitted.labels_' that it does not hold" in refused(tmp_path, packed(fewer))
 
 
 def test_manifest_that_is_not_json(members, tmp_path):
@@ -598,9 +588,9 @@ def test_a_manifest_of_far_too_many_bytes_is_not_read(members, tmp_path, monkeyp
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"no array", "is not an array"),
-        (npy(np.arange(3)).replace(b"\x93NUMPY\x01", b"\x93NUMPY\x02"), "NumPy format .2, 0."),
-        (npy(np.arange(3)).replace(b"'descr'", b"'crsed'"), "is not an array"),
+        (b"no array", "is not a NumPy array"),
+        (npy(np.arange(3)).replace(b"\x93NUMPY\x01", b"\x93NUMPY\x02"), "is not a NumPy array"),
+        (npy(np.arange(3)).replace(b"'descr'", b"'crsed'"), "is not a NumPy array"),
     ],
 )
 def test_members_that_are_no_arrays(content, words, members, tmp_path):
@@ -609,20 +599,15 @@ def test_members_that_are_no_arrays(content, words, members, tmp_path):
 
 
 def test_data_that_end_before_the_size_that_the_archive_tells(members, tmp_path):
-    """The size is changed in the directory of the archive and in the manifest, not the data."""
+    """The size is changed in the directory of the archive, not the data."""
     short, long = npy(np.zeros(36, np.int32)), npy(np.zeros(40, np.int32))
-
-    def change(manifest):
-        manifest["arrays"]["fitted.labels_"] = {"dtype": "<i4", "shape": [40]}
-
-    changed = manifest_with(members, change)
     header = long[: len(long) - 160]
-    whole = packed({**changed, "fitted.labels_.npy": header + short[len(short) - 144 :]})
+    whole = packed({**members, "fitted.labels_.npy": header + short[len(short) - 144 :]})
     size = (len(header) + 144).to_bytes(4, "little")
     at = whole.rindex(b"fitted.labels_.npy") - 46 + 24  # its size in the directory
     assert whole[at : at + 4] == size
     wrong = whole[:at] + (len(header) + 160).to_bytes(4, "little") + whole[at + 4 :]
-    assert "end too early" in refused(tmp_path, wrong)
+    assert "cut short or damaged" in refused(tmp_path, wrong)
 
 
 def test_ranges_and_arrays_as_parameters(tmp_path):
@@ -647,10 +632,10 @@ _CSR = {"$csr": {"data": "d", "indices": "i", "indptr": "p"}, "shape": [2, 2]}
         ({"$strings": ["a", 1], "shape": [2], "as": "str"}, {}, "not all are strings"),
         ({"$scalar": 1, "dtype": "U3"}, {}, "a scalar of type"),
         (_CSR, {"d": [1.0], "i": [0.0], "p": [0, 0, 1]}, "indices are not integers"),
-        (_CSR, {"d": [1.0], "i": [0], "p": [0, 1]}, "the row pointer does not fit"),
-        (_CSR, {"d": [1.0], "i": [0], "p": [0, 2, 1]}, "the row pointer does not rise"),
-        (_CSR, {"d": [1.0, 2.0], "i": [0], "p": [0, 0, 1]}, "the row pointer does not rise"),
-        (_CSR, {"d": [1.0], "i": [2], "p": [0, 0, 1]}, "an index is out of range"),
+        (_CSR, {"d": [1.0], "i": [0], "p": [0, 1]}, "index pointer size"),
+        (_CSR, {"d": [1.0], "i": [0], "p": [0, 2, 1]}, "the pointers do not rise"),
+        (_CSR, {"d": [1.0, 2.0], "i": [0, 1, 0], "p": [0, 0, 3]}, "same size"),
+        (_CSR, {"d": [1.0], "i": [2], "p": [0, 0, 1]}, "indices must be < 2"),
     ],
 )
 def test_values_that_contradict_themselves(value, arrays, words):

@@ -135,19 +135,22 @@ def _step(manifest, number=0):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda m: _step(m).update({"class": "FunctionTransformer"}), "unknown transformer"),
+        (
+            lambda m: _step(m).update({"class": "FunctionTransformer"}),
+            "unknown class 'FunctionTransformer'",
+        ),
         (lambda m: _step(m)["params"].update(copy="x"), "copy"),
         (lambda m: _step(m)["params"].update(with_mean=None), "with_mean"),
         (lambda m: _step(m)["params"].update(func="os.system"), "no parameter 'func'"),
         (lambda m: _step(m)["fitted"].update(transform=1), "'transform' of StandardScaler"),
         (lambda m: _step(m)["fitted"].pop("scale_"), "'scale_' of StandardScaler is missing"),
         (lambda m: _step(m)["fitted"].update(mean_=None), "has been changed or damaged"),
-        (lambda m: _step(m)["fitted"].update(n_features_in_=6), "of StandardScaler cannot be"),
-        (lambda m: _step(m)["fitted"].update(n_features_in_=2**40), "of StandardScaler cannot"),
+        (lambda m: _step(m)["fitted"].update(n_features_in_=6), "of StandardScaler is not"),
+        (lambda m: _step(m)["fitted"].update(n_features_in_=2**40), "of StandardScaler is not"),
         (lambda m: _step(m, 1)["fitted"].update(mean_={"$array": "labels"}), "does not hold"),
         (
             lambda m: _step(m, 1)["fitted"].update(mean_=_step(m, 1)["fitted"]["components_"]),
-            "mean_ of PCA is not of the shape",
+            "mean_ of PCA is not of the kind or shape",
         ),
         (lambda m: m["pipeline"]["steps"].reverse(), "do not fit together"),
         (lambda m: m["pipeline"]["steps"].pop(), "do not fit together"),

@@ -13,23 +13,12 @@ import scipy.sparse as sp
 from unispectral.kernels import Gaussian, Linear, Metric, Polynomial
 from unispectral.labelfree._counting import ClusterCount
 from unispectral.persistence._archive import ModelFileError
+from unispectral.tables._arrays import sparse_array
 
 __all__ = ["Reader", "Writer"]
 
 _KERNELS = {kernel.__name__: kernel for kernel in (Gaussian, Linear, Metric, Polynomial)}
 _DEPTH = 20
-_TAGS = (
-    "$float",
-    "$tuple",
-    "$slice",
-    "$map",
-    "$array",
-    "$strings",
-    "$csr",
-    "$kernel",
-    "$scalar",
-    "$count",
-)
 
 
 class Writer:
@@ -146,12 +135,13 @@ class Reader:
         if isinstance(value, list):
             return [self.decode(item, depth + 1) for item in value]
         tags = [key for key in value if key.startswith("$")]
-        if len(tags) != 1 or tags[0] not in _TAGS:
+        read = getattr(self, f"_read_{tags[0][1:]}", None) if len(tags) == 1 else None
+        if read is None:
             raise ModelFileError(
                 f"it holds a value of unknown kind {tags or sorted(value)!r:.80}."
             )
         try:
-            return getattr(self, f"_read_{tags[0][1:]}")(value, depth + 1)
+            return read(value, depth + 1)
         except ModelFileError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
@@ -186,19 +176,8 @@ class Reader:
         return np.array(strings, dtype=dtype).reshape(value["shape"])
 
     def _read_csr(self, value: dict[str, Any], depth: int) -> sp.csr_array:
-        parts = value["$csr"]
-        data, indices, indptr = (self._take(parts[name]) for name in ("data", "indices", "indptr"))
-        rows, columns = value["shape"]
-        if indices.dtype.kind != "i" or indptr.dtype.kind != "i":
-            raise ValueError("indices are not integers")
-        # Checked here before SciPy's compiled code follows them through memory.
-        if indptr.shape != (rows + 1,) or indptr[0] != 0 or indptr[-1] != len(indices):
-            raise ValueError("the row pointer does not fit")
-        if (np.diff(indptr) < 0).any() or indices.shape != data.shape:
-            raise ValueError("the row pointer does not rise")
-        if len(indices) and (indices.min() < 0 or indices.max() >= columns):
-            raise ValueError("an index is out of range")
-        return sp.csr_array((data, indices, indptr), shape=(rows, columns))
+        parts = [self._take(value["$csr"][name]) for name in ("data", "indices", "indptr")]
+        return sparse_array(parts, value["shape"])
 
     def _read_kernel(self, value: dict[str, Any], depth: int) -> Any:
         fields = {name: self.decode(item, depth) for name, item in value["fields"].items()}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import zipfile
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import IO, Any, TypeAlias
 
 import numpy as np
@@ -12,13 +14,28 @@ from numpy.lib import format as npy
 
 from unispectral.tables._source import Source
 
-__all__ = ["Array", "checked_sparse", "npy_header", "read_npy", "read_npz"]
+__all__ = ["Array", "checked_sparse", "read_members", "read_npy", "read_npz", "sparse_array"]
 
 Array: TypeAlias = Any  # an ndarray or a csr_array; SciPy has no types to tell them apart by
 
 
-def npy_header(file: IO[bytes], size: int, source: Source) -> tuple[tuple[int, ...], np.dtype]:
-    """Read shape and dtype, and hold them against the `size` of the whole file."""
+def read_npy(source: Source) -> np.ndarray:
+    """Read one array."""
+    return _read_array(source.open, source.size, source)
+
+
+def _read_array(open_: Callable[[], IO[bytes]], size: int, source: Source) -> np.ndarray:
+    with source.reading():
+        with open_() as file:
+            _check_header(file, size, source)
+        with open_() as file:
+            array = npy.read_array(file, allow_pickle=False)
+            file.read(1)  # the end, at which an archive checks the checksum
+    return array
+
+
+def _check_header(file: IO[bytes], size: int, source: Source) -> None:
+    """Hold the shape and the type that a file declares against the `size` of the whole file."""
     with source.reading("is not a NumPy array file, or is damaged"):
         major, _ = npy.read_magic(file)
         reader = npy.read_array_header_1_0 if major == 1 else npy.read_array_header_2_0
@@ -36,37 +53,35 @@ def npy_header(file: IO[bytes], size: int, source: Source) -> tuple[tuple[int, .
             f"declares {declared:,} bytes of values (shape {shape}) but holds {there:,}",
             "it is cut short or damaged",
         )
-    return shape, dtype
 
 
-def read_npy(source: Source, file: IO[bytes] | None = None, size: int | None = None) -> np.ndarray:
-    """Read one array, of the whole source or of a member of an archive."""
-    with file or source.open() as stream, source.reading():
-        start = stream.tell()
-        npy_header(stream, source.size if size is None else size, source)
-        stream.seek(start)
-        return npy.read_array(stream, allow_pickle=False)
-
-
-def read_npz(source: Source) -> dict[str, Array]:
-    """Read all arrays of an archive; one that SciPy saved as a sparse matrix comes as ``matrix``.
+def read_members(
+    archive: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo], source: Source
+) -> dict[str, np.ndarray]:
+    """Read arrays of an archive by their names without the ending.
 
     Nothing is written to disk, so names that point outside mean nothing here.
     """
+    for member in members:
+        part = source.part(repr(member.filename))
+        part.check_inflation(member.file_size, member.compress_size)
+    source.check_memory(sum(member.file_size for member in members))
+    arrays = {}
+    for member in members:
+        name = member.filename.removesuffix(".npy")
+        part = source.part(f"array {name!r}")
+        arrays[name] = _read_array(partial(archive.open, member), member.file_size, part)
+    return arrays
+
+
+def read_npz(source: Source) -> dict[str, Array]:
+    """Read all arrays of an archive; what SciPy saved as a sparse matrix comes as ``matrix``."""
     not_npz = "is not an .npz archive, or is damaged"
-    arrays: dict[str, Array] = {}
     with source.reading(not_npz), source.open() as file, zipfile.ZipFile(file) as archive:
         members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
         if not members:
             raise source.error("is an archive without NumPy arrays in it")
-        for member in members:
-            part = source.part(repr(member.filename))
-            part.check_inflation(member.file_size, member.compress_size)
-        source.check_memory(sum(member.file_size for member in members))
-        for member in members:
-            name = member.filename.removesuffix(".npy")
-            opened = archive.open(member)
-            arrays[name] = read_npy(source.part(f"array {name!r}"), opened, member.file_size)
+        arrays = read_members(archive, members, source)
     if not {"format", "shape", "data"} <= arrays.keys():
         return arrays
     layout = arrays["format"].item() if arrays["format"].ndim == 0 else None
@@ -77,20 +92,27 @@ def read_npz(source: Source) -> dict[str, Array]:
     return {"matrix": checked_sparse(parts, arrays["shape"].ravel().tolist(), layout, source)}
 
 
+def sparse_array(parts: Sequence[np.ndarray], shape: Any, layout: str = "csr") -> Any:
+    """A sparse array of data, indices and pointers, or a ValueError if they do not fit."""
+    data, indices, indptr = parts
+    if any(part.dtype.kind not in "iu" or part.ndim != 1 for part in (indices, indptr)):
+        raise ValueError("indices are not integers")
+    # SciPy looks only if the last one is not 0.
+    if not len(indptr) or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError("the pointers do not rise")
+    stored = int(indptr[-1])  # MATLAB may keep room for more
+    build = {"csr": sp.csr_array, "csc": sp.csc_array}[layout]
+    matrix = build((data[:stored], indices[:stored], indptr), shape=tuple(shape))
+    matrix.check_format(full_check=True)  # compiled code would trust the indices
+    return matrix
+
+
 def checked_sparse(
-    parts: tuple[np.ndarray, np.ndarray, np.ndarray], shape: Any, layout: str, source: Source
+    parts: Sequence[np.ndarray], shape: Any, layout: str, source: Source
 ) -> sp.csr_array:
-    """Build a CSR array of data, indices and pointers from a file, once they are known to fit."""
+    """The CSR array of data, indices and pointers from a file."""
     with source.reading("holds a sparse matrix whose indices do not fit"):
-        data, indices, indptr = parts
-        if any(part.dtype.kind not in "iu" or part.ndim != 1 for part in (indices, indptr)):
-            raise ValueError("indices are not integers")
-        if (indptr[1:] < indptr[:-1]).any():  # not checked below if the last one is 0
-            raise ValueError("pointers fall")
-        stored = int(indptr[-1])  # MATLAB may keep room for more
-        build = {"csr": sp.csr_array, "csc": sp.csc_array}[layout]
-        matrix = build((data[:stored], indices[:stored], indptr), shape=tuple(shape))
-        matrix.check_format(full_check=True)  # compiled code would trust the indices
+        matrix = sparse_array(parts, shape, layout)
     # CSR of a CSC costs an index of its own for every row, however few of them are stored
     source.check_memory(8 * sum(matrix.shape) + 2 * matrix.data.nbytes)
     matrix = sp.csr_array(matrix)
