@@ -50,9 +50,9 @@ def frame():
 
 
 def test_mixed_columns():
-    table = read_table(text(MIXED), id="name", truth="colour", impute="mean", scale="minmax")
+    table = read_table(text(MIXED), id="name", truth="colour", impute="mean")
     assert table.columns == ["x", "y"]
-    np.testing.assert_allclose(table.values, [[0, 1], [1 / 3, 0.5], [1, 0]])
+    np.testing.assert_allclose(table.values, [[1, 2.5], [2, 2], [4, 1.5]])
     assert table.index.tolist() == ["A", "B", "C"]
     assert table.truth.tolist() == ["red", "blue", "red"]
     assert table.dropped == [
@@ -314,8 +314,6 @@ def test_sparse_npz(layout, tmp_path):
     lengths = np.linalg.norm(matrix.toarray(), axis=1, keepdims=True)
     expected = matrix.toarray() / np.where(lengths > 0, lengths, 1)
     np.testing.assert_allclose(table.values.toarray(), expected)
-    largest = read_table(tmp_path / "t.npz", scale="maxabs").values
-    assert abs(largest).max() <= 1.0
     with pytest.raises(TableError, match="would fill the zeros of a sparse table"):
         read_table(tmp_path / "t.npz", scale="standard")
 
@@ -381,15 +379,12 @@ def test_format_by_content(tmp_path):
         read_table(tmp_path / "x.xls")
 
 
-@pytest.mark.parametrize("scale", ["standard", "minmax", "maxabs", "robust", "unit"])
+@pytest.mark.parametrize("scale", ["standard", "unit"])
 def test_scales_against_scikit_learn(scale):
     from sklearn import preprocessing as pre
 
     oracle = {
         "standard": pre.StandardScaler(),
-        "minmax": pre.MinMaxScaler(),
-        "maxabs": pre.MaxAbsScaler(),
-        "robust": pre.RobustScaler(),
         "unit": pre.Normalizer(),
     }[scale]
     values = np.random.default_rng(1).normal(size=(40, 4)) * [1, 1e-6, 1e6, 0] + [0, 1, 5, 3]
@@ -404,13 +399,8 @@ def test_scales_against_scikit_learn(scale):
 
 def test_scaling_near_the_ends_of_floating_point():
     huge = np.array([[1e308], [-1e308], [0.5e308]])
-    scaled = Preparation.fit(huge, ["a"], impute="mean", scale="standard").apply(huge)
-    np.testing.assert_allclose(
-        scaled,
-        Preparation.fit(huge / 1e308, ["a"], impute=None, scale="standard").apply(huge / 1e308),
-    )
     with pytest.raises(TableError, match="spans more than floating point holds"):
-        Preparation.fit(huge, ["a"], impute=None, scale="minmax")
+        Preparation.fit(huge, ["a"], impute=None, scale="standard")
     with pytest.raises(TableError, match="has no value to impute from"):
         Preparation.fit(np.full((2, 1), np.nan), ["a"], impute="mean", scale="none")
 
@@ -425,7 +415,7 @@ def test_preparation_is_repeated_on_new_rows():
         TableError, match="The open file lacks the column 'y', which the model needs"
     ):
         read_table(text("x,z\n1,2\n"), preparation=again)
-    whole = read_table(text("x,y\n1,2\n2,4\n"), scale="minmax").preparation
+    whole = read_table(text("x,y\n1,2\n2,4\n"), scale="standard").preparation
     with pytest.raises(
         TableError, match=r"The table has 1 missing value in 'y' \(1\), and no imputation"
     ):

@@ -25,7 +25,7 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Spelled out so that `--help` need not import the readers; a test holds them together.
-SCALES = ("none", "standard", "minmax", "maxabs", "robust", "unit")
+SCALES = ("none", "standard", "unit")
 IMPUTATIONS = ("mean", "median", "zero")
 FORMATS = ("csv", "tsv", "parquet", "excel", "npy", "npz", "mat", "h5ad", "hdf5")
 

@@ -71,14 +71,12 @@ def parse_number(text: str, decimal: str) -> tuple[float, str]:
     return sign * float(digits.replace(",", ".")), found[3] or found[6] or ""
 
 
-def decide(
-    frame: Any, *, impute: str | None, max_categories: int, dates: str = "leave out"
-) -> list[Plan]:
+def decide(frame: Any, *, impute: str | None, max_categories: int) -> list[Plan]:
     """How each column of a frame becomes numbers, or why it is left out."""
     plans = []
     for position, name in enumerate(frame.columns):
         column = frame.iloc[:, position]
-        plan = {"name": str(name), **_decide(column, max_categories, dates)}
+        plan = {"name": str(name), **_decide(column, max_categories)}
         if plan["kind"] != "left out":
             values = _column(plan, column)
             plan["missing"] = int(np.isnan(values).any(axis=1).sum())
@@ -87,7 +85,7 @@ def decide(
     return plans
 
 
-def _decide(column: Any, max_categories: int, dates: str) -> Plan:
+def _decide(column: Any, max_categories: int) -> Plan:
     types = optional("pandas", extra="io").api.types
     if not column.notna().any():
         return _out("no value present")
@@ -96,7 +94,7 @@ def _decide(column: Any, max_categories: int, dates: str) -> Plan:
     if types.is_bool_dtype(column) or types.is_numeric_dtype(column):
         return {"kind": "yes/no" if types.is_bool_dtype(column) else "number", "decimal": "."}
     if column.dtype.kind in "mM":
-        return {"kind": "date"} if dates == "days" else _out("dates")
+        return _out("dates")
     texts = [text for text in _texts(column) if text is not None]
     if not texts:
         return _out("no value present")
@@ -105,10 +103,7 @@ def _decide(column: Any, max_categories: int, dates: str) -> Plan:
         return {"kind": "yes/no"}
     if not isinstance(column.dtype, optional("pandas", extra="io").CategoricalDtype):
         if _share(counts, lambda text: bool(_DATE.fullmatch(text))) >= _MOST:
-            clear = _share(counts, lambda text: bool(re.match(r"\d{4}-", text))) >= _MOST
-            if dates == "days" and not clear:
-                return _out("dates that can be read in several ways; write them as 2024-05-31")
-            return {"kind": "date"} if dates == "days" else _out("dates")
+            return _out("dates")
         if number := _as_number(counts):
             return number
     if len(counts) > max_categories:
@@ -161,14 +156,6 @@ def _column(plan: Plan, column: Any) -> np.ndarray:
     kind = plan["kind"]
     if kind in ("number", "yes/no") and pandas.api.types.is_numeric_dtype(column):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)[:, None]
-    if kind == "date":
-        if column.dtype.kind == "m":
-            days = column / pandas.Timedelta(days=1)
-        else:
-            iso = {} if column.dtype.kind == "M" else {"format": "ISO8601"}
-            stamps = pandas.to_datetime(column, errors="coerce", utc=True, **iso)
-            days = (stamps - pandas.Timestamp(0, tz="UTC")) / pandas.Timedelta(days=1)
-        return days.to_numpy(dtype=np.float64, na_value=np.nan)[:, None]
     texts = _texts(column)
     if kind == "category":
         values = np.array(texts, dtype=object)[:, None] == np.array(plan["categories"], object)

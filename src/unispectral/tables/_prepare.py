@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.preprocessing import normalize
+from sklearn.preprocessing import StandardScaler, normalize
 
 from unispectral._errors import InputError
 from unispectral.tables._arrays import Array
@@ -18,7 +18,7 @@ from unispectral.tables._source import TableError, plural
 __all__ = ["IMPUTATIONS", "SCALES", "Preparation"]
 
 IMPUTATIONS = ("mean", "median", "zero")
-SCALES = ("none", "standard", "minmax", "maxabs", "robust", "unit")
+SCALES = ("none", "standard", "unit")
 
 _SHOWN = 5
 
@@ -32,9 +32,8 @@ class Preparation:
     columns : tuple of str
         The columns, in order.
     scale : str
-        One of ``"none"``, ``"standard"`` (mean 0, deviation 1 of numbers), ``"minmax"`` (0 to 1),
-        ``"maxabs"`` (largest magnitude 1), ``"robust"`` (median 0, quartiles 1 apart) and
-        ``"unit"`` (every row to length 1).
+        One of ``"none"``, ``"standard"`` (mean 0, deviation 1 of numbers) and ``"unit"`` (every
+        row to length 1).
     centre, spread : ndarray of shape (n_columns,) or None
         What is subtracted and what is divided by.
     fill : ndarray of shape (n_columns,) or None
@@ -45,13 +44,13 @@ class Preparation:
     Examples
     --------
     >>> table = np.array([[0.0, 1.0], [2.0, np.nan]])
-    >>> ready = Preparation.fit(table, ["a", "b"], impute="mean", scale="minmax")
+    >>> ready = Preparation.fit(table, ["a", "b"], impute="mean", scale="standard")
     >>> ready.apply(table)
-    array([[0., 0.],
-           [1., 0.]])
+    array([[-1.,  0.],
+           [ 1.,  0.]])
     >>> again = Preparation.from_dict(ready.to_dict())
     >>> again.apply(np.array([[1.0, 3.0]]))
-    array([[0.5, 2. ]])
+    array([[0., 2.]])
     """
 
     columns: tuple[str, ...]
@@ -84,15 +83,22 @@ class Preparation:
             remedy = "choose 'mean', 'median' or 'zero', or leave these columns out"
             raise TableError("impute", f"must be given: {missing}", remedy)
         whole = _filled(values, fill)
-        centre, spread = _centre_and_spread(whole, scale)
-        if scale == "standard" and spread is not None and encoding is not None:
-            fixed = category_spreads(encoding, whole)
-            spread = np.where(np.isnan(fixed), spread, fixed)
-        if spread is not None and not np.isfinite(spread).all():
-            worst = columns[int(np.argmin(np.isfinite(spread)))]
+        if scale != "standard" or not whole.shape[0]:
+            return cls(tuple(columns), scale, None, None, fill, encoding)
+        if sp.issparse(whole):
+            problem = "would fill the zeros of a sparse table"
+            raise TableError("scale", problem, "use 'unit'", value=scale)
+        with np.errstate(over="ignore", invalid="ignore"):  # said in a sentence instead
+            scaler = StandardScaler().fit(whole)
+        if not np.isfinite(scaler.var_).all():
+            worst = columns[int(np.argmin(np.isfinite(scaler.var_)))]
             problem = f"cannot be computed: column {worst!r} spans more than floating point holds"
             raise TableError("scale", problem, "divide the column", value=scale)
-        return cls(tuple(columns), scale, centre, spread, fill, encoding)
+        spread = scaler.scale_
+        if encoding is not None:
+            fixed = category_spreads(encoding, whole)
+            spread = np.where(np.isnan(fixed), spread, fixed)
+        return cls(tuple(columns), scale, scaler.mean_, spread, fill, encoding)
 
     def apply(self, values: Array) -> Array:
         """Fill and scale; the values given are not changed."""
@@ -105,17 +111,9 @@ class Preparation:
         whole = _filled(values, self.fill)
         if self.scale == "unit":  # by the largest entry first: squares overflow or vanish
             return normalize(normalize(whole, "max"))
-        if self.spread is None:
+        if self.centre is None or self.spread is None:
             return whole
-        spread = self.spread.astype(whole.dtype)
-        if sp.issparse(whole):
-            return sp.csr_array(whole @ sp.diags_array(1.0 / spread))
-        if self.centre is None:
-            return whole / spread
-        centre = self.centre.astype(whole.dtype)
-        if np.abs(whole).max(initial=0) > np.finfo(whole.dtype).max / 4:
-            return (whole / 2 - centre / 2) / (spread / 2)  # the difference could overflow
-        return (whole - centre) / spread
+        return (whole - self.centre.astype(whole.dtype)) / self.spread.astype(whole.dtype)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and strings, as JSON takes them."""
@@ -190,39 +188,4 @@ def _fill_values(values: Array, impute: str, columns: Sequence[str]) -> np.ndarr
         problem = f"cannot be computed: column {name!r} has no value to impute from"
         raise TableError("impute", problem, "leave it out", value=impute)
     middle = np.nanmean if impute == "mean" else np.nanmedian
-    size = _magnitude(values)  # keeps sums of values near the largest float from overflowing
-    return np.asarray(middle(values / size, axis=0) * size, dtype=float)
-
-
-def _magnitude(values: np.ndarray) -> np.ndarray:
-    size = np.nanmax(np.abs(values), axis=0)
-    return np.where(size > 0, size, 1).astype(values.dtype)
-
-
-def _centre_and_spread(values: Array, scale: str) -> tuple[np.ndarray | None, np.ndarray | None]:
-    if scale in ("none", "unit"):
-        return None, None
-    if sp.issparse(values):
-        if scale != "maxabs":
-            problem = "would fill the zeros of a sparse table"
-            raise TableError("scale", problem, "use 'unit' or 'maxabs'", value=scale)
-        spread = abs(values).max(axis=0).toarray().ravel().astype(float)
-        return None, np.where(spread > 0, spread, 1.0)
-    if not len(values):
-        return None, None
-    size = _magnitude(values).astype(float)
-    small = values / size
-    if scale == "maxabs":
-        return None, size
-    if scale == "standard":
-        centre, spread = small.mean(axis=0, dtype=float), small.std(axis=0, dtype=float)
-    elif scale == "minmax":
-        centre = small.min(axis=0).astype(float)
-        spread = small.max(axis=0) - centre
-    else:
-        low, centre, high = np.quantile(small.astype(float), [0.25, 0.5, 0.75], axis=0)
-        spread = high - low
-    # A constant column differs from its mean by rounding only; that must not be blown up.
-    spread = np.where(spread > 10 * np.finfo(values.dtype).eps, spread, 0.0)
-    with np.errstate(over="ignore"):  # reported by the caller
-        return centre * size, np.where(spread > 0, spread * size, 1.0)
+    return np.asarray(middle(values, axis=0), dtype=float)

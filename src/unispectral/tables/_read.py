@@ -135,7 +135,7 @@ def read_table(
     impute : {None, "mean", "median", "zero"}, default=None
         What to put in the place of missing values; None refuses them, or is the median with
         ``encode``.
-    scale : {"none", "standard", "minmax", "maxabs", "robust", "unit"}, default="none"
+    scale : {"none", "standard", "unit"}, default="none"
         How to scale the columns (``"unit"``: the rows).
     preparation : Preparation, default=None
         Columns, filling and scaling of an earlier table, instead of the four above.
