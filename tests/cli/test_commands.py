@@ -17,6 +17,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from unispectral import UnifiedSpectralClustering
+from unispectral.tables import read_mat
 
 pytestmark = pytest.mark.xdist_group("cli")
 
@@ -164,11 +165,11 @@ def test_missing_values_are_an_error_with_a_remedy(folder, command, tmp_path):
 
 def test_data(command, data_home, tmp_path):
     assert "yale" in command("data", "list", check=0).stdout
-    done = command("data", "fetch", "yale", "-o", tmp_path / "yale.npz", check=0)
+    done = command("data", "fetch", "yale", "-o", tmp_path / "yale.mat", check=0)
     assert "165 rows" in done.stdout
-    with np.load(tmp_path / "yale.npz") as content:
-        assert content["data"].shape == (165, 1024)
-        assert len(np.unique(content["target"])) == 15
+    content = read_mat(tmp_path / "yale.mat")
+    assert content["data"].shape == (165, 1024)
+    assert len(np.unique(content["target"])) == 15
 
 
 def test_demo(command, tmp_path):

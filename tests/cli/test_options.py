@@ -65,7 +65,7 @@ def test_lists_for_help_are_those_of_the_readers():
         ),
         (["cluster", "T", "-k", "3", "--method", "ward", "--kernel", "linear"], "--kernel"),
         (["cluster", "T", "-k", "3", "--method", "SCSK", "--kernel", "linear,rbf"], "one kernel"),
-        (["cluster", "T", "-k", "3", "--method", "KKM", "--max-time", "3"], "--max-time"),
+        (["cluster", "T", "-k", "3", "--method", "KKM", "--param", "max_time=3"], "has none"),
         (["cluster", "T", "T", "-k", "3", "--method", "KKM"], "takes one table"),
         (["cluster", "T", "-k", "3", "--view", "a"], "must be NAME=column"),
         (["cluster", "T", "-k", "3", "--view", "a=width", "--view", "a=depth"], "given twice"),
@@ -82,7 +82,7 @@ def test_lists_for_help_are_those_of_the_readers():
         (["cluster", "T", "-k", "3", "--image-shape", "3x3"], "9 pixels"),
         (["cluster", "T", "-k", "3", "--image-shape", "big"], "height x width"),
         (["data", "info", "usps"], "'usps' is not one of 'yale'"),
-        (["data", "fetch", "yale", "jaffe", "-o", "a.npz"], "one data set at a time"),
+        (["data", "fetch", "yale", "jaffe", "-o", "a.mat"], "one data set at a time"),
     ],
 )
 def test_wrong_usage_is_2(capsys, things, arguments, message):
@@ -257,11 +257,10 @@ def test_parameters_reach_the_estimator():
     model = build_method(
         "SCMK",
         4,
-        parameters={"alpha": 0.25, "normalize": ["center", "cosine"]},
+        parameters={"alpha": 0.25, "normalize": ["center", "cosine"], "max_time": 2.5},
         kernels=["linear", "rbf"],
         seed=7,
         jobs=1,
-        max_time=2.5,
     )
     assert (model.n_clusters, model.alpha, model.random_state) == (4, 0.25, 7)
     assert (model.n_jobs, model.max_time) == (1, 2.5)
@@ -352,21 +351,20 @@ def test_a_saved_pipeline_predicts_from_a_file(steps, output, tmp_path, monkeypa
 
 
 def test_data_info(capsys):
-    assert run(["data", "info", "YALE", "--json"]) == 0
-    row = json.loads(capsys.readouterr().out)
-    assert (row["rows"], row["columns"], row["classes"]) == (165, 1024, 15)
-    assert run(["data", "info", "tdt2"]) == 0
-    assert "sha256" in capsys.readouterr().out
+    assert run(["data", "info", "YALE"]) == 0
+    row = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert (row["rows"], row["columns"], row["classes"]) == ("165", "1024", "15")
+    assert len(row["sha256"]) == 64
 
 
-def test_sparse_data_are_written_as_mat(capsys, data_home, tmp_path):
+def test_sparse_data_are_written(capsys, data_home, tmp_path):
     path = tmp_path / "tr11.mat"
     assert run(["data", "fetch", "tr11", "-o", str(path)]) == 0
     table = tables.read_table(path, key="data", truth="target")
     assert table.values.shape == (414, 6429)
     assert len(np.unique(table.truth)) == 9
     capsys.readouterr()
-    assert "write it as .mat" in refused(capsys, 2, "data", "fetch", "tr11", "-o", "t.npz")
+    assert "must end in .mat" in refused(capsys, 2, "data", "fetch", "tr11", "-o", "t.npz")
 
 
 def test_ascii_locales_get_utf8(things, monkeypatch):

@@ -34,7 +34,6 @@ _OPTIONS = {name: f"--{name}" for name in _SAME} | {
     "kernel": "--kernel",
     "kernels": "--kernel",
     "views": "--view",
-    "max_time": "--max-time",
     "random_state": "--seed",
     "n_jobs": "--jobs",
 }

@@ -88,7 +88,6 @@ def build_method(
     kernels: list[str] | None = None,
     seed: int = 0,
     jobs: int | None = None,
-    max_time: float | None = None,
 ) -> Any:
     """Make the estimator; what it does not know is refused as wrong usage.
 
@@ -110,10 +109,6 @@ def build_method(
         settings["random_state"] = seed
     if "n_jobs" in known and jobs is not None:
         settings["n_jobs"] = jobs
-    if max_time is not None:
-        if "max_time" not in known:
-            raise click.UsageError(f"--max-time is not for the method {name}.")
-        settings["max_time"] = max_time
     if kernels and "kernels" in known:
         settings["kernels"] = kernels[0] if len(kernels) == 1 else kernels
     elif kernels and "kernel" in known:

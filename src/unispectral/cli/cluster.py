@@ -104,9 +104,6 @@ Methods:
     metavar="NAME=VALUE",
     help="Any other parameter of the method, such as alpha=0.5.",
 )
-@click.option(
-    "--max-time", type=click.FloatRange(0, min_open=True), help="Stop after this many seconds."
-)
 @method_options
 @quiet_option
 @debug_option
@@ -138,7 +135,6 @@ def cluster(
         kernels=split_names(options["kernels"]),
         seed=options["seed"],
         jobs=options["jobs"],
-        max_time=options["max_time"],
     )
     views = named_columns(options["views"])
     from unispectral.cli._fit import fit

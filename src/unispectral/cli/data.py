@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from unispectral.cli._options import debug_option
-from unispectral.cli._outputs import echo_json
 from unispectral.datasets import dataset_info, list_datasets
 from unispectral.datasets import fetch as fetch_dataset
 
@@ -22,8 +21,8 @@ _NAME = click.Choice(list_datasets(), case_sensitive=False)
 Examples:
   unispectral data list
   unispectral data info yale
-  unispectral data fetch yale -o yale.npz
-  unispectral cluster yale.npz -k 15 --truth target
+  unispectral data fetch yale -o yale.mat
+  unispectral cluster yale.mat -k 15 --truth target
 """
 )
 def data() -> None:
@@ -35,36 +34,42 @@ def data() -> None:
 
 
 @data.command("list")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @debug_option
-def list_(as_json: bool) -> None:
+def list_() -> None:
     """List the data sets."""
-    rows = [_plain(dataset_info(name)) for name in list_datasets()]
-    if as_json:
-        echo_json(rows)
-        return
     click.echo(f"{'name':<20} {'rows':>6} {'columns':>8} {'classes':>8}  what")
-    for row in rows:
-        click.echo("{name:<20} {rows:>6,} {columns:>8,} {classes:>8}  {title}".format(**row))
+    for row in map(dataset_info, list_datasets()):
+        rows, columns = row.shape
+        click.echo(f"{row.name:<20} {rows:>6,} {columns:>8,} {row.n_classes:>8}  {row.title}")
 
 
 @data.command()
 @click.argument("name", type=_NAME, metavar="NAME")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @debug_option
-def info(name: str, as_json: bool) -> None:
+def info(name: str) -> None:
     """Describe one data set: size, preparation, origin, terms of use."""
-    row = _plain(dataset_info(name))
-    if as_json:
-        echo_json(row)
-        return
-    for key, value in row.items():
+    row = dataset_info(name)
+    described = {
+        "name": row.name,
+        "title": row.title,
+        "rows": row.shape[0],
+        "columns": row.shape[1],
+        "classes": row.n_classes,
+        "images": None if row.image_shape is None else "{} × {}".format(*row.image_shape),
+        "prepared": row.description,
+        "file": row.file.name,
+        "sha256": row.file.sha256,
+        "origin": row.file.url,
+        "citation": row.citation,
+        "terms": row.licence,
+    }
+    for key, value in described.items():
         click.echo(f"{key:<12} {value}")
 
 
 @data.command()
 @click.argument("names", type=_NAME, metavar="NAME...", nargs=-1, required=True)
-@click.option("-o", "--output", metavar="FILE", help="Write the prepared data here: .npz or .mat.")
+@click.option("-o", "--output", metavar="FILE", help="Write the prepared data here: .mat.")
 @click.option("--raw", is_flag=True, help="Without the paper's preparation.")
 @click.option("--home", metavar="FOLDER", help="Folder to look in first and to download to.")
 @debug_option
@@ -72,8 +77,8 @@ def fetch(names: tuple[str, ...], output: str | None, raw: bool, home: str | Non
     """Fetch data sets, check them, and write one as a file if asked to."""
     if output and len(names) > 1:
         raise click.UsageError("-o takes one data set at a time.")
-    if output and not output.endswith((".npz", ".mat")):
-        raise click.UsageError(f"-o {output}: must end in .npz or .mat.")
+    if output and not output.endswith(".mat"):
+        raise click.UsageError(f"-o {output}: must end in .mat.")
     for name in names:
         found = fetch_dataset(name, data_home=home, raw=raw)
         rows, columns = found.data.shape
@@ -85,39 +90,12 @@ def fetch(names: tuple[str, ...], output: str | None, raw: bool, home: str | Non
 
 
 def _write(path: str, found: Any) -> None:
-    import numpy as np
     import scipy.io
     import scipy.sparse as sp
 
     from unispectral._files import atomic_path
 
     sparse = sp.issparse(found.data)
-    if sparse and path.endswith(".npz"):
-        raise click.UsageError(
-            f"{found.name} is sparse; write it as .mat, which keeps the classes."
-        )
     content = {"data": sp.csc_matrix(found.data) if sparse else found.data, "target": found.target}
     with atomic_path(path) as temporary, temporary.open("wb") as file:
-        if path.endswith(".npz"):
-            np.savez_compressed(file, **content)
-        else:
-            scipy.io.savemat(file, content, do_compression=True)
-
-
-def _plain(row: Any) -> dict[str, Any]:
-    """A row of the registry as JSON knows it."""
-    rows, columns = row.shape
-    return {
-        "name": row.name,
-        "title": row.title,
-        "rows": rows,
-        "columns": columns,
-        "classes": row.n_classes,
-        "images": None if row.image_shape is None else "{} × {}".format(*row.image_shape),
-        "prepared": row.description,
-        "file": row.file.name,
-        "sha256": row.file.sha256,
-        "origin": row.file.url,
-        "citation": row.citation,
-        "terms": row.licence,
-    }
+        scipy.io.savemat(file, content, do_compression=True)

@@ -22,11 +22,9 @@ __all__ = ["demo"]
     metavar="FOLDER",
     help="Where labels, picture and page are written.",
 )
-@click.option("--no-report", is_flag=True, help="Leave the page out.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @quiet_option
 @debug_option
-def demo(folder: str, no_report: bool, seed: int, quiet: bool) -> None:
+def demo(folder: str, quiet: bool) -> None:
     """Cluster 178 wines by 13 measurements; nothing needs to be downloaded.
 
     The method sees the measurements only, and chooses the number of clusters. Which of three
@@ -48,7 +46,7 @@ def demo(folder: str, no_report: bool, seed: int, quiet: bool) -> None:
     say("178 wines of three cultivars, 13 measurements each, from scikit-learn.", quiet=quiet)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    model = build_method(DEFAULT, "auto", seed=seed)
+    model = build_method(DEFAULT, "auto")
     fitted = fit(model, data, DEFAULT, quiet=quiet)
 
     found = label_columns(data, fitted.labels, model.membership_, model.outlier_score_)
@@ -63,10 +61,9 @@ def demo(folder: str, no_report: bool, seed: int, quiet: bool) -> None:
             overview(model).savefig(temporary, dpi=110)
     else:
         say("No picture: that needs pip install 'unispectral[plot]'.", quiet=quiet)
-    report = None if no_report else str(target / "report.html")
-    command = f"unispectral demo --seed {seed}"
-    write_outputs({"report": report}, fitted, command=command, title="Wines")
-    files += [target / "report.html"] if report else []
+    files.append(target / "report.html")
+    report = {"report": str(files[-1])}
+    write_outputs(report, fitted, command="unispectral demo", title="Wines")
     lines = [*summary_lines(summarise(fitted)), "", *(f"Wrote {file}" for file in files)]
     click.echo("\n".join(lines))
     for warning in fitted.warnings:

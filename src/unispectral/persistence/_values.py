@@ -145,7 +145,9 @@ class Reader:
         except ModelFileError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
-            raise ModelFileError(f"its value of kind {tags[0]!r} is wrong ({error}).") from error
+            raise ModelFileError(
+                f"its value of kind {tags[0]!r} is wrong ({error!s:.200})."
+            ) from error
 
     def _take(self, name: Any) -> np.ndarray:
         if not isinstance(name, str) or name not in self.arrays:
