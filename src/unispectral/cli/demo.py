@@ -62,8 +62,7 @@ def demo(folder: str, quiet: bool) -> None:
     else:
         say("No picture: that needs pip install 'unispectral[plot]'.", quiet=quiet)
     files.append(target / "report.html")
-    report = {"report": str(files[-1])}
-    write_outputs(report, fitted, command="unispectral demo", title="Wines")
+    write_outputs({"report": str(files[-1])}, fitted, command="unispectral demo", title="Wines")
     lines = [*summary_lines(summarise(fitted)), "", *(f"Wrote {file}" for file in files)]
     click.echo("\n".join(lines))
     for warning in fitted.warnings:

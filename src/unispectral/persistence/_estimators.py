@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from unispectral import baselines
 from unispectral._version import __version__
 from unispectral.persistence._archive import ModelFileError
-from unispectral.persistence._fields import Field, check_fields
+from unispectral.persistence._fields import Field, check_fields, require
 from unispectral.persistence._predictor import predictor_state, restore_predictor
 from unispectral.persistence._values import Reader, Writer
 from unispectral.predict import Predictor
+from unispectral.tables._encode import are_plans, column_names
 
 __all__ = ["CLASSES", "TRANSFORMERS", "estimator_state", "restore_estimator", "restore_output"]
 
@@ -103,7 +104,6 @@ TRANSFORMERS = {
 _FITTED = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*_")
 #: What scikit-learn keeps of types, for SimpleImputer.
 _DTYPES = ("_fit_dtype", "_fill_dtype")
-_COLUMN_KINDS = ("number", "yes/no", "category", "left out")
 
 
 def _class(name: Any) -> Any:
@@ -195,7 +195,8 @@ def _check_estimator(name: str, fitted: dict[str, Any]) -> None:
         if isinstance(fitted.get(key), (int, np.integer)):
             sizes[letter] = int(fitted[key])
     described = {"feature_names_in_": Field("t", ("f",)), **_SHARED, **needed}
-    _check({key: field for key, field in described.items() if key in fitted}, fitted, sizes, name)
+    present = {key: field for key, field in described.items() if key in fitted}
+    check_fields(present, fitted, sizes, name)
     labels = fitted["labels_"]
     most = sizes.get("c")
     if most is not None and len(labels) and not 0 <= labels.min() <= labels.max() < most:
@@ -207,19 +208,14 @@ def _check_transformer(name: str, fitted: dict[str, Any]) -> None:
     needed = TRANSFORMERS[name].fitted
     if odd := sorted((set(fitted) - {"feature_names_in_"}) ^ set(needed)):
         raise ModelFileError(f"the attribute {odd[0]!r:.80} of {name} is missing or unknown.")
-    _check({"n_features_in_": needed["n_features_in_"]}, fitted, {}, name)
+    check_fields({"n_features_in_": needed["n_features_in_"]}, fitted, {}, name)
     sizes = {"f": int(fitted["n_features_in_"])}
     if name == "TablePreparer":
-        sizes["o"] = _check_columns(fitted["columns_"], sizes["f"])
+        columns = fitted["columns_"]
+        require(are_plans(columns) and len(columns) == sizes["f"], "the columns of TablePreparer")
+        sizes["o"] = len(column_names(columns))
     names = {"feature_names_in_": Field("t", ("f",))} if "feature_names_in_" in fitted else {}
-    _check({**needed, **names}, fitted, sizes, name)
-
-
-def _check(
-    fields: dict[str, Field | None], fitted: dict[str, Any], sizes: dict[str, int], name: str
-) -> None:
-    described = {key: field for key, field in fields.items() if field is not None}
-    check_fields(described, fitted, sizes, name)
+    check_fields({**needed, **names}, fitted, sizes, name)
 
 
 def _number_type(text: Any) -> np.dtype:
@@ -227,31 +223,3 @@ def _number_type(text: Any) -> np.dtype:
     if dtype.kind not in "biuf":
         raise ModelFileError(f"SimpleImputer is of type {dtype}.")
     return dtype
-
-
-def _check_columns(columns: Any, features: int) -> int:
-    """How TablePreparer treats each column; returns the number of columns that it makes."""
-    made = 0
-    if not isinstance(columns, list) or len(columns) != features:
-        raise ModelFileError("the columns of TablePreparer cannot be right.")
-    for plan in columns:
-        kind, fill, kinds = plan["kind"], plan.get("fill"), plan.get("categories", [])
-        fits = isinstance(plan["name"], str) and kind in _COLUMN_KINDS
-        fits = fits and plan.get("decimal", ".") in (".", ",")
-        if kind == "category":
-            fits = fits and isinstance(kinds, list) and len(set(kinds)) == len(kinds) > 0
-            fits = fits and all(isinstance(one, str) for one in kinds)
-            fits = fits and "fill" in plan and (fill is None or fill in kinds)
-        elif kind == "left out":
-            fits = fits and isinstance(plan["why"], str)
-        else:
-            fits = fits and "fill" in plan and "categories" not in plan
-            number = isinstance(fill, (int, float)) and not isinstance(fill, bool)
-            fits = fits and (fill is None or number)
-            fits = fits and (kind != "number" or "decimal" in plan)
-        if not fits:
-            raise ModelFileError("the columns of TablePreparer cannot be right.")
-        made += 0 if kind == "left out" else max(1, len(kinds))
-    if len({plan["name"] for plan in columns}) < len(columns):
-        raise ModelFileError("the columns of TablePreparer cannot be right.")
-    return made

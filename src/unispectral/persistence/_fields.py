@@ -44,11 +44,16 @@ class Field(NamedTuple):
 
 
 def check_fields(
-    fields: Mapping[str, Field], values: Mapping[str, Any], sizes: dict[str, int], owner: str
+    fields: Mapping[str, Field | None],
+    values: Mapping[str, Any],
+    sizes: dict[str, int],
+    owner: str,
 ) -> None:
     """Hold values against their descriptions; ``sizes`` gets the lengths that are found."""
     for name, field in fields.items():
-        if not any(_fits(values[name], field.kinds, shape, sizes) for shape in field.shapes):
+        if field is not None and not any(
+            _fits(values[name], field.kinds, shape, sizes) for shape in field.shapes
+        ):
             raise ModelFileError(f"{name} of {owner} is not of the kind or shape of the others.")
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "APART",
     "MAX_CATEGORIES",
     "Plan",
+    "are_plans",
     "category_spreads",
     "column_names",
     "decide",
@@ -210,6 +211,30 @@ def encode(frame: Any, plans: Sequence[Plan]) -> tuple[np.ndarray, list[str]]:
     if filled:
         notes.insert(0, f"Filled in missing values: {', '.join(filled)}.")
     return np.hstack(parts), notes
+
+
+def are_plans(value: Any) -> bool:
+    """Whether what a file holds could have been made by `decide`."""
+    if not isinstance(value, list) or not all(isinstance(plan, dict) for plan in value):
+        return False
+    names = [plan.get("name") for plan in value]
+    unique = all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+    return unique and all(map(_is_plan, value))
+
+
+def _is_plan(plan: Plan) -> bool:
+    kind, fill = plan.get("kind"), plan.get("fill")
+    kinds: Any = plan.get("categories")
+    if kind == "left out":
+        return isinstance(plan.get("why"), str)
+    if "fill" not in plan or plan.get("decimal", ".") not in (".", ","):
+        return False
+    if kind == "category":
+        texts = isinstance(kinds, list) and all(isinstance(one, str) for one in kinds)
+        return texts and len(set(kinds)) == len(kinds) > 0 and (fill is None or fill in kinds)
+    number = isinstance(fill, (int, float)) and not isinstance(fill, bool)
+    known = kind == "yes/no" or (kind == "number" and "decimal" in plan)
+    return known and kinds is None and (fill is None or number)
 
 
 def used(plans: Sequence[Plan]) -> list[Plan]:

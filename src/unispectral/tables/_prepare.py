@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from unispectral._errors import InputError
 from unispectral.tables._arrays import Array
-from unispectral.tables._encode import Plan, category_spreads, column_names
+from unispectral.tables._encode import Plan, are_plans, category_spreads, column_names
 from unispectral.tables._source import TableError, plural
 
 __all__ = ["IMPUTATIONS", "SCALES", "Preparation"]
@@ -138,7 +138,9 @@ class Preparation:
             if any(a is not None and a.shape != (len(columns),) for a in arrays.values()):
                 raise ValueError("lengths differ")
             encoding = plain.get("encoding")
-            if encoding is not None and tuple(column_names(encoding)) != columns:
+            if encoding is not None and (
+                not are_plans(encoding) or tuple(column_names(encoding)) != columns
+            ):
                 raise ValueError("other columns are made")
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise TableError("preparation", "is not that of a prepared table") from error
