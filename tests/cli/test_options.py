@@ -104,7 +104,7 @@ def test_wrong_usage_is_2(capsys, things, arguments, message):
         (["cluster", "T", "-k", "91"], "n_samples=90"),
         (["cluster", "T", "-k", "3", "--kernel", "gausian"], "not a known kernel"),
         (["cluster", "T", "-k", "3", "-o", "none/labels.csv"], "there is no folder"),
-        (["predict", "T", "T"], "no saved model"),
+        (["predict", "T", "T"], "not a saved model"),
         (["predict", "nowhere", "T"], "Cannot open 'nowhere': no such file or directory."),
     ],
 )

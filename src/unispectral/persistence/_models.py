@@ -116,7 +116,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     >>> try:
     ...     load_model(path)
     ... except ModelFileError as error:
-    ...     print("no saved model" in str(error))
+    ...     print("not a saved model" in str(error))
     True
     """
     manifest, arrays = read_archive(path)
