@@ -10,8 +10,7 @@ import numpy as np
 from benchmarks import recorded_baselines
 from benchmarks._data import Input
 from unispectral.baselines import SSR, TSEP, ClustRF
-from unispectral.baselines._base import Partition
-from unispectral.baselines._kmeans import kmeans
+from unispectral.baselines._base import Partition, kmeans
 from unispectral.kernels import KernelBank
 from unispectral.metrics import scores
 

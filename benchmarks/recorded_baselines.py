@@ -19,8 +19,7 @@ from unispectral.baselines import _loops
 from unispectral.baselines._base import Partition
 from unispectral.baselines._kernels import Kernels
 from unispectral.baselines.aasc import coefficients_at
-from unispectral.baselines.mkkm import inverse_weights
-from unispectral.baselines.rmkkm import power_weights
+from unispectral.baselines.kernel_kmeans import inverse_weights, power_weights
 from unispectral.kernels import KernelBank
 
 __all__ = ["METHODS", "SINGLE", "RecordedStream"]
@@ -128,7 +127,7 @@ def _lloyd(K: np.ndarray, start: np.ndarray, robust: bool, max_iter: int) -> Par
         _loops.centre_products(K, labels, weights, products, norms)
     if n_iter == max_iter:
         objective = _objective(diagonal, products, norms, labels)
-    return Partition(labels, objective, n_iter, True, sample_weights=weights)
+    return Partition(labels, objective, n_iter, True, attributes={"sample_weights": weights})
 
 
 def _objective(
@@ -210,7 +209,7 @@ def mkkm(kernels: Kernels, n_clusters: int, stream: RecordedStream) -> Partition
         last, objective = objective, float(weights**2 @ costs)
         _loops.centre_products(kernels.combine(weights**2), labels, means, products, norms)
         _loops.assign(products, norms, labels, nearest)
-    return Partition(labels, objective, n_iter, True, kernel_weights=weights)
+    return Partition(labels, objective, n_iter, True, attributes={"kernel_weights": weights})
 
 
 def rmkkm(kernels: Kernels, n_clusters: int, stream: RecordedStream, gamma: float) -> Partition:
@@ -220,12 +219,11 @@ def rmkkm(kernels: Kernels, n_clusters: int, stream: RecordedStream, gamma: floa
     for _ in range(ROUNDS):
         K = kernels.combine(weights)
         found = kernel_kmeans(K, n_clusters, stream, robust=True, n_init=STARTS, max_iter=30)
-        assert found.sample_weights is not None
-        squared = kernels.within(found.labels, found.sample_weights)
+        squared = kernels.within(found.labels, found.attributes["sample_weights"])
         squared = np.maximum(squared, np.finfo(np.float64).eps)
         weights = power_weights(squared @ (0.5 / np.sqrt(weights @ squared)), gamma)
     objective = float(np.sqrt(weights @ squared).sum())
-    return Partition(found.labels, objective, ROUNDS, True, kernel_weights=weights)
+    return Partition(found.labels, objective, ROUNDS, True, attributes={"kernel_weights": weights})
 
 
 def eigenvectors(W: np.ndarray, n_vectors: int) -> np.ndarray:

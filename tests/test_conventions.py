@@ -290,7 +290,7 @@ def test_distances_for_a_kernel():
         (UnifiedSpectralClustering(3, max_clusters=1), "a whole number of at least 2. Got 1"),
         (UnifiedSpectralClustering(3, scaling="x"), "must be 'auto', 'none' or 'standard'. Got"),
         (SCSK(3, mu=0), "must be a number above 0. Got 0"),
-        (baselines.ClustRF(3, max_features=2.0), "a number above 0 and of at most 1"),
+        (baselines.RMKKM(3, gamma=1.0), "must be a number above 0 and below 1. Got 1.0"),
         (baselines.KKM(-1), "must be a whole number of at least 1. Got -1"),
     ],
     ids=repr,

@@ -30,7 +30,6 @@ METHODS = [
     KKM(n_clusters=3),
     RKKM(n_clusters=3),
     SC(n_clusters=3),
-    SC(n_clusters=3, laplacian="normalized"),
     SSR(n_clusters=3),
     ClustRF(n_clusters=3, n_estimators=20),
     TSEP(n_clusters=3),

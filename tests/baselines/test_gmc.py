@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from unispectral.baselines import GMC
-from unispectral.baselines._neighbours import nearest_codes, on_simplex
+from unispectral.baselines.neighbours import nearest_codes, on_simplex
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -107,10 +107,10 @@ def test_a_graph_in_too_many_parts_is_told_and_clustered_nevertheless():
     assert len(np.unique(model.labels_)) == 3
 
 
-def test_standardised_samples_forget_scale_and_offset():
+def test_the_offset_of_a_view_does_not_matter():
     views, _ = three_views(5)
-    moved = [2.5 * view + 7.0 for view in views]
-    one, other = (GMC(3, normalize=True).fit(tables) for tables in (views, moved))
+    moved = [view + 7.0 for view in views]
+    one, other = (GMC(3).fit(tables) for tables in (views, moved))
     np.testing.assert_allclose(
         one.affinity_matrix_.toarray(), other.affinity_matrix_.toarray(), atol=1e-9
     )

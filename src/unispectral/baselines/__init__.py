@@ -7,46 +7,33 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from unispectral.baselines.aasc import AASC
-    from unispectral.baselines.can import CAN
     from unispectral.baselines.clustrf import ClustRF
-    from unispectral.baselines.gmc import GMC
-    from unispectral.baselines.kkm import KKM
-    from unispectral.baselines.lgmksc import LGMKSC
-    from unispectral.baselines.mkkm import MKKM
-    from unispectral.baselines.rkkm import RKKM
-    from unispectral.baselines.rmkkm import RMKKM
-    from unispectral.baselines.sc import SC
+    from unispectral.baselines.consensus import LGMKSC, SMKL, SPC
+    from unispectral.baselines.kernel_kmeans import KKM, MKKM, RKKM, RMKKM
+    from unispectral.baselines.neighbours import CAN, GMC
     from unispectral.baselines.selftuning import SelfTuning
     from unispectral.baselines.simplemkkm import SimpleMKKM
-    from unispectral.baselines.smkl import SMKL
-    from unispectral.baselines.spc import SPC
-    from unispectral.baselines.ssr import SSR
-    from unispectral.baselines.tsep import TSEP
+    from unispectral.baselines.spectral import SC, SSR, TSEP
 
 __all__ = [
-    "AASC",
-    "CAN",
-    "GMC",
-    "KKM",
-    "LGMKSC",
-    "MKKM",
-    "RKKM",
-    "RMKKM",
-    "SC",
-    "SMKL",
-    "SPC",
-    "SSR",
-    "TSEP",
-    "ClustRF",
-    "SelfTuning",
-    "SimpleMKKM",
-]
+    "AASC", "CAN", "GMC", "KKM", "LGMKSC", "MKKM", "RKKM", "RMKKM", "SC", "SMKL", "SPC", "SSR",
+    "TSEP", "ClustRF", "SelfTuning", "SimpleMKKM",
+]  # fmt: skip
+
+#: Modules of several methods; the others are called as their method.
+_FAMILIES = {
+    "consensus": ("LGMKSC", "SMKL", "SPC"),
+    "kernel_kmeans": ("KKM", "MKKM", "RKKM", "RMKKM"),
+    "neighbours": ("CAN", "GMC"),
+    "spectral": ("SC", "SSR", "TSEP"),
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{name.lower()}"), name)
+    home = next((home for home, names in _FAMILIES.items() if name in names), name.lower())
+    return getattr(importlib.import_module(f"{__name__}.{home}"), name)
 
 
 def __dir__() -> list[str]:

@@ -1,16 +1,19 @@
-"""What the comparison methods share: parameters, checks, the fit, the result."""
+"""What the comparison methods share: parameters, checks, the fit, rounds, the result."""
 
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from types import MappingProxyType
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from unispectral._compat import CallbackSupportMixin, FitTasks, Interval, fit_context
+from unispectral._compat import CallbackSupportMixin, FitTasks, fit_context
 from unispectral._run import Run, whole_or_as_before
 from unispectral._validation import (
     check_cluster_count,
@@ -20,13 +23,25 @@ from unispectral._validation import (
     recentred,
 )
 from unispectral.baselines._kernels import Kernels
-from unispectral.kernels import Abilities, Kernel, KernelBank, as_kernel, as_kernels
+from unispectral.baselines._parameters import Declared, count, non_negative, parameter
+from unispectral.kernels import Abilities, KernelBank, as_kernel, as_kernels
 
-__all__ = ["POSITIVE", "ClusteringMethod", "KernelMethod", "KernelsMethod", "Partition"]
+__all__ = [
+    "ClusteringMethod",
+    "KernelMethod",
+    "KernelsMethod",
+    "Partition",
+    "RestartedMethod",
+    "Stop",
+    "alternate",
+    "kmeans",
+    "seed_from",
+]
 
-#: Constraints of a count, and of a number that is not negative.
-POSITIVE = [Interval(Integral, 1, None, closed="left")]
-NON_NEGATIVE = [Interval(Real, 0, None, closed="left")]
+#: Iterations of k-means where ``max_iter`` is that of something else.
+_KMEANS_ITER = 300
+
+State = TypeVar("State")
 
 
 class Partition(NamedTuple):
@@ -35,49 +50,80 @@ class Partition(NamedTuple):
     Attributes
     ----------
     labels : ndarray of shape (n,)
-    objective : float or None
-        What the method minimises, at these labels; None where only the labels are known.
+    objective : float
+        What the method minimises, at these labels.
     n_iter : int
     converged : bool
     residual : float
         How much the last iteration still changed: the share of the labels, or of the objective.
-    kernel_weights : ndarray of shape (n_kernels,) or None
-    objective_path : ndarray or None
-        The objective after each step.
-    sample_weights : ndarray of shape (n,) or None
-        The share of each sample in the centre of its cluster.
+    attributes : mapping
+        What else the fitted estimator shows, by names without the underscore at their end.
     """
 
     labels: np.ndarray
-    objective: float | None
+    objective: float
     n_iter: int
     converged: bool
     residual: float = 0.0
-    kernel_weights: np.ndarray | None = None
-    objective_path: np.ndarray | None = None
-    sample_weights: np.ndarray | None = None
+    attributes: Mapping[str, Any] = MappingProxyType({})
 
 
-class ClusteringMethod(CallbackSupportMixin, ClusterMixin, BaseEstimator):
+class Stop(NamedTuple):
+    """Where rounds ended."""
+
+    n_iter: int
+    converged: bool
+    residual: float
+
+
+def alternate(
+    rounds: Iterable[tuple[State, float]], max_iter: int, tol: float, least: int = 1
+) -> tuple[State, Stop]:
+    """The state of the first round, from the ``least`` on, that changes no more than ``tol``.
+
+    Examples
+    --------
+    >>> alternate(((x, 0.5**x) for x in range(9)), 100, 0.2)
+    (3, Stop(n_iter=4, converged=True, residual=0.125))
+    """
+    for n_iter, found in enumerate(islice(rounds, max_iter), 1):
+        state, residual = found
+        stop = Stop(n_iter, n_iter >= least and residual <= tol, residual)
+        if stop.converged:
+            break
+    return state, stop
+
+
+class ClusteringMethod(Declared, CallbackSupportMixin, ClusterMixin, BaseEstimator):
     """The one fit of all methods: check the input, cluster it, store the result.
 
     A method says in ``_prepare`` what is clustered (here the table), in ``_cluster`` how.
+
+    Parameters
+    ----------
+    n_clusters : int
+        The number of clusters.
+    n_init : int
+        Random starts of k-means.
+    max_iter : int
+        Iterations of one start.
+    n_jobs : int or None
+        Threads, as in :class:`unispectral.UnifiedSpectralClustering`.
+    random_state : int, RandomState, Generator or None
+        The random starts.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+    objective_ : float
+        Of k-means: the sum of squared distances.
+    n_iter_ : int
+    converged_ : bool
+        Whether the iterations ended before ``max_iter``.
     """
 
-    _parameter_constraints: dict[str, Any] = {
-        "n_clusters": POSITIVE,
-        "n_init": POSITIVE,
-        "max_iter": POSITIVE,
-        "random_state": ["random_state", np.random.Generator],
-    }
-    #: A parameter that not every method has.
-    n_jobs: int | None = None
-
-    def __init__(self, n_clusters: int, n_init: int, max_iter: int, random_state: Any) -> None:
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_clusters: Any = count(default=8, kw_only=False)
+    max_iter: int = count(default=300)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -93,7 +139,8 @@ class ClusteringMethod(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         -------
         self
         """
-        run = Run.of(self.n_jobs, self.random_state, tasks=FitTasks(self, X))
+        jobs, seed = getattr(self, "n_jobs", None), getattr(self, "random_state", 0)
+        run = Run.of(jobs, seed, tasks=FitTasks(self, X))
         with whole_or_as_before(self), run.limited() as run:
             self._keep(self._cluster(self._prepare(X, run), run))
         run.progress.close()
@@ -102,24 +149,21 @@ class ClusteringMethod(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     def _prepare(self, X: Any, run: Run) -> Any:
         """What is clustered: the table, checked."""
         X = check_samples(self, X, reset=True)
-        check_cluster_count(self.n_clusters, X.shape[0])
+        if self.n_clusters is not None:
+            check_cluster_count(self.n_clusters, X.shape[0])
         return X
 
     def _cluster(self, data: Any, run: Run) -> Partition:
-        """Cluster what ``_prepare`` made; attributes of the method's own are set here."""
+        """Cluster what ``_prepare`` made."""
         raise NotImplementedError
 
     def _keep(self, found: Partition) -> None:
-        """Store what every method has to tell."""
         self.labels_ = found.labels.astype(np.int32)
+        self.objective_ = float(found.objective)
         self.n_iter_ = int(found.n_iter)
-        if found.objective is not None:
-            self.objective_ = float(found.objective)
-            self.converged_ = bool(found.converged)
-        if found.kernel_weights is not None:
-            self.kernel_weights_ = found.kernel_weights
-        if found.objective_path is not None:
-            self.objective_path_ = found.objective_path
+        self.converged_ = bool(found.converged)
+        for name, value in found.attributes.items():
+            setattr(self, f"{name}_", value)
         if not found.converged:
             warnings.warn(
                 f"{type(self).__name__} stopped because the limit of max_iter={self.max_iter} "
@@ -135,84 +179,142 @@ class ClusteringMethod(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         return tags
 
 
-class KernelMethod(ClusteringMethod):
-    """A method of one kernel, which gets the kernel matrix."""
+class RestartedMethod(ClusteringMethod):
+    """A method with random starts, in most cases those of k-means on an embedding."""
 
-    _parameter_constraints = {
-        **ClusteringMethod._parameter_constraints,
-        "kernel": "no_validation",  # as_kernel has the better sentence
-        "normalize": "no_validation",
-    }
+    n_init: int = count(default=10)
+    random_state: Any = parameter("random_state", np.random.Generator, default=0)
+
+    def _kmeans(
+        self, embedding: np.ndarray, run: Run, stop: Stop | None = None, **attributes: Any
+    ) -> Partition:
+        """The clusters of an embedding, and where rounds before it ended, if there were any."""
+        limit = self.max_iter if stop is None else _KMEANS_ITER
+        found = kmeans(embedding, self.n_clusters, run.rng, self.n_init, limit)
+        found = found._replace(attributes={"embedding": embedding, **attributes})
+        return found if stop is None else found._replace(**stop._asdict())
+
+
+class _OnKernels(RestartedMethod):
+    """A method of one or several kernels, given or of the samples.
+
+    Parameters
+    ----------
+    normalize : {"cosine", "center", "trace", "max", "none"} or tuple of them
+        Applied to each kernel.
+    """
+
+    normalize: Any = parameter(default="cosine")  # the bank has the better sentence
+
     #: Whether a precomputed kernel must be positive semi-definite: not where it is an affinity.
     _definite = True
-    #: The parameter that says which kernel, or kernels.
-    _argument = "kernel"
-    normalize: Any
-
-    def _prepare(self, X: Any, run: Run) -> Any:
-        return self._bank(X, run).matrix(0, run)
-
-    @property
-    def _spec(self) -> Any:
-        return getattr(self, self._argument)
-
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self._spec, str) and self._spec == "precomputed"
-
-    def _kernels(self) -> tuple[Kernel, ...]:
-        return (as_kernel(self._spec),)
-
-    def _given(self, X: Any) -> KernelBank:
-        K = check_kernel_matrix(X, "X", definite=self._definite)
-        return KernelBank.precomputed(K, normalize=self.normalize)
+    _several = True
 
     def _bank(self, X: Any, run: Run) -> KernelBank:
         """The precomputed kernels, or those of the samples in ``X``."""
-        if self._precomputed:
+        if self._precomputed():
             bank = self._given(X)
             self.n_features_in_ = bank.n_samples
             check_cluster_count(self.n_clusters, bank.n_samples)
             return bank
-        kernels = self._kernels()
+        spec = self._spec()
+        kernels = as_kernels(spec) if self._several else (as_kernel(spec),)
         table = super()._prepare(X, run)
         # Distances keep more of their digits near the origin.
         if all(getattr(kernel, "abilities", Abilities()).movable for kernel in kernels):
             table = recentred(table)[0]
         return KernelBank(table, kernels, normalize=self.normalize, run=run)
 
+    def _given(self, X: Any) -> KernelBank:
+        if self._several and isinstance(X, KernelBank):
+            return X
+        matrices: list[np.ndarray] = []
+        for r, K in enumerate(X if self._several and is_views(X) else [X]):
+            name = f"X[{r}]" if self._several else "X"
+            size = matrices[0].shape[0] if matrices else None
+            matrices.append(check_kernel_matrix(K, name, n_samples=size, definite=self._definite))
+        return KernelBank.precomputed(matrices, normalize=self.normalize)
+
+    def _spec(self) -> Any:
+        return getattr(self, "kernels" if self._several else "kernel")
+
+    def _precomputed(self) -> bool:
+        return isinstance(self._spec(), str) and self._spec() == "precomputed"
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
-        tags.input_tags.sparse = not self._precomputed
+        tags.input_tags.pairwise = self._precomputed()
+        tags.input_tags.sparse = not self._precomputed()
         return tags
 
 
-class KernelsMethod(KernelMethod):
-    """A method of several kernels, which gets :class:`Kernels`."""
+class KernelMethod(_OnKernels):
+    """A method of one kernel, which gets the kernel matrix.
 
-    _parameter_constraints = {
-        **ClusteringMethod._parameter_constraints,
-        "kernels": "no_validation",
-        "normalize": "no_validation",
-        "tol": NON_NEGATIVE,
-    }
-    _argument = "kernels"
+    Parameters
+    ----------
+    kernel : str, kernel object, callable or "precomputed"
+        See :func:`unispectral.kernels.as_kernel`. If precomputed, ``fit`` takes the matrix.
+    """
 
-    def _prepare(self, X: Any, run: Run) -> Any:
+    kernel: Any = parameter(default="gaussian")
+    _several = False
+
+    def _prepare(self, X: Any, run: Run) -> np.ndarray:
+        return self._bank(X, run).matrix(0, run)
+
+
+class KernelsMethod(_OnKernels):
+    """A method of several kernels, which gets :class:`Kernels`.
+
+    Parameters
+    ----------
+    kernels : "paper", list of kernels, or "precomputed"
+        See :func:`unispectral.kernels.as_kernels`; ``"paper"`` is the paper's twelve. If
+        precomputed, ``fit`` takes a list or stack of matrices or a
+        :class:`~unispectral.kernels.KernelBank`, which is used as it is.
+    tol : float
+        The rounds end when one changes the result by less than this share.
+
+    Attributes
+    ----------
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        Their sum is one.
+    kernel_names_ : list of str
+    """
+
+    kernels: Any = parameter(default="paper")
+    tol: float = non_negative(default=1e-5)
+
+    def _prepare(self, X: Any, run: Run) -> Kernels:
         bank = self._bank(X, run)
         self.kernel_names_ = list(bank.names)
         return Kernels(bank, run)
 
-    def _kernels(self) -> tuple[Kernel, ...]:
-        return as_kernels(self._spec)
 
-    def _given(self, X: Any) -> KernelBank:
-        if isinstance(X, KernelBank):
-            return X
-        matrices: list[np.ndarray] = []
-        for r, K in enumerate(list(X) if is_views(X) else [X]):
-            size = matrices[0].shape[0] if matrices else None
-            checked = check_kernel_matrix(K, f"X[{r}]", n_samples=size, definite=self._definite)
-            matrices.append(checked)
-        return KernelBank.precomputed(matrices, normalize=self.normalize)
+def kmeans(
+    embedding: np.ndarray, n_clusters: int, rng: np.random.Generator, n_init: int, max_iter: int
+) -> Partition:
+    """Cluster the rows of an embedding."""
+    model = KMeans(n_clusters, n_init=n_init, max_iter=max_iter, random_state=seed_from(rng))
+    with warnings.catch_warnings():
+        # Fewer distinct rows than clusters: the labels then simply use fewer of them.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(embedding)
+    labels = model.labels_.astype(np.int64)
+    residual = _shift(embedding, labels, model.cluster_centers_)
+    return Partition(labels, model.inertia_, model.n_iter_, model.n_iter_ < max_iter, residual)
+
+
+def seed_from(rng: np.random.Generator) -> int:
+    """A seed for a method of scikit-learn, which takes no Generator."""
+    return int(rng.integers(2**31 - 1))
+
+
+def _shift(embedding: np.ndarray, labels: np.ndarray, centres: np.ndarray) -> float:
+    """How far the centres would still move, relative to the spread of the rows."""
+    total = 0.0
+    for j in np.unique(labels):
+        total += float(((embedding[labels == j].mean(axis=0) - centres[j]) ** 2).sum())
+    spread = float(embedding.var(axis=0).sum())
+    return total / spread if spread > 0.0 else 0.0

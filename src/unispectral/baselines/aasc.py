@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from numbers import Real
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -13,12 +12,12 @@ from scipy.optimize import brentq
 from unispectral._compat import Interval, StrOptions
 from unispectral._errors import InputError
 from unispectral._run import Run
-from unispectral.baselines._base import KernelsMethod, Partition
+from unispectral.baselines._base import KernelsMethod, Partition, alternate
 from unispectral.baselines._kernels import Kernels
-from unispectral.baselines._kmeans import kmeans
+from unispectral.baselines._parameters import count, parameter
 from unispectral.baselines._spectral import laplacian_eigenvectors, unit_rows
 
-__all__ = ["AASC", "aggregate", "best_coefficients", "coefficients_at", "dogleg_root"]
+__all__ = ["AASC"]
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -32,99 +31,52 @@ class AASC(KernelsMethod):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        The number of clusters.
-    kernels : "paper", list of kernels, or "precomputed", default="paper"
-        See :func:`unispectral.kernels.as_kernels`; ``"paper"`` is the paper's twelve. If
-        precomputed, ``fit`` takes a list or stack of matrices or a
-        :class:`~unispectral.kernels.KernelBank`, which is used as it is.
-    normalize : {"cosine", "center", "trace", "max", "none"} or tuple of them, default="cosine"
-        Applied to the kernels.
-    root : "best" or float, default="best"
+    root : "best" or float
         Which stationary point of the problem in v to take. ``"best"`` is its global minimum. A
         number is the start of a search for the multiplier, whose root is taken whatever its
         objective, as the published code does; the record used -1 (YALE) and 1 (the texts). On the
         paper's data the search from 1 ends with positive coefficients for all kernels, while the
         global minimum gives everything to an affinity close to the identity: with such kernels
         (narrow Gaussians) take 1, or leave them out.
-    n_init : int, default=10
-        Random starts of k-means.
-    max_iter : int, default=20
+    max_iter : int
         Rounds of embedding and coefficients.
-    tol : float, default=1e-5
+    tol : float
         The rounds end when the squared change of the embedding is below this.
-    random_state : int, RandomState, Generator or None, default=0
-        The starts of k-means.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
     kernel_weights_ : ndarray of shape (n_kernels,)
         The coefficients v_r² of the sum.
-    kernel_names_ : list of str
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Unit rows.
-    objective_ : float
-        Of k-means.
-    n_iter_ : int
-        Rounds.
-    converged_ : bool
-        Whether the rounds ended before ``max_iter``.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> X = np.array([[0.0], [0.1], [5.0], [5.1]])
-    >>> model = AASC(2, kernels=["rbf", "laplacian"], random_state=0).fit(X)
-    >>> bool(model.labels_[0] == model.labels_[1] != model.labels_[2] == model.labels_[3])
-    True
+    >>> model = AASC(2, kernels=["rbf", "laplacian"]).fit([[0.0], [0.1], [5.0], [5.1]])
+    >>> model.labels_.tolist()
+    [0, 0, 1, 1]
     """
 
-    _parameter_constraints = {
-        **KernelsMethod._parameter_constraints,
-        "root": [StrOptions({"best"}), Interval(Real, None, None, closed="neither")],
-    }
+    root: str | float = parameter(
+        StrOptions({"best"}), Interval(Real, None, None, closed="neither"), default="best"
+    )
+    max_iter: int = count(default=20)
+
     _definite = False
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        kernels: Any = "paper",
-        normalize: Any = "cosine",
-        root: str | float = "best",
-        n_init: int = 10,
-        max_iter: int = 20,
-        tol: float = 1e-5,
-        random_state: Any = 0,
-    ) -> None:
-        super().__init__(n_clusters, n_init, max_iter, random_state)
-        self.kernels = kernels
-        self.normalize = normalize
-        self.tol = tol
-        self.root = root
-
     def _cluster(self, data: Kernels, run: Run) -> Partition:
-        vectors, coefficients, n_iter, change = aggregate(
-            data, self.n_clusters, self.root, self.max_iter, self.tol
-        )
-        self.embedding_ = unit_rows(vectors)
-        found = kmeans(self.embedding_, self.n_clusters, run.rng, self.n_init, max_iter=1000)
-        return found._replace(
-            n_iter=n_iter,
-            converged=change < self.tol,
-            residual=change,
-            kernel_weights=coefficients**2,
-        )
+        rounds = aggregate(data, self.n_clusters, self.root)
+        (vectors, v), stop = alternate(rounds, self.max_iter, self.tol)
+        return self._kmeans(unit_rows(vectors), run, stop, kernel_weights=v**2)
 
 
 def aggregate(
-    kernels: Kernels, n_clusters: int, root: str | float, max_iter: int, tol: float
-) -> tuple[np.ndarray, np.ndarray, int, float]:
+    kernels: Kernels, n_clusters: int, root: str | float
+) -> Iterator[tuple[tuple[np.ndarray, np.ndarray], float]]:
     """Find embedding and coefficients in turn; negative similarities count as none.
 
-    Returns the eigenvectors of the aggregated Laplacian, the coefficients v that belong to them,
-    the number of rounds, and how much the last one changed the embedding.
+    Yields the eigenvectors of the aggregated Laplacian, with the coefficients v that belong to
+    them, and by how much they changed.
     """
 
     def affinities() -> Iterator[np.ndarray]:  # one at a time: there may be no room for all
@@ -132,22 +84,18 @@ def aggregate(
 
     degrees = np.stack([W.sum(axis=1, dtype=np.float64) for W in affinities()])
     v = np.full(len(kernels), 1.0 / len(kernels))
-    vectors, n_iter = None, 0
+    last, residual = None, np.inf
     while True:
         total = np.zeros((kernels.n_samples, kernels.n_samples))
         for weight, W in zip(v**2, affinities(), strict=True):
             total += weight * W
-        last = vectors
         found = laplacian_eigenvectors(total, max(n_clusters, 2))[1]
         vectors = found[:, :n_clusters]
-        n_iter += 1
-        residual = np.inf
         if last is not None:
             # Between the projections on the two subspaces: blind to signs and rotations.
             residual = 2.0 * (n_clusters - float(((vectors.T @ last) ** 2).sum()))
-        if residual < tol or n_iter >= max_iter:
-            return vectors, v, n_iter, residual
-        g = found[:, 1]
+        yield (vectors, v), residual
+        last, g = vectors, found[:, 1]
         alpha = degrees @ g**2  # gᵀD_r g
         beta = alpha - np.array([g @ (W @ g) for W in affinities()])  # gᵀL_r g
         if isinstance(root, str):

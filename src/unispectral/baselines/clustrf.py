@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,21 +10,20 @@ import scipy.sparse as sp
 from joblib import parallel_config
 from sklearn.ensemble import RandomForestClassifier
 
-from unispectral._compat import Interval, StrOptions
 from unispectral._memory import require_memory
 from unispectral._run import Run
 from unispectral._validation import recentred
-from unispectral.baselines._base import POSITIVE, ClusteringMethod, Partition
-from unispectral.baselines._kmeans import kmeans, seed_from
+from unispectral.baselines._base import Partition, RestartedMethod, seed_from
+from unispectral.baselines._parameters import choice, count, parameter
 from unispectral.baselines._spectral import leading_eigenvectors, unit_rows
 
-__all__ = ["ClustRF", "forest_similarity", "synthetic_rows"]
+__all__ = ["ClustRF"]
 
 #: Rows of the similarity per block.
 _BLOCK = 16
 
 
-class ClustRF(ClusteringMethod):
+class ClustRF(RestartedMethod):
     """Clustering random forest (Zhu, Loy and Gong, CVPR 2014), ClustRF-u and ClustRF-a.
 
     A forest learns to tell the samples from synthetic ones whose features are drawn independently.
@@ -33,101 +32,59 @@ class ClustRF(ClusteringMethod):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        The number of clusters.
-    weights : {"uniform", "adaptive"}, default="uniform"
+    weights : {"uniform", "adaptive"}
         What a node counts: one (ClustRF-u), or one over the number of its training rows
         (ClustRF-a), so that specific nodes count more. The root does not count.
-    n_estimators : int, default=200
+    n_estimators : int
         Trees.
-    max_features : {"sqrt", "log2"}, int or float, default="sqrt"
-        Features looked at per node, as in scikit-learn's forests.
-    n_init : int, default=10
-        Random starts of k-means.
-    max_iter : int, default=300
-        Iterations of one start of k-means.
-    n_jobs : int or None, default=None
-        Threads, as in :class:`unispectral.UnifiedSpectralClustering`.
-    random_state : int, RandomState, Generator or None, default=0
+    random_state : int, RandomState, Generator or None
         Synthetic rows, trees and starts of k-means.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
     affinity_matrix_ : ndarray of shape (n_samples, n_samples)
         Symmetric, between 0 and 1, with a diagonal of 1; float32 above 4,000 samples.
     embedding_ : ndarray of shape (n_samples, n_clusters)
-    objective_ : float
-        Of k-means.
-    n_iter_ : int
-        Of k-means.
+        Unit rows of the leading eigenvectors of the normalised affinity.
 
     Examples
     --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = np.vstack([rng.normal(0, 1, (20, 4)), rng.normal(8, 1, (20, 4))])
-    >>> labels = ClustRF(2, n_estimators=30, random_state=0).fit_predict(X)
+    >>> labels = ClustRF(2, n_estimators=30).fit_predict(X)
     >>> len(set(labels[:20])), len(set(labels[20:]))
     (1, 1)
     """
 
-    _parameter_constraints = {
-        **ClusteringMethod._parameter_constraints,
-        "weights": [StrOptions({"uniform", "adaptive"})],
-        "n_estimators": POSITIVE,
-        "max_features": [
-            StrOptions({"sqrt", "log2"}),
-            *POSITIVE,
-            Interval(Real, 0, 1, closed="right"),
-        ],
-        "n_jobs": [Integral, None],
-    }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        weights: str = "uniform",
-        n_estimators: int = 200,
-        max_features: str | int | float = "sqrt",
-        n_init: int = 10,
-        max_iter: int = 300,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        super().__init__(n_clusters, n_init, max_iter, random_state)
-        self.weights = weights
-        self.n_estimators = n_estimators
-        self.max_features = max_features
-        self.n_jobs = n_jobs
+    weights: str = choice("adaptive", default="uniform")
+    n_estimators: int = count(default=200)
+    n_jobs: int | None = parameter(Integral, default=None)
 
     def _prepare(self, X: Any, run: Run) -> Any:
         # Trees see single precision: large numbers would overflow, small differences vanish.
         return recentred(super()._prepare(X, run))[0]
 
     def _cluster(self, data: Any, run: Run) -> Partition:
-        forest = self._grow(data, run)
-        similarity = forest_similarity(forest, data, run, adaptive=self.weights == "adaptive")
-        self.affinity_matrix_ = similarity
-        self.embedding_ = unit_rows(leading_eigenvectors(similarity, self.n_clusters))
-        return kmeans(self.embedding_, self.n_clusters, run.rng, self.n_init, self.max_iter)
+        forest = grow(data, self.n_estimators, run)
+        W = forest_similarity(forest, data, run, adaptive=self.weights == "adaptive")
+        embedding = unit_rows(leading_eigenvectors(W, self.n_clusters))
+        return self._kmeans(embedding, run, affinity_matrix=W)
 
-    def _grow(self, X: Any, run: Run) -> RandomForestClassifier:
-        synthetic = synthetic_rows(X, run.rng)
-        if sp.issparse(X):
-            both = _short_indices(sp.vstack([X, synthetic], "csr"))
-        else:
-            both = np.vstack([X, synthetic])
-        forest = RandomForestClassifier(
-            self.n_estimators,
-            max_features=self.max_features,
-            max_samples=X.shape[0],  # half of all rows: as many draws as there are real ones
-            n_jobs=run.n_threads,
-            random_state=seed_from(run.rng),
-        )
-        with parallel_config("threading"):  # trees release the lock; processes would copy rows
-            return forest.fit(both, np.repeat([0, 1], X.shape[0]))
+
+def grow(X: Any, n_trees: int, run: Run) -> RandomForestClassifier:
+    """A forest that tells the rows of ``X`` from synthetic ones."""
+    synthetic = synthetic_rows(X, run.rng)
+    stack = sp.vstack([X, synthetic], "csr") if sp.issparse(X) else np.vstack([X, synthetic])
+    forest = RandomForestClassifier(
+        n_trees,
+        max_features="sqrt",
+        max_samples=X.shape[0],  # half of all rows: as many draws as there are real ones
+        n_jobs=run.n_threads,
+        random_state=seed_from(run.rng),
+    )
+    with parallel_config("threading"):  # trees release the lock; processes would copy rows
+        return forest.fit(_short_indices(stack), np.repeat([0, 1], X.shape[0]))
 
 
 def synthetic_rows(X: Any, rng: np.random.Generator) -> Any:
@@ -170,19 +127,9 @@ def _short_indices(X: Any) -> Any:
 def forest_similarity(
     forest: RandomForestClassifier, X: Any, run: Run, *, adaptive: bool = False
 ) -> np.ndarray:
-    """The mean similarity of the paths of the rows of ``X`` in the trees of a forest.
+    """The mean similarity (n, n) of the paths of the rows of ``X`` in the trees of a forest.
 
-    Parameters
-    ----------
-    forest : fitted RandomForestClassifier
-    X : ndarray or CSR array of shape (n, d)
-    run : Run
-    adaptive : bool
-        Weigh a node by one over the number of distinct training rows in it.
-
-    Returns
-    -------
-    ndarray of shape (n, n)
+    Where ``adaptive``, a node is weighed by one over the distinct training rows in it.
 
     Examples
     --------

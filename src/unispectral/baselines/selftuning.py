@@ -9,11 +9,11 @@ import scipy.linalg
 from sklearn.metrics import pairwise_distances
 
 from unispectral._run import Run
-from unispectral._validation import check_samples
-from unispectral.baselines._base import POSITIVE, ClusteringMethod, Partition
+from unispectral.baselines._base import ClusteringMethod, Partition, Stop
+from unispectral.baselines._parameters import count
 from unispectral.baselines._spectral import leading_eigenvectors
 
-__all__ = ["Aligned", "SelfTuning", "align", "local_scaling", "rotation_cost"]
+__all__ = ["SelfTuning"]
 
 #: Numbers of clusters whose quality is this close to the best count as equally good.
 _EQUAL = 1e-3
@@ -31,30 +31,28 @@ class SelfTuning(ClusteringMethod):
 
     Parameters
     ----------
-    n_clusters : int or None, default=8
+    n_clusters : int or None
         The number of clusters; None chooses it, from 2 to ``max_clusters``.
-    n_neighbors : int, default=7
+    n_neighbors : int
         The neighbour whose distance is the local scale; 7 throughout the paper.
-    max_clusters : int, default=10
+    max_clusters : int
         The most clusters that are tried if their number is not given.
-    max_iter : int, default=200
+    max_iter : int
         Steps of a rotation.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
     n_clusters_ : int
     affinity_matrix_ : ndarray of shape (n_samples, n_samples)
-    embedding_ : ndarray of shape (n_samples, n_found)
+    embedding_ : ndarray of shape (n_samples, n_clusters_)
         The rotated eigenvectors, one column for each cluster.
-    counts_, qualities_ : ndarray of shape (n_tried,)
-        The numbers of clusters that were tried, and 1 − (cost / n_samples − 1) / n_clusters of
-        each. The largest number within 0.001 of the best is taken.
+    counts_ : ndarray of shape (n_tried,)
+        The numbers of clusters that were tried.
+    qualities_ : ndarray of shape (n_tried,)
+        1 − (cost / n_samples − 1) / n_clusters of each. The largest number within 0.001 of the
+        best is taken.
     objective_ : float
         The cost Σ_ij z_ij² / max_j z_ij², at least n_samples.
-    n_iter_ : int
-        Steps of the last rotation.
-    converged_ : bool
 
     Notes
     -----
@@ -71,48 +69,31 @@ class SelfTuning(ClusteringMethod):
     3
     """
 
-    _parameter_constraints = {
-        "n_clusters": [*POSITIVE, None],
-        "n_neighbors": POSITIVE,
-        "max_clusters": POSITIVE,
-        "max_iter": POSITIVE,
-    }
-    random_state: Any = 0
-
-    def __init__(
-        self,
-        n_clusters: Any = 8,
-        *,
-        n_neighbors: int = 7,
-        max_clusters: int = 10,
-        max_iter: int = 200,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.max_clusters = max_clusters
-        self.max_iter = max_iter
-
-    def _prepare(self, X: Any, run: Run) -> Any:
-        if self.n_clusters is None:
-            return check_samples(self, X, reset=True)
-        return super()._prepare(X, run)
+    n_clusters: int | None = count(None, default=8, kw_only=False)
+    n_neighbors: int = count(default=7)
+    max_clusters: int = count(default=10)
+    max_iter: int = count(default=200)
 
     def _cluster(self, data: Any, run: Run) -> Partition:
         n = data.shape[0]
-        self.affinity_matrix_ = W = local_scaling(data, self.n_neighbors)
+        W = local_scaling(data, self.n_neighbors)
         most = min(self.max_clusters, n)
         counts = range(min(2, most), most + 1) if self.n_clusters is None else [self.n_clusters]
         vectors = leading_eigenvectors(W, max(counts))
         tried = [align(vectors[:, :c], self.max_iter) for c in counts]
-        self.counts_ = np.array(counts)
         costs = np.array([found.cost for found in tried]) / n
-        self.qualities_ = 1.0 - (costs - 1.0) / self.counts_
-        best = np.flatnonzero(self.qualities_ >= self.qualities_.max() - _EQUAL)[-1]
+        qualities = 1.0 - (costs - 1.0) / np.array(counts)
+        best = int(np.flatnonzero(qualities >= qualities.max() - _EQUAL)[-1])
         found = tried[best]
-        self.n_clusters_ = int(self.counts_[best])
-        self.embedding_ = found.rows
         labels = np.argmax(np.square(found.rows), axis=1)
-        return Partition(labels, found.cost, found.n_iter, found.converged, found.residual)
+        attributes = {
+            "n_clusters": counts[best],
+            "affinity_matrix": W,
+            "embedding": found.rows,
+            "counts": np.array(counts),
+            "qualities": qualities,
+        }
+        return Partition(labels, found.cost, *found.stop, attributes)
 
 
 class Aligned(NamedTuple):
@@ -120,9 +101,7 @@ class Aligned(NamedTuple):
 
     rows: np.ndarray
     cost: float
-    n_iter: int
-    converged: bool
-    residual: float
+    stop: Stop
 
 
 def local_scaling(X: Any, n_neighbors: int) -> np.ndarray:
@@ -196,4 +175,4 @@ def align(vectors: np.ndarray, max_iter: int) -> Aligned:
                 step *= 2.0
                 break
             step *= 0.5
-    return Aligned(Z, cost, n_iter, residual <= _TOL, residual)
+    return Aligned(Z, cost, Stop(n_iter, residual <= _TOL, residual))

@@ -8,17 +8,15 @@ import numpy as np
 import scipy.linalg
 
 from unispectral._run import Run
-from unispectral.baselines._base import KernelsMethod, Partition
+from unispectral.baselines._base import KernelsMethod, Partition, Stop
 from unispectral.baselines._kernels import Kernels
-from unispectral.baselines._kmeans import kmeans
+from unispectral.baselines._parameters import count, non_negative, parameter
 from unispectral.baselines._spectral import unit_rows
 
-__all__ = ["SimpleMKKM", "alignment", "largest_step", "reduced_direction", "simple_mkkm"]
+__all__ = ["SimpleMKKM"]
 
-#: Iterations of k-means on the embedding; halvings of a step before it counts as none.
-_KMEANS_ITER, _HALVINGS = 300, 30
-#: The share of the promised decrease that a step must keep.
-_ARMIJO = 1e-4
+#: Halvings of a step before it counts as none; the share of the promised decrease it must keep.
+_HALVINGS, _ARMIJO = 30, 1e-4
 
 
 class SimpleMKKM(KernelsMethod):
@@ -28,75 +26,43 @@ class SimpleMKKM(KernelsMethod):
     K_w = Σ w_r² K_r, is made to fit *least* by the weights, w ≥ 0, Σ w_r = 1. Unlike a minimum
     over both this does not give all the weight to the flattest kernels; it is convex in w and is
     solved by reduced gradients. The unit rows of H are clustered by k-means. There is nothing to
-    tune.
+    tune; the defaults are those of the author.
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        The number of clusters.
-    kernels : "paper", list of kernels, or "precomputed", default="paper"
-        See :func:`unispectral.kernels.as_kernels`; ``"paper"`` is the paper's twelve. If
-        precomputed, ``fit`` takes a list or stack of matrices or a
-        :class:`~unispectral.kernels.KernelBank`, which is used as it is.
-    normalize : {"cosine", "center", "trace", "max", "none"} or tuple of them, \
-default=("center", "cosine")
-        Applied to the kernels; the default is that of the authors.
-    n_init : int, default=50
-        Random starts of k-means, as many as the authors report.
-    max_iter : int, default=200
+    max_iter : int
         Steps of the weights.
-    tol : float, default=1e-4
+    tol : float
         The steps end when no weight changes by more.
-    random_state : int, RandomState, Generator or None, default=0
-        The starts of k-means.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Unit rows of H.
-    kernel_weights_ : ndarray of shape (n_kernels,)
-        Their sum is one; they enter squared.
-    kernel_names_ : list of str
     objective_ : float
         Tr(K_w H Hᵀ), the sum of the largest eigenvalues.
     objective_path_ : ndarray of shape (n_steps + 1,)
-    n_iter_ : int
-        Steps of the weights.
-    converged_ : bool
 
     Examples
     --------
-    >>> import numpy as np
-    >>> X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])
-    >>> labels = SimpleMKKM(2, kernels=["rbf", "laplacian"], random_state=0).fit_predict(X)
-    >>> bool(len(set(labels[:3])) == 1 and len(set(labels[3:])) == 1)
-    True
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]
+    >>> SimpleMKKM(2, kernels=["rbf", "laplacian"]).fit_predict(X).tolist()
+    [1, 1, 1, 0, 0, 0]
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        kernels: Any = "paper",
-        normalize: Any = ("center", "cosine"),
-        n_init: int = 50,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        random_state: Any = 0,
-    ) -> None:
-        super().__init__(n_clusters, n_init, max_iter, random_state)
-        self.kernels = kernels
-        self.normalize = normalize
-        self.tol = tol
+    normalize: Any = parameter(default=("center", "cosine"))
+    n_init: int = count(default=50)
+    max_iter: int = count(default=200)
+    tol: float = non_negative(default=1e-4)
 
     def _cluster(self, data: Kernels, run: Run) -> Partition:
-        H, found = simple_mkkm(data, self.n_clusters, max_iter=self.max_iter, tol=self.tol)
-        self.embedding_ = unit_rows(H)
-        labels = kmeans(
-            self.embedding_, self.n_clusters, run.rng, self.n_init, _KMEANS_ITER
-        ).labels
-        return found._replace(labels=labels)
+        H, weights, path, stop = simple_mkkm(
+            data, self.n_clusters, max_iter=self.max_iter, tol=self.tol
+        )
+        found = self._kmeans(
+            unit_rows(H), run, stop, kernel_weights=weights, objective_path=np.array(path)
+        )
+        return found._replace(objective=path[-1])
 
 
 def alignment(
@@ -144,8 +110,11 @@ def largest_step(weights: np.ndarray, direction: np.ndarray) -> float:
 
 def simple_mkkm(
     kernels: Kernels, n_clusters: int, *, max_iter: int, tol: float
-) -> tuple[np.ndarray, Partition]:
-    """H, and the weights that minimise :func:`alignment`, by reduced gradients from equal ones."""
+) -> tuple[np.ndarray, np.ndarray, list[float], Stop]:
+    """H and the weights that minimise :func:`alignment`, by reduced gradients from equal ones.
+
+    Returns also the path of the objective, and where the steps ended.
+    """
     weights = np.full(len(kernels), 1.0 / len(kernels))
     value, gradient, H = alignment(kernels, weights, n_clusters)
     path, n_iter, residual = [value], 0, np.inf
@@ -167,7 +136,4 @@ def simple_mkkm(
                 break
             step, residual = 0.5 * step, 0.5 * residual
         path.append(value)
-    labels = np.zeros(kernels.n_samples, dtype=np.int64)
-    converged = residual <= tol
-    partition = Partition(labels, value, n_iter, converged, residual, weights, np.array(path))
-    return H, partition
+    return H, weights, path, Stop(n_iter, residual <= tol, residual)
