@@ -31,7 +31,7 @@ def measure(seed: int) -> dict[str, float]:
     from unispectral import UnifiedSpectralClustering, datasets
     from unispectral.metrics import scores
 
-    images = datasets.fetch_mnist()
+    images = datasets.fetch("mnist")
     UnifiedSpectralClustering(10, n_jobs=1).fit(images.data[:500])
     begun = time.process_time()
     model = UnifiedSpectralClustering(10, random_state=seed, n_jobs=1).fit(images.data)

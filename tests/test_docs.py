@@ -338,7 +338,7 @@ def few_samples() -> Iterator[None]:
 @pytest.mark.parametrize("example", EXAMPLES, ids=ids(EXAMPLES))
 def test_examples_run(example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = example.read_text(encoding="utf-8")
-    assert "fetch_" not in text, "the gallery is built without a network"
+    assert "fetch" not in text, "the gallery is built without a network"
     monkeypatch.setattr(datasets, "load_digits", few_digits)
     monkeypatch.setattr("unispectral.datasets._digits.load_digits", few_digits)
     text = text.replace("N = 20_000", "N = 600").replace("n = 400\n", "n = 200\n")

@@ -22,9 +22,6 @@ def files(names=None):
 def test_names():
     assert datasets.list_datasets() == [*NAMES, "mnist"]
     for name in datasets.list_datasets():
-        fetcher = getattr(datasets, f"fetch_{name}")
-        assert fetcher.__name__ == f"fetch_{name}"
-        assert fetcher.__doc__.startswith(DATASETS[name].title)
         assert datasets.dataset_info(name.upper()).name == name
 
 
@@ -54,7 +51,7 @@ def test_unknown_name():
 @pytest.mark.parametrize("name", NAMES)
 def test_content(data_home, name):
     row = DATASETS[name]
-    bunch = getattr(datasets, f"fetch_{name}")(data_home=data_home, download=False)
+    bunch = datasets.fetch(name, data_home=data_home, download=False)
     assert bunch.data.shape == row.shape
     assert bunch.data.dtype == np.float64
     assert sp.issparse(bunch.data) == (name.startswith("t"))
@@ -96,7 +93,7 @@ def test_raw_text_is_not_public(name):
 
 
 def test_tdt2_counts_and_weights(data_home):
-    raw = datasets.fetch_tdt2(data_home=data_home, raw=True)
+    raw = datasets.fetch("tdt2", data_home=data_home, raw=True)
     counts = raw.data
     assert counts.max() == 52
     assert np.array_equal(counts.data, np.round(counts.data))
@@ -110,12 +107,12 @@ def test_tdt2_counts_and_weights(data_home):
     expected = np.zeros(counts.shape[1])
     expected[words] = (1 + np.log(row[words])) * np.log(len(raw.target) / documents[words])
     expected /= np.linalg.norm(expected)
-    weights = datasets.fetch_tdt2(data_home=data_home).data[[17]].toarray().ravel()
+    weights = datasets.fetch("tdt2", data_home=data_home).data[[17]].toarray().ravel()
     np.testing.assert_allclose(weights, expected, atol=1e-14)
 
 
 def test_images_stand_upright(data_home):
-    bunch = datasets.fetch_ar(data_home=data_home, raw=True)
+    bunch = datasets.fetch("ar", data_home=data_home, raw=True)
     assert bunch.images.shape == (840, 32, 24)
     stored = scipy.io.loadmat(data_home / "AR_840n_768d_120c.mat")
     assert bunch.image_shape == (stored["im_height"].item(), stored["im_width"].item())
@@ -128,11 +125,11 @@ def test_images_stand_upright(data_home):
         if height != width:
             roughness = [np.abs(np.diff(i, axis=1)).mean() for i in (images, wrong)]
             assert roughness[0] < 0.7 * roughness[1]
-    assert datasets.fetch_tr11(data_home=data_home).images is None
+    assert datasets.fetch("tr11", data_home=data_home).images is None
 
 
 def test_digits_and_letters_have_their_names(data_home):
-    bunch = datasets.fetch_binary_alphadigits(data_home=data_home)
+    bunch = datasets.fetch("binary_alphadigits", data_home=data_home)
     assert "".join(bunch.target_names) == "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     # An "I" is a stroke in the middle, a "0" has a hole there.
     mean = [bunch.images[bunch.target == k].mean(axis=0) for k in range(36)]
@@ -140,7 +137,7 @@ def test_digits_and_letters_have_their_names(data_home):
 
 
 def test_mnist(data_home):
-    bunch = datasets.fetch_mnist(data_home=data_home, download=False)
+    bunch = datasets.fetch("mnist", data_home=data_home, download=False)
     assert bunch.data.shape == (70_000, 784)
     assert bunch.data.dtype == np.float32
     assert (bunch.data.min(), bunch.data.max()) == (0, 255)

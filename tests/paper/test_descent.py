@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 
 from unispectral import SCSK
 from unispectral._run import Run
-from unispectral.datasets import fetch_yale
+from unispectral.datasets import fetch
 from unispectral.kernels import KernelBank
 from unispectral.metrics import clustering_accuracy
 from unispectral.paper import DenseGraph, Objective, descend
@@ -58,7 +58,7 @@ def test_the_objective_is_the_papers_formula():
 
 
 def test_yale_reaches_what_the_prototype_reached(data_home):
-    yale = fetch_yale(data_home=data_home)
+    yale = fetch("yale", data_home=data_home)
     model = SCSK(15, kernel="polyplus_4", solver="exact", alpha=0.1, beta=0.1, gamma=0.1).fit(
         yale.data
     )

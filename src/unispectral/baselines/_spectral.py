@@ -28,7 +28,6 @@ def laplacian_eigenvectors(W: np.ndarray, n_vectors: int) -> tuple[np.ndarray, n
 
     Examples
     --------
-    >>> import numpy as np
     >>> values, vectors = laplacian_eigenvectors(np.ones((3, 3)), 2)
     >>> abs(values).round(6).tolist()
     [0.0, 3.0]
@@ -59,7 +58,6 @@ def leading_eigenvectors(W: np.ndarray, n_vectors: int) -> np.ndarray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> abs(leading_eigenvectors(np.ones((4, 4)), 1)).round(6).ravel().tolist()
     [0.5, 0.5, 0.5, 0.5]
     """
@@ -103,7 +101,6 @@ def unit_rows(vectors: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
     [[0.6, 0.8], [0.0, 0.0]]
     """
@@ -116,7 +113,6 @@ def graph_embedding(W: sp.csr_array, n_clusters: int, run: Run) -> np.ndarray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> import scipy.sparse as sp
     >>> W = sp.csr_array(np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3)))
     >>> abs(graph_embedding(W, 2, Run.of())).round(6)[[0, -1]].tolist()

@@ -88,15 +88,7 @@ def grow(X: Any, n_trees: int, run: Run) -> RandomForestClassifier:
 
 
 def synthetic_rows(X: Any, rng: np.random.Generator) -> Any:
-    """As many rows as ``X`` has, each feature drawn by itself from the values it has in ``X``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = synthetic_rows(np.array([[0.0, 5.0], [1.0, 6.0]]), np.random.default_rng(0))
-    >>> bool(np.isin(rows[:, 0], [0, 1]).all() and np.isin(rows[:, 1], [5, 6]).all())
-    True
-    """
+    """As many rows as ``X`` has, each feature drawn by itself from the values it has in ``X``."""
     n, d = X.shape
     if not sp.issparse(X):
         out = np.empty_like(X)
@@ -130,15 +122,6 @@ def forest_similarity(
     """The mean similarity (n, n) of the paths of the rows of ``X`` in the trees of a forest.
 
     Where ``adaptive``, a node is weighed by one over the distinct training rows in it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.arange(8.0).reshape(-1, 1)
-    >>> forest = RandomForestClassifier(10, random_state=0).fit(X, X.ravel() > 3)
-    >>> S = forest_similarity(forest, X, Run.of())
-    >>> bool((S == S.T).all() and S.min() >= 0 and S.max() <= 1)
-    True
     """
     from unispectral.baselines import _forest
 

@@ -277,12 +277,6 @@ def ridge_graph(K: np.ndarray, target: np.ndarray, ridge: float) -> np.ndarray:
     """The Z of (K + ridge·I) Z = target, its negative entries set to zero, made symmetric.
 
     The published programs of SMKL and SPC take this in the place of the constrained minimum.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> ridge_graph(np.eye(2), np.array([[2.0, -1.0], [4.0, 2.0]]), 1.0).round(9).tolist()
-    [[1.0, 1.0], [1.0, 1.0]]
     """
     system = K + ridge * np.eye(len(K))
     try:
@@ -302,12 +296,6 @@ def consensus_kernel(Z: np.ndarray, weighted: np.ndarray, total: float, beta: fl
     """The K that minimises Tr(K − 2KZ + ZᵀKZ) + β Σ w_r ‖K − K_r‖², for a symmetric Z.
 
     ``weighted`` is Σ w_r K_r, ``total`` Σ w_r.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> consensus_kernel(np.eye(2), np.full((2, 2), 0.5), 1.0, 3.0).tolist()
-    [[0.5, 0.5], [0.5, 0.5]]
     """
     pull = 2.0 * Z - Z @ Z.T
     pull[np.diag_indices(len(pull))] -= 1.0
@@ -315,14 +303,7 @@ def consensus_kernel(Z: np.ndarray, weighted: np.ndarray, total: float, beta: fl
 
 
 def nearest_kernel(A: np.ndarray) -> np.ndarray:
-    """The nearest positive semi-definite matrix to a symmetric one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> nearest_kernel(np.diag([2.0, -1.0])).tolist()
-    [[2.0, 0.0], [0.0, 0.0]]
-    """
+    """The nearest positive semi-definite matrix to a symmetric one."""
     A = 0.5 * (A + A.T)
     try:
         scipy.linalg.cholesky(A, check_finite=False)
@@ -340,28 +321,14 @@ def representation_costs(kernels: Kernels, Z: np.ndarray, alpha: float) -> np.nd
 
 
 def root_weights(costs: np.ndarray) -> np.ndarray:
-    """(costs_r Σ_s 1/costs_s)⁻²: for positive costs the minimum of Σ w_r costs_r with Σ √w_r = 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> root_weights(np.array([1.0, 3.0])).round(9).tolist()
-    [0.5625, 0.0625]
-    """
+    """(costs_r Σ_s 1/costs_s)⁻²: for positive costs the least Σ w_r costs_r with Σ √w_r = 1."""
     tiny = 1e-12 * max(float(np.abs(costs).max()), 1e-300)
     shares = 1.0 / np.where(np.abs(costs) < tiny, tiny, costs)
     return np.square(shares / shares.sum())
 
 
 def shrink_singular_values(M: np.ndarray, threshold: float) -> np.ndarray:
-    """The minimum of threshold·‖J‖_* + ½‖J − M‖²: singular values lowered, not below zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> abs(shrink_singular_values(np.diag([3.0, 1.0]), 2.0)).round(9).tolist()
-    [[1.0, 0.0], [0.0, 0.0]]
-    """
+    """The minimum of threshold·‖J‖_* + ½‖J − M‖²: singular values lowered, not below zero."""
     # The large ones are all that is wanted, and those MᵀM knows well enough.
     squares, V = scipy.linalg.eigh(M.T @ M, check_finite=False)
     kept = squares > threshold**2
@@ -370,14 +337,7 @@ def shrink_singular_values(M: np.ndarray, threshold: float) -> np.ndarray:
 
 
 def shrink_columns(G: np.ndarray, threshold: float) -> np.ndarray:
-    """The minimum of threshold·‖E‖_2,1 + ½‖E − G‖²: columns shortened, not below zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> shrink_columns(np.array([[3.0, 0.3], [4.0, 0.4]]), 2.5).tolist()
-    [[1.5, 0.0], [2.0, 0.0]]
-    """
+    """The minimum of threshold·‖E‖_2,1 + ½‖E − G‖²: columns shortened, not below zero."""
     lengths = np.linalg.norm(G, axis=0)
     return G * np.maximum(1.0 - threshold / np.maximum(lengths, threshold), 0.0)
 
@@ -389,7 +349,6 @@ def strongest_part(graph: np.ndarray, share: float) -> np.ndarray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> Z = np.array([[9.0, 4.0, 1.0], [4.0, 9.0, 1.0], [1.0, 1.0, 9.0]])
     >>> strongest_part(Z, 0.7).tolist()
     [[0.0, 2.0, 1.0], [2.0, 0.0, 1.0], [1.0, 1.0, 0.0]]

@@ -204,12 +204,6 @@ def inverse_weights(costs: np.ndarray) -> np.ndarray:
     """The weights w ≥ 0, Σ w = 1, that minimise Σ w_r² costs_r: proportional to 1/cost.
 
     A kernel without cost takes everything; several of them share it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> inverse_weights(np.array([1.0, 3.0])).tolist()
-    [0.75, 0.25]
     """
     free = costs <= 0
     if free.any():
@@ -292,12 +286,6 @@ def power_weights(costs: np.ndarray, gamma: float) -> np.ndarray:
     """The weights w ≥ 0, Σ w^γ = 1, that minimise Σ w_r costs_r.
 
     They are proportional to ``costs^(1/(γ−1))``; a kernel without cost takes everything.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> power_weights(np.array([1.0, 1.0]), 0.5).tolist()
-    [0.25, 0.25]
     """
     free = costs <= 0
     if free.any():

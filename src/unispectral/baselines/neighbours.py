@@ -258,7 +258,6 @@ def nearest_codes(costs: np.ndarray, k: int) -> np.ndarray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> nearest_codes(np.array([[1.0, 2.0, 3.0, 9.0, np.inf]]), 2).round(3).tolist()
     [[0.667, 0.333, 0.0, 0.0, 0.0]]
     """
@@ -285,7 +284,6 @@ def on_simplex(points: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> on_simplex(np.array([[0.7, 0.5, -1.0, -np.inf]])).round(3).tolist()
     [[0.6, 0.4, 0.0, 0.0]]
     """
@@ -319,12 +317,6 @@ def mean_ridge(distances: np.ndarray, k: int) -> float:
     """The γ that leaves k neighbours to a sample, as a mean over the samples.
 
     For one sample it is ½ (k d_(k+1) − Σ_j≤k d_(j)), d its sorted squared distances.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> mean_ridge(np.array([[1.0, 2.0, 4.0]]), 2)
-    2.5
     """
     ranked = np.sort(distances, axis=1)[:, : k + 1]
     ranked = np.where(np.isfinite(ranked), ranked, ranked[:, :1])

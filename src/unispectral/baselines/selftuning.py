@@ -105,14 +105,7 @@ class Aligned(NamedTuple):
 
 
 def local_scaling(X: Any, n_neighbors: int) -> np.ndarray:
-    """exp(−d_ij² / (σ_i σ_j)) with a diagonal of zero, σ_i the distance to the k-th neighbour.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> local_scaling(np.array([[0.0], [1.0], [3.0]]), 1).round(3).tolist()
-    [[0.0, 0.368, 0.011], [0.368, 0.0, 0.135], [0.011, 0.135, 0.0]]
-    """
+    """exp(−d_ij² / (σ_i σ_j)) with a diagonal of zero, σ_i the distance to the k-th neighbour."""
     distances = pairwise_distances(X.astype(np.float64))
     k = min(n_neighbors, len(distances) - 1)
     scales = np.partition(distances, k, axis=1)[:, k]  # the sample itself is the first
@@ -126,14 +119,7 @@ def local_scaling(X: Any, n_neighbors: int) -> np.ndarray:
 
 
 def rotation_cost(Z: np.ndarray) -> tuple[float, np.ndarray]:
-    """Σ_ij z_ij² / max_j z_ij² and its gradient in Z; a row of zeros costs one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rotation_cost(np.array([[2.0, 1.0], [0.0, 3.0]]))[0]
-    2.25
-    """
+    """Σ_ij z_ij² / max_j z_ij² and its gradient in Z; a row of zeros costs one."""
     rows = np.arange(len(Z))
     top = np.argmax(np.abs(Z), axis=1)
     peaks = Z[rows, top]
@@ -150,7 +136,6 @@ def align(vectors: np.ndarray, max_iter: int) -> Aligned:
 
     Examples
     --------
-    >>> import numpy as np
     >>> turned = np.array([[0.6, 0.8], [0.6, 0.8], [-0.8, 0.6]])
     >>> round(align(turned, 50).cost, 6)
     3.0

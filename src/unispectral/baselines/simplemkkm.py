@@ -79,14 +79,7 @@ def alignment(
 
 
 def reduced_direction(weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    """A direction of descent that stays on the simplex: the largest weight takes up the changes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> reduced_direction(np.array([0.6, 0.4, 0.0]), np.array([3.0, 1.0, 5.0])).tolist()
-    [-2.0, 2.0, 0.0]
-    """
+    """A direction of descent on the simplex: the largest weight takes up the changes."""
     base = int(np.argmax(weights))
     reduced = gradient - gradient[base]
     direction = np.where((weights > 0.0) | (reduced < 0.0), -reduced, 0.0)
@@ -100,7 +93,6 @@ def largest_step(weights: np.ndarray, direction: np.ndarray) -> float:
 
     Examples
     --------
-    >>> import numpy as np
     >>> largest_step(np.array([0.6, 0.4]), np.array([-2.0, 2.0]))
     0.3
     """

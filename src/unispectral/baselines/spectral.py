@@ -123,12 +123,6 @@ def simplex_codes(X: Any, run: Run, *, tol: float = 1e-8) -> tuple[sp.csr_array,
 
     Returns the codes, row i that of sample i, and their largest relative gap. The matrix of dot
     products is formed once; nothing larger than n × n is.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> simplex_codes(np.array([[0.0], [1.0], [4.0]]), Run.of())[0].toarray()[1].round(3).tolist()
-    [0.75, 0.0, 0.25]
     """
     from unispectral.baselines import _simplex
 

@@ -12,19 +12,12 @@ __all__ = ["DATASETS", "DatasetInfo", "File"]
 
 @dataclass(frozen=True)
 class File:
-    """One file of a data set.
-
-    Attributes
-    ----------
-    name : str
-    sha256 : str
-        Of the content, decompressed where the name ends in ``.gz``.
-    url : str
+    """One file of a data set; the sha256 is that of the content, decompressed if it is ``.gz``.
 
     Examples
     --------
-    >>> File("a.mat", "0" * 64, "https://example.org/a.mat").name
-    'a.mat'
+    >>> DATASETS["yale"].file.name
+    'YALE_165n_1024d_15c_zscore_uni.mat'
     """
 
     name: str
@@ -44,27 +37,22 @@ class DatasetInfo:
         What the paper's version is made from.
     raw_file : File or None
         What the untouched version is made from; None if only the preprocessed one is public.
-    more : tuple of File
-        Further files, where the data come in several.
-    preparation : str
-        ``"file"`` (the file is as the paper uses it), ``"unit rows"`` or ``"tf-idf"``.
     description : str
         The preprocessing in words.
     shape, n_classes : (int, int), int
         Samples and features, classes.
+    citation, licence : str
+        Who made the data, and what is known of the terms of use.
+    preparation : str
+        ``"file"`` (the file is as the paper uses it), ``"unit rows"`` or ``"tf-idf"``.
+    more : tuple of File
+        Further files, where the data come in several.
     image_shape : (int, int) or None
         Height and width where the rows are images.
     image_order : {"F", "C"}
         Whether images are stored column by column, as MATLAB does, or row by row.
     target_names : tuple of str
         Names of the classes, where they are known.
-    citation, licence : str
-        Who made the data, and what is known of the terms of use.
-
-    Examples
-    --------
-    >>> DATASETS["yale"].shape
-    (165, 1024)
     """
 
     name: str
