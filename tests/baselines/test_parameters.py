@@ -86,6 +86,27 @@ def test_a_subclass_has_the_last_word():
         width: float | None = positive(default=None)
         kind: object = parameter(default="any")
 
+    assert Method.__doc__ == inspect.cleandoc(
+        """Method.
+
+        More of it.
+
+        Parameters
+        ----------
+        n : int or None, default=3
+            How many; None is all.
+        width : float, default=None
+            How wide.
+
+        Attributes
+        ----------
+        found_ : int
+
+        Notes
+        -----
+        Short.
+        """
+    )
     assert Method(4, width=1.0).__dict__ == {"n": 4, "width": 1.0, "kind": "any"}
     assert Method._parameter_constraints["kind"] == "no_validation"
     assert Method._parameter_constraints["width"][-1] is None

@@ -58,28 +58,6 @@ class Declared:
 
     A docstring inherits the parameters and attributes that the base describes; one that describes
     a parameter which only some of its subclasses have describes it for these. Defaults are added.
-
-    Examples
-    --------
-    >>> class Base(Declared):
-    ...     '''A base.
-    ...
-    ...     Parameters
-    ...     ----------
-    ...     width : float
-    ...         How wide.
-    ...     '''
-    >>> class Method(Base):
-    ...     '''A method.'''
-    ...     width: float = positive(default=2.0)
-    >>> Method().width, print(Method.__doc__)
-    A method.
-    <BLANKLINE>
-    Parameters
-    ----------
-    width : float, default=2.0
-        How wide.
-    (2.0, None)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]]

@@ -32,12 +32,9 @@ class AASC(KernelsMethod):
     Parameters
     ----------
     root : "best" or float
-        Which stationary point of the problem in v to take. ``"best"`` is its global minimum. A
-        number is the start of a search for the multiplier, whose root is taken whatever its
-        objective, as the published code does; the record used -1 (YALE) and 1 (the texts). On the
-        paper's data the search from 1 ends with positive coefficients for all kernels, while the
-        global minimum gives everything to an affinity close to the identity: with such kernels
-        (narrow Gaussians) take 1, or leave them out.
+        Which stationary point of the problem in v to take: its global minimum, which gives
+        everything to an affinity close to the identity (of a narrow Gaussian), or the root that a
+        search from a number ends at, as in the published code; from 1 it gives all kernels some.
     max_iter : int
         Rounds of embedding and coefficients.
     tol : float

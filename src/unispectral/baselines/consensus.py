@@ -83,14 +83,6 @@ class SMKL(_ConsensusMethod):
     to it gets a large weight, without a parameter for the weights. A graph represents each sample
     by the others in the consensus kernel and follows its own embedding, which k-means clusters.
 
-    Notes
-    -----
-    As in the authors' program, the graph is the solution without constraints, clipped at zero and
-    made symmetric. The consensus is the best matrix that is a kernel, where the program clips its
-    entries at zero and may leave it indefinite; and the distances in the embedding are squared, as
-    in the paper, where the program takes them as they are. The authors' parameters for YALE are
-    ``alpha=1e-5, beta=15, gamma=1``, with the paper's twelve kernels.
-
     Examples
     --------
     >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]
@@ -134,13 +126,6 @@ class SPC(_ConsensusMethod):
     ----------
     kernel_weights_ : ndarray of shape (n_kernels,)
         Scaled to a sum of one.
-
-    Notes
-    -----
-    The defaults are the numbers in the authors' program, whose graph is the solution without
-    constraints, clipped at zero and made symmetric. For ``alpha`` above one the costs of the
-    kernels are negative; the rule for the weights, used as the paper states it, then is no longer
-    a minimum and prefers kernels that are represented less well.
 
     Examples
     --------
@@ -187,13 +172,6 @@ class LGMKSC(_ConsensusMethod):
         The strongest part of the graph, columns scaled to a largest entry of one, made symmetric.
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Unit rows of the leading eigenvectors of the normalised affinity.
-
-    Notes
-    -----
-    The authors' parameters for YALE are ``alpha=1, beta=20, mu=0.5`` with the paper's twelve
-    kernels, and always 30 rounds: ``max_iter=30, tol=0`` here. Where the rounds end matters: the
-    growing penalty fixes the graph sooner or later, and on YALE the accuracy falls after the
-    thirtieth.
 
     Examples
     --------

@@ -119,11 +119,6 @@ class CAN(_ComponentMethod):
     objective_ : float
         Σ_ij ‖x_i − x_j‖² s_ij + γ s_ij², without the price of the embedding.
 
-    Notes
-    -----
-    A sample can only get neighbours among its ``n_neighbors + 1`` nearest, as in the faster
-    variant of the authors' program. The labels do not change with the unit of the features.
-
     Examples
     --------
     >>> CAN(2, n_neighbors=2).fit_predict([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]).tolist()
@@ -160,13 +155,6 @@ class GMC(_ComponentMethod):
         Their sum is one.
     objective_ : float
         Σ_v ‖U − S_v‖, the distance of the unified graph from those of the views.
-
-    Notes
-    -----
-    Every step minimises its part of the objective exactly. The published code orders the
-    neighbours by their distances alone when a view's graph is updated, and leaves the weights out
-    of the mean of the views' graphs. It also standardises the features of each sample, as
-    ``sklearn.preprocessing.scale(X, axis=1)`` does: good for histograms and pixels alone.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class SelfTuning(ClusteringMethod):
     ----------
     n_clusters_ : int
     affinity_matrix_ : ndarray of shape (n_samples, n_samples)
-    embedding_ : ndarray of shape (n_samples, n_clusters_)
+    embedding_ : ndarray of shape (n_samples, n_clusters)
         The rotated eigenvectors, one column for each cluster.
     counts_ : ndarray of shape (n_tried,)
         The numbers of clusters that were tried.
@@ -53,12 +53,6 @@ class SelfTuning(ClusteringMethod):
         best is taken.
     objective_ : float
         The cost Σ_ij z_ij² / max_j z_ij², at least n_samples.
-
-    Notes
-    -----
-    The paper lowers the cost over the angles of Givens rotations, from the eigenvectors as they
-    are. Here the same cost is lowered over all rotations at once, and starts from the rows that a
-    pivoted QR decomposition finds most different, so that nothing is random.
 
     Examples
     --------
