@@ -418,7 +418,7 @@ def test_blobs_are_found_whatever_happens_to_the_rows(model):
     assert adjusted_rand_score(y, labels) > 0.9
     assert labels.dtype == np.int32
     exclude = BY_NATURE.get(type(model), ())
-    assert len(check_clusterer(model, views=isinstance(model, GMC), exclude=exclude)) >= 8
+    assert len(check_clusterer(model, views=isinstance(model, GMC), exclude=exclude)) >= 5
 
 
 @pytest.mark.filterwarnings("ignore:SMKL stopped:sklearn.exceptions.ConvergenceWarning")

@@ -30,8 +30,8 @@ def check_clusterer(
     """Check that a clusterer keeps the promises that those of this library keep.
 
     The samples of the checks lie in three clusters far apart, so that every reasonable method
-    finds them and whatever changes the result is a fault. Parameters, interfaces and the form of
-    the labels are looked at by scikit-learn's own
+    finds them and whatever changes the result is a fault. Parameters, interfaces, the form of the
+    labels and the refusal of bad tables are looked at by scikit-learn's own
     :func:`~sklearn.utils.estimator_checks.check_estimator`, with which this function goes well.
 
     Parameters
@@ -52,8 +52,6 @@ def check_clusterer(
           a sparse table if its tags say that it takes them.
         - ``threads``: one thread or two, the same labels.
         - ``input``: the table is not written to, and may be read-only.
-        - ``refusals``: missing and infinite values, text, one dimension, nothing, and more
-          clusters than samples raise a ValueError or TypeError, and nothing is fitted.
         - ``new points``: if it has ``predict``: see :func:`check_new_points`.
         - ``views``: tables by name, as a list or in another order get the same clusters.
 
@@ -71,11 +69,11 @@ def check_clusterer(
     --------
     >>> from sklearn.cluster import DBSCAN, KMeans
     >>> len(check_clusterer(KMeans(n_init=3)))
-    11
+    10
     >>> check_clusterer(DBSCAN(eps=2.5))
     Traceback (most recent call last):
     ...
-    AssertionError: DBSCAN(eps=2.5) fails 1 of 9 checks:
+    AssertionError: DBSCAN(eps=2.5) fails 1 of 8 checks:
     - unit: with 1000 times the numbers the clusters are others (adjusted Rand index 0.00)
     """
     exclude = set(exclude)
@@ -112,16 +110,12 @@ def check_new_points(model: Any, points: Any) -> None:
     """Check that what a fitted model says of a point does not depend on the others of the call.
 
     Points one by one, every second one, in another order and twice; by ``predict`` and, where
-    there are, ``predict_proba``, ``score_samples`` and ``transform``.
+    there are, ``predict_proba``, ``score_samples`` and ``transform``. Raises an AssertionError.
 
     Parameters
     ----------
     model : fitted clusterer
     points : ndarray of shape (n, n_features)
-
-    Raises
-    ------
-    AssertionError
 
     Examples
     --------
@@ -246,26 +240,6 @@ def _input(estimator: Any, X: np.ndarray) -> None:
     _labels(estimator, X)
 
 
-def _refusals(estimator: Any, X: np.ndarray) -> None:
-    bad = {
-        "a missing value": np.where(X[3, 1] == X, np.nan, X),
-        "an infinite value": np.where(X[3, 1] == X, np.inf, X),
-        "text": [["a", "b"], ["c", "d"], ["e", "f"], ["g", "h"]],
-        "one dimension": X[:, 0],
-        "no samples": X[:0],
-    }
-    if _has_count(estimator):
-        bad["fewer samples than clusters"] = X[:2]
-    for what, table in bad.items():
-        model = clone(estimator)
-        try:
-            model.fit(table)
-        except (ValueError, TypeError):
-            _require(not hasattr(model, "labels_"), f"{what} is refused, but labels_ is set")
-        else:
-            raise AssertionError(f"{what} is not refused")
-
-
 def _new_points(estimator: Any, X: np.ndarray) -> None:
     check_new_points(estimator.fit(X), np.vstack([X[::2] + 0.1, X[:5]]))
     _same_clusters(np.asarray(estimator.predict(X)), estimator.labels_, "of the training samples")
@@ -282,7 +256,7 @@ def _views(estimator: Any, X: np.ndarray) -> None:
 _CHECKS: dict[str, Callable[[Any, np.ndarray], None]] = {
     check.__name__.removeprefix("_").replace("_", " "): check
     for check in (
-        *(_clusters, _count, _seed, _order, _copies, _unit, _sparse, _threads, _input),
-        *(_refusals, _new_points, _views),
+        *(_clusters, _count, _seed, _order, _copies, _unit),
+        *(_sparse, _threads, _input, _new_points, _views),
     )
 }
