@@ -64,11 +64,10 @@ _REASONS: dict[str, dict[str, str]] = {
         "1e-300 → 2e-300 in else along / max(float(np.vdot(change, change)), 1e-300)": _GUARD,
     },
     "paper._wen_yin": {
-        "True → False in @dataclass(frozen=True)": "whether the result can be changed by hand",
-        "1e-08 → 2e-08 in ftol: float = 1e-8,": _LIMIT,
+        "1e-08 → 2e-08 in _XTOL, _FTOL = 1e-5, 1e-8": _LIMIT,
         "1000 → 1001 in max_iter: int = 1000,": _LIMIT,
-        "0.85 → 1.7 in nonmonotone: float = 0.85,": "how far the value may rise on the way",
-        "5 → 6 in max_tries: int = 5,": _LIMIT,
+        "0.85 → 1.7 in _NONMONOTONE = 0.85": "how far the value may rise on the way",
+        "5 → 6 in _TRIES = 5": _LIMIT,
         '0.01 → 0.02 in reason = "the gradient vanished" if curve.gradient_norm < 0.01 * gtol '
         'else ""': _LIMIT,
         "10 → 11 in if mean_moved < 10 * xtol and mean_fell < 10 * ftol:": _LIMIT,

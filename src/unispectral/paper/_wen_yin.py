@@ -6,7 +6,7 @@ Nothing here knows of clustering: the function to minimise comes in, a named res
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,35 +14,28 @@ __all__ = ["StiefelResult", "minimise_on_stiefel"]
 
 ValueAndGradient = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
+# As in the published program: tolerances on the change of X per √n and on the relative change of
+# the value, the weight of past values (0 is monotone), how much a rejected step is shortened, and
+# how often.
+_XTOL, _FTOL = 1e-5, 1e-8
+_FIRST_STEP = 1e-3
+_NONMONOTONE = 0.85
+_SHRINK = 0.2
+_TRIES = 5
 _ARMIJO = 1e-4  # share of the predicted decrease that a step must deliver
 _STEP_RANGE = (1e-20, 1e20)
 _WINDOW = 5  # steps over which the averaged stopping rule looks back
 _ORTHOGONALITY = 1e-13  # beyond this the result is orthonormalised once more
 
 
-@dataclass(frozen=True)
-class StiefelResult:
-    """Where a search over orthonormal matrices ended, and why.
+class StiefelResult(NamedTuple):
+    """Where a search over orthonormal matrices ended, after how many steps and evaluations, why.
 
-    Attributes
-    ----------
-    point : ndarray of shape (n, k)
-        Orthonormal columns.
-    value : float
-        Function value at `point`.
-    gradient_norm : float
-        Frobenius norm of G − X Gᵀ X, which vanishes at a stationary point.
-    n_iter, n_evaluations : int
-        Steps taken, and calls of the function.
-    converged : bool
-        Whether a tolerance was met, rather than the limit on steps.
-    reason : str
-        Which rule ended the search.
+    ``converged`` says whether a tolerance was met, rather than the limit on steps.
     """
 
     point: np.ndarray
     value: float
-    gradient_norm: float
     n_iter: int
     n_evaluations: int
     converged: bool
@@ -75,20 +68,18 @@ def minimise_on_stiefel(
     value_and_gradient: ValueAndGradient,
     start: np.ndarray,
     *,
-    xtol: float = 1e-5,
     gtol: float = 1e-5,
-    ftol: float = 1e-8,
     max_iter: int = 1000,
-    first_step: float = 1e-3,
-    nonmonotone: float = 0.85,
-    shrink: float = 0.2,
-    max_tries: int = 5,
 ) -> StiefelResult:
     """Minimise a smooth function of X subject to XᵀX = I.
 
     Each step moves along a Cayley curve, with alternating Barzilai–Borwein step lengths and the
-    nonmonotone line search of Zhang and Hager. The last of `max_tries` trial steps is accepted
-    whatever its value, as in the published program; the value may therefore rise.
+    nonmonotone line search of Zhang and Hager. The last trial step is accepted whatever its
+    value, as in the published program; the value may therefore rise.
+
+    Small gradient, or small changes of X and of the value together, end the search; so do changes
+    that average below ten times the tolerances over five steps. A rule met within the first two
+    steps divides all three tolerances by ten instead.
 
     Parameters
     ----------
@@ -96,26 +87,10 @@ def minimise_on_stiefel(
         Maps X of shape (n, k) to the value and the Euclidean gradient.
     start : ndarray of shape (n, k)
         Orthonormal columns.
-    xtol, gtol, ftol : float
-        Tolerances on the change of X per √n, on the gradient norm, and on the relative change of
-        the value. Small gradient, or small changes of X and of the value together, end the
-        search; so do changes that average below ten times the tolerances over five steps. A rule
-        met within the first two steps divides all three by ten instead.
+    gtol : float
+        Tolerance on the Frobenius norm of G − X Gᵀ X, which vanishes at a stationary point.
     max_iter : int
         Limit on the number of steps.
-    first_step : float
-        Length of the first trial step.
-    nonmonotone : float
-        Weight of past values in the line search: 0 is monotone, 1 averages all of them.
-    shrink : float
-        Factor by which a rejected step is shortened.
-    max_tries : int
-        Trial steps per iteration.
-
-    Returns
-    -------
-    StiefelResult
-        The last point, and the reason for stopping.
 
     References
     ----------
@@ -135,10 +110,10 @@ def minimise_on_stiefel(
     """
     X = np.array(start, dtype=np.float64)
     value, G = value_and_gradient(X)
-    curve, step, n_evaluations = _Curve(X, G), first_step, 1
+    curve, step, n_evaluations = _Curve(X, G), _FIRST_STEP, 1
     weight, level = 1.0, value
     changes: list[tuple[float, float]] = []
-    tolerances = np.array([xtol, gtol, ftol])
+    tolerances = np.array([_XTOL, gtol, _FTOL])
     # A stationary start would make every later quotient 0/0.
     reason = "the gradient vanished" if curve.gradient_norm < 0.01 * gtol else ""
 
@@ -147,8 +122,8 @@ def minimise_on_stiefel(
         X = curve(step)
         new_value, G = value_and_gradient(X)
         tries = 1
-        while not new_value <= level - step * required and tries < max_tries:
-            step *= shrink
+        while not new_value <= level - step * required and tries < _TRIES:
+            step *= _SHRINK
             X = curve(step)
             new_value, G = value_and_gradient(X)
             tries += 1
@@ -168,10 +143,9 @@ def minimise_on_stiefel(
         if reason:
             tolerances, reason = 0.1 * tolerances, ""
         step = _barzilai_borwein(moved, bent, long=iteration % 2 == 0)
-        weight, previous = nonmonotone * weight + 1.0, nonmonotone * weight
+        weight, previous = _NONMONOTONE * weight + 1.0, _NONMONOTONE * weight
         level = (previous * level + value) / weight
 
-    gradient_norm = curve.gradient_norm
     if np.linalg.norm(X.T @ X - np.eye(X.shape[1])) > _ORTHOGONALITY:
         X = _orthonormalised(X)
         value, _ = value_and_gradient(X)
@@ -179,7 +153,6 @@ def minimise_on_stiefel(
     return StiefelResult(
         point=X,
         value=float(value),
-        gradient_norm=gradient_norm,
         n_iter=len(changes),
         n_evaluations=n_evaluations,
         converged=bool(reason),
