@@ -11,8 +11,9 @@ import unispectral.paper as solvers
 from unispectral import SCSK
 from unispectral._run import Run
 from unispectral.kernels import KernelBank
-from unispectral.paper import DenseGraph, Objective, _alm, alm, descend, solve_alm
-from unispectral.paper._alm import _Problem, _rotation, _weights
+from unispectral.paper import DenseGraph, Objective, _alm, _embedding, alm, descend, solve_alm
+from unispectral.paper._alm import _Problem, _rotation
+from unispectral.paper._weights import kernel_weights
 from unispectral.spectrum import _stiefel
 
 
@@ -127,18 +128,7 @@ def test_one_kernel_has_weight_one_however_it_is_given():
 
 def test_accepts_a_bank():
     kernels = _blobs()
-
-    class Bank:
-        def __len__(self):
-            return 2
-
-        def matrix(self, index):
-            return kernels[index]
-
-        def combine(self, weights):
-            return np.tensordot(weights, kernels, axes=1)
-
-    *_, from_bank = alm(Bank(), 3, **PRICES, max_iter=4, random_state=0)
+    *_, from_bank = alm(KernelBank.precomputed(kernels), 3, **PRICES, max_iter=4, random_state=0)
     *_, from_stack = alm(kernels, 3, **PRICES, max_iter=4, random_state=0)
     np.testing.assert_allclose(from_bank.Z, from_stack.Z, atol=1e-8)
     np.testing.assert_allclose(from_bank.w, from_stack.w, atol=1e-8)
@@ -171,7 +161,7 @@ def test_the_column_of_an_empty_cluster_does_not_depend_on_rounding():
 
 
 def test_a_kernel_without_error_takes_all_the_weight():
-    w = _weights(np.array([0.0, 2.0, 3.0]))
+    w = kernel_weights(np.array([0.0, 2.0, 3.0]))
     assert np.isfinite(w).all()
     assert w[0] == pytest.approx(1.0)
 
@@ -276,17 +266,22 @@ def test_single_precision_only_where_it_changes_nothing():
         np.testing.assert_allclose(Z, exact, atol=1e-5 * exact.max())
 
 
+def _graph(n=40, c=3):
+    """A random graph and a state of the other variables, for the P-step."""
+    rng = np.random.default_rng(2)
+    Z = rng.random((n, n)) * (rng.random((n, n)) < 0.2)
+    Z = np.asfortranarray(np.triu(Z, 1) + np.triu(Z, 1).T)
+    P, Q = np.linalg.qr(rng.normal(size=(n, c)))[0], np.linalg.qr(rng.normal(size=(c, c)))[0]
+    return Z, P, Q, np.eye(c)[rng.integers(0, c, n)]
+
+
 @pytest.mark.parametrize("few", [1000, 10])
 @pytest.mark.parametrize("pull", [0.0, 1e-3, 0.1])
 def test_the_embedding_is_where_the_gradient_vanishes(few, pull, monkeypatch):
-    monkeypatch.setattr(_alm, "_FEW", few)
-    monkeypatch.setattr(_alm, "_P_STEPS", 500)
-    rng = np.random.default_rng(2)
-    Z = rng.random((40, 40)) * (rng.random((40, 40)) < 0.2)
-    Z = np.triu(Z, 1) + np.triu(Z, 1).T
-    P, Q = np.linalg.qr(rng.normal(size=(40, 3)))[0], np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    F = np.eye(3)[rng.integers(0, 3, 40)]
-    found = _alm._embedding(np.asfortranarray(Z), P, Q, F, pull)
+    monkeypatch.setattr(_embedding, "_FEW", few)
+    monkeypatch.setattr(_embedding, "_STEPS", 500)
+    Z, P, Q, F = _graph()
+    found = _embedding.optimal_embedding(Z, P, Q, F, pull)
     L = np.diag(Z.sum(axis=0)) - Z
     gradient = 2 * (L @ found - pull * F @ Q.T)
     inner = found.T @ gradient
@@ -297,9 +292,22 @@ def test_the_embedding_is_where_the_gradient_vanishes(few, pull, monkeypatch):
         smallest = np.linalg.eigvalsh(L)[:3].sum()
         assert np.vdot(found, L @ found) == pytest.approx(smallest, abs=1e-6)
     if pull <= 1e-3:  # a strong pull has many local optima
-        searched = _alm._searched_embedding(Z, P, Q, F, pull)
+        searched = _embedding.searched_embedding(Z, P, Q, F, pull)
         values = [np.vdot(X, L @ X) - 2 * pull * np.vdot(X, F @ Q.T) for X in (found, searched)]
         assert values[0] <= values[1] + 1e-4
+
+
+@pytest.mark.parametrize("few", [1000, 10])
+def test_the_embedding_follows_a_graph_that_falls_apart(few, monkeypatch):
+    """The last embedding is a saddle then: no gradient leads to the new eigenvector."""
+    monkeypatch.setattr(_embedding, "_FEW", few)
+    Z, P, Q, F = _graph(80)
+    for cut in (0, 20, 50):
+        Z[:cut, cut:] = Z[cut:, :cut] = 0
+        P = _embedding.optimal_embedding(Z, P, Q, F, 0.0)
+        L = np.diag(Z.sum(axis=0)) - Z
+        smallest = np.linalg.eigvalsh(L)[:3].sum()
+        assert np.vdot(P, L @ P) == pytest.approx(smallest, abs=1e-6)
 
 
 def test_both_steps_agree_where_the_clusters_are_clear():
@@ -318,13 +326,13 @@ def test_both_steps_agree_where_the_clusters_are_clear():
 
 def test_almost_as_many_clusters_as_samples(monkeypatch):
     """The search needs a thousand steps per iteration here; the exact step never enters it."""
-    monkeypatch.setattr(_alm, "minimise_on_stiefel", None)
+    monkeypatch.setattr(_embedding, "minimise_on_stiefel", None)
     calls = []
     tangent = _stiefel._tangent
     monkeypatch.setattr(_stiefel, "_tangent", lambda *a: calls.append(1) or tangent(*a))
     *_, last = alm(_kernel(24), 23, alpha=0.1, beta=0.1, gamma=0.1, random_state=0)
     assert last.stop_reason.startswith("the codes")
-    assert len(calls) <= 2 * (_alm._P_STEPS + 1) * last.iteration
+    assert len(calls) <= 2 * (_embedding._STEPS + 1) * last.iteration
 
 
 @pytest.mark.parametrize("K", [np.eye(12), np.ones((12, 12)), np.zeros((12, 12))])

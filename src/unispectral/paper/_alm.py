@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,25 +11,15 @@ import numpy as np
 from scipy import linalg
 
 from unispectral._errors import InputError
-from unispectral.paper._alm_inputs import (
-    Bank,
-    as_bank,
-    check_choices,
-    check_parameters,
-    first_embedding,
-)
-from unispectral.paper._wen_yin import minimise_on_stiefel
-from unispectral.spectrum import diagonal_descent, polar, stiefel_descent
+from unispectral.kernels import KernelBank
+from unispectral.paper._alm_inputs import as_bank, check_parameters, first_embedding
+from unispectral.paper._embedding import optimal_embedding, searched_embedding
+from unispectral.paper._weights import initial_weights, kernel_weights
 
 __all__ = ["AlmState", "alm"]
 
 _GROWTH = 1.1  # of the penalty, per iteration
 _SETTLING = 1  # iterations before the stopping rule is consulted
-_FEW = 1_000  # samples up to which all eigenvectors of the graph are computed
-_P_TOL = 1e-4  # gradient at which the P-step ends, relative to the graph
-_P_STEPS = 60  # after which it goes on in the next iteration, unless much is left to gain
-_P_LEFT = 1e-3  # what may be left to gain then, relative to the problem's size
-_P_MORE = 1_000  # steps that nearly equal eigenvalues may take to the optimum
 _BLOCK = 2**16  # numbers that an elementwise step handles at a time, to stay in the cache
 _SINGLE = 300.0  # condition up to which a factorisation in single precision gives the same codes
 
@@ -72,7 +62,7 @@ class AlmState:
     mu: float
     w: np.ndarray
     stop_reason: str
-    _misfits: Callable[[], np.ndarray] = field(repr=False, compare=False)
+    _h: np.ndarray | None = field(repr=False, compare=False)
     _problem: _Problem = field(repr=False, compare=False)
 
     @cached_property
@@ -81,7 +71,7 @@ class AlmState:
 
         With one kernel the algorithm does not need it, and it is computed when asked for.
         """
-        return self._misfits()
+        return _misfits(self._problem.bank, self.Z) if self._h is None else self._h
 
     @cached_property
     def objective(self) -> float:
@@ -98,7 +88,7 @@ class AlmState:
 class _Problem:
     """What stays fixed over the iterations."""
 
-    bank: Bank
+    bank: KernelBank
     n_clusters: int
     alpha: float
     beta: float
@@ -208,12 +198,9 @@ def alm(
     'the codes and their thresholded copy agree to 0.001'
     """
     bank = as_bank(kernels)
-    n_samples = getattr(bank, "n_samples", None) or bank.matrix(0).shape[0]
-    check_parameters(n_clusters, n_samples, alpha, beta, gamma, mu, max_iter, tol)
-    P = first_embedding(init, n_samples, n_clusters, random_state)
-    check_choices(step=step, distance=distance)
-    if not 1 <= growth < np.inf:
-        raise InputError("growth", "must be at least 1 and finite", value=growth)
+    numbers = {"alpha": alpha, "beta": beta, "gamma": gamma, "mu": mu, "tol": tol}
+    check_parameters(bank.n_samples, n_clusters, max_iter, growth, numbers, step, distance)
+    P = first_embedding(init, bank.n_samples, n_clusters, random_state)
     prices = float(alpha), float(beta), float(gamma)
     squared = distance == "squared"
     problem = _Problem(
@@ -229,9 +216,9 @@ def _iterate(
     Z, Y = np.eye(n, order="F"), np.zeros((n, n), order="F")
     F = np.zeros((n, problem.n_clusters))
     Q = np.eye(problem.n_clusters)
-    w = np.full(len(bank), 1.0 / len(bank))
+    w, h = initial_weights(len(bank)), None
     K = _combined(bank, w)
-    embedding = _embedding if problem.step == "exact" else _searched_embedding
+    embedding = optimal_embedding if problem.step == "exact" else searched_embedding
 
     iteration, reason = 0, ""
     while not reason:
@@ -245,28 +232,16 @@ def _iterate(
         P = embedding(W, P, Q, F, problem.pull)
         Q = _rotation(P, F)
         F = _indicators(P, Q)
-        misfits = _Misfits(bank, W)
         if len(bank) > 1:
-            w = _weights(misfits())
+            h = _misfits(bank, W)
+            w = kernel_weights(h)
             K = _combined(bank, w)
         reason = _stop_reason(Z, S, iteration, max_iter, tol)
-        yield AlmState(
-            iteration=iteration,
-            Z=W,
-            S=S,
-            Y=Y,
-            P=P,
-            Q=Q,
-            labels=F.argmax(axis=1),
-            mu=mu,
-            w=w,
-            stop_reason=reason,
-            _misfits=misfits,
-            _problem=problem,
-        )
+        labels = F.argmax(axis=1)
+        yield AlmState(iteration, W, S, Y, P, Q, labels, mu, w, reason, h, problem)
 
 
-def _combined(bank: Bank, w: np.ndarray) -> np.ndarray:
+def _combined(bank: KernelBank, w: np.ndarray) -> np.ndarray:
     """K in column order, as all the square matrices here: its transpose is the same matrix."""
     return np.asarray(bank.combine(w), dtype=np.float64).T
 
@@ -354,51 +329,6 @@ def _symmetric(Z: np.ndarray) -> np.ndarray:
     return both
 
 
-def _embedding(
-    Z: np.ndarray, P: np.ndarray, Q: np.ndarray, F: np.ndarray, pull: float
-) -> np.ndarray:
-    """P-step: minimise Tr(PᵀLP) − 2(γ/β) Tr(PᵀFQᵀ), near the last P where there is a choice.
-
-    In the basis of eigenvectors the problem is diagonal. Where n is large only the smallest of
-    them are computed, twice as many as clusters; what the pull of the labels adds outside of
-    their span then takes a few more steps, and none where γ/β is negligible.
-    """
-    n, c = P.shape
-    L = np.negative(Z, order="F")
-    degrees = Z.sum(axis=0)
-    L.ravel(order="K")[:: n + 1] += degrees
-    target = pull * (F @ Q.T)
-    tol, some = _P_TOL * 2.0 * float(degrees.max()), n > max(_FEW, 2 * c)
-    values, V = (
-        linalg.eigh(L, subset_by_index=(0, 2 * c - 1), driver="evr", check_finite=False)
-        if some
-        else np.linalg.eigh(L)
-    )
-    pulled = V.T @ target
-    found = diagonal_descent(values, pulled, polar(V.T @ P), max_steps=_P_STEPS, tol=tol)
-    size = 2.0 * float(degrees.max()) + float(np.linalg.norm(target))
-    if found.gradient_norm > _P_TOL * size:
-        optimum = diagonal_descent(values, pulled, found.P, max_steps=_P_MORE, tol=tol)
-        found = optimum if found.value - optimum.value > _P_LEFT * size else found
-    P = V @ found.P
-    return stiefel_descent(L, target, P, tol=_P_TOL).P if some else P
-
-
-def _searched_embedding(
-    Z: np.ndarray, P: np.ndarray, Q: np.ndarray, F: np.ndarray, pull: float
-) -> np.ndarray:
-    """P-step of the authors: curvilinear search, pulled towards the labels, from the last P."""
-    degrees = Z.sum(axis=0)[:, None]  # Z is symmetric here
-    target = F @ Q.T
-
-    def value_and_gradient(X: np.ndarray) -> tuple[float, np.ndarray]:
-        LX = degrees * X - Z @ X
-        value = float(np.vdot(X, LX)) + pull * float(np.linalg.norm(F - X @ Q))
-        return value, 2.0 * LX - (2.0 * pull) * target
-
-    return minimise_on_stiefel(value_and_gradient, P).point
-
-
 def _rotation(P: np.ndarray, F: np.ndarray) -> np.ndarray:
     """Q-step: UVᵀ from PᵀF = UΣVᵀ; the identity before there are labels.
 
@@ -420,34 +350,11 @@ def _indicators(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
     return np.eye(len(Q))[np.argmax(P @ Q, axis=1)]
 
 
-def _weights(h: np.ndarray) -> np.ndarray:
-    """w-step: (hᵣ Σ 1/hₛ)⁻², so that Σ√w = 1.
-
-    A kernel that is reconstructed without error would divide by zero; the smallest positive
-    number in its place gives it all the weight, which is the limit.
-    """
-    h = np.maximum(h, np.finfo(np.float64).tiny ** 0.25)
-    return (h * np.sum(1.0 / h)) ** -2.0
-
-
-class _Misfits:
-    """h, computed once, when it is first asked for."""
-
-    def __init__(self, bank: Bank, Z: np.ndarray) -> None:
-        self._bank = bank
-        self._Z = Z
-        self._h: np.ndarray | None = None
-
-    def __call__(self) -> np.ndarray:
-        if self._h is None:
-            R = np.eye(len(self._Z)) - self._Z
-            # Tr(RᵀKR) = ⟨K, RRᵀ⟩: one product serves every kernel.
-            G = R @ R.T
-            self._h = np.array(
-                [np.vdot(self._bank.matrix(r), G) for r in range(len(self._bank))],
-                dtype=np.float64,
-            )
-        return self._h
+def _misfits(bank: KernelBank, Z: np.ndarray) -> np.ndarray:
+    """h: Tr(RᵀKR) = ⟨K, RRᵀ⟩ with R = I − Z, so that one product serves every kernel."""
+    R = np.eye(len(Z)) - Z
+    G = R @ R.T
+    return np.array([np.vdot(bank.matrix(r), G) for r in range(len(bank))])
 
 
 def _stop_reason(Z: np.ndarray, S: np.ndarray, iteration: int, max_iter: int, tol: float) -> str:

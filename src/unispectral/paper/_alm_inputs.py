@@ -2,50 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from unispectral._compat import as_generator
 from unispectral._errors import InputError, InputTypeError
+from unispectral.kernels import KernelBank
 
-__all__ = ["Bank", "as_bank", "check_choices", "check_parameters", "first_embedding"]
+__all__ = ["as_bank", "check_parameters", "first_embedding"]
 
 _CHOICES = {"step": ("exact", "wen-yin"), "distance": ("squared", "unsquared")}
 
 
-class Bank(Protocol):
-    """What is needed of a kernel bank."""
-
-    def __len__(self) -> int: ...
-    def matrix(self, index: int) -> np.ndarray: ...
-    def combine(self, weights: np.ndarray) -> np.ndarray: ...
-
-
-class _Stack:
-    """Matrices in memory, behind the interface of a kernel bank."""
-
-    def __init__(self, matrices: Sequence[np.ndarray] | np.ndarray) -> None:
-        self._matrices = matrices
-
-    def __len__(self) -> int:
-        return len(self._matrices)
-
-    def matrix(self, index: int) -> np.ndarray:
-        return self._matrices[index]
-
-    def combine(self, weights: np.ndarray) -> np.ndarray:
-        total = weights[0] * self._matrices[0]
-        for weight, matrix in zip(weights[1:], self._matrices[1:], strict=True):
-            total += weight * matrix
-        return total
-
-
-def as_bank(kernels: Any) -> Bank:
-    """Give a matrix, a stack or a list of matrices the interface of a kernel bank."""
-    if hasattr(kernels, "combine") and hasattr(kernels, "matrix"):
+def as_bank(kernels: Any) -> KernelBank:
+    """A matrix, a stack or a list of matrices as a kernel bank."""
+    if isinstance(kernels, KernelBank):
         return kernels
     if isinstance(kernels, np.ndarray) and kernels.ndim == 2:
         kernels = kernels[None]
@@ -64,56 +38,43 @@ def as_bank(kernels: Any) -> Bank:
             raise InputError(
                 f"kernels[{index}]", "contains NaN or infinity", "remove or impute them"
             )
-    return _Stack(matrices)
+    return KernelBank.precomputed(matrices)
 
 
 def check_parameters(
-    n_clusters: Any,
     n_samples: int,
-    alpha: Any,
-    beta: Any,
-    gamma: Any,
-    mu: Any,
+    n_clusters: Any,
     max_iter: Any,
-    tol: Any,
+    growth: Any,
+    numbers: Mapping[str, Any],
+    step: Any,
+    distance: Any,
 ) -> None:
     """Refuse what the algorithm cannot run with, in one sentence."""
     for name, count in (("n_clusters", n_clusters), ("max_iter", max_iter)):
         if not isinstance(count, Integral):
             raise InputTypeError(name, "is not a whole number", "give one", value=count)
-    for name, value in (
-        ("alpha", alpha),
-        ("beta", beta),
-        ("gamma", gamma),
-        ("mu", mu),
-        ("tol", tol),
-    ):
+    for name, value in {**numbers, "growth": growth}.items():
         if not isinstance(value, Real):
             raise InputTypeError(name, "is not a number", "give one", value=value)
         if not 0 <= float(value) < np.inf:
             raise InputError(name, "must be finite and not negative", value=value)
     if not 1 <= n_clusters <= n_samples:
-        raise InputError(
-            "n_clusters",
-            f"must be from 1 to the number of samples, {n_samples}",
-            value=n_clusters,
-        )
-    if max_iter < 1:
-        raise InputError("max_iter", "must be at least 1", value=max_iter)
-    if mu == 0:
-        raise InputError("mu", "must be above 0", value=mu)
-    if gamma > 0 and beta == 0:
+        limits = f"must be from 1 to the number of samples, {n_samples}"
+        raise InputError("n_clusters", limits, value=n_clusters)
+    for name, value in (("max_iter", max_iter), ("growth", growth)):
+        if value < 1:
+            raise InputError(name, "must be at least 1", value=value)
+    if numbers["mu"] == 0:
+        raise InputError("mu", "must be above 0", value=numbers["mu"])
+    if numbers["gamma"] > 0 and numbers["beta"] == 0:
         raise InputError(
             "beta",
-            f"goes with gamma=0 only, not with gamma={gamma}",
+            f"goes with gamma=0 only, not with gamma={numbers['gamma']}",
             "the embedding step divides by beta, so make it positive, or set gamma to 0 too",
-            value=beta,
+            value=numbers["beta"],
         )
-
-
-def check_choices(**chosen: Any) -> None:
-    """Refuse the name of a step or a distance that there is not."""
-    for name, value in chosen.items():
+    for name, value in (("step", step), ("distance", distance)):
         if value not in _CHOICES[name]:
             known = ", ".join(_CHOICES[name])
             raise InputError(name, "is unknown", f"give one of {known}", value=value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 from unispectral._result import Solution
 from unispectral._run import Run
 from unispectral.kernels import KernelBank
-from unispectral.paper._alm import AlmState, alm, relative_gap
+from unispectral.paper._alm import alm, relative_gap
 from unispectral.paper._descent import Objective
 
 __all__ = ["solve_alm"]
@@ -20,12 +21,11 @@ def solve_alm(
     bank: KernelBank,
     objective: Objective,
     *,
-    distance: str = "squared",
-    step: str = "exact",
     max_iter: int = 200,
     tol: float = 1e-3,
     max_time: float | None = None,
     run: Run | None = None,
+    **options: Any,
 ) -> Solution:
     """Run :func:`alm` until it stops and gather its last state.
 
@@ -34,8 +34,6 @@ def solve_alm(
     bank : KernelBank
     objective : Objective
         Its ridge does not enter: its `mu` has that part here.
-    distance, step : str
-        As for :func:`alm`.
     max_iter : int
     tol : float
         The authors' rule: stop when ‖Z − S‖ < tol ‖Z‖.
@@ -43,6 +41,8 @@ def solve_alm(
         Seconds after which the state reached is returned.
     run : Run or None
         Its generator draws the start; it is told of every iteration.
+    options
+        Others of :func:`alm`.
 
     Returns
     -------
@@ -51,8 +51,6 @@ def solve_alm(
     run = run or Run.of()
     begun = time.monotonic()
     path: list[float] = []
-    state: AlmState | None = None
-    reason = ""
     for state in alm(
         bank,
         objective.n_clusters,
@@ -60,11 +58,10 @@ def solve_alm(
         beta=objective.beta,
         gamma=objective.gamma,
         mu=objective.mu,
-        distance=distance,
-        step=step,
         max_iter=max_iter,
         tol=tol,
         random_state=run.rng,
+        **options,
     ):
         path.append(state.objective)
         reason = state.stop_reason
@@ -72,7 +69,6 @@ def solve_alm(
         if max_time is not None and time.monotonic() - begun > max_time:
             reason = f"the time limit of {max_time:g} s was reached"
             break
-    assert state is not None
     gap = relative_gap(state.Z, state.S)
     return Solution(
         Z=sp.csr_array(state.Z),
