@@ -42,9 +42,32 @@ class _PaperModel(LearnedGraphClustering):
     }
 
     _kernel_argument: str
-    n_clusters: int
-    normalize: str | Sequence[str] | None
-    solver: str
+
+    def __init__(
+        self, n_clusters, normalize, alpha, beta, gamma, mu, ridge, solver, max_iter, tol, n_init,
+        max_time, n_jobs, random_state, verbose,
+    ) -> None:  # fmt: skip
+        self.n_clusters = n_clusters
+        self.normalize = normalize
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.mu = mu
+        self.ridge = ridge
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        kernels = getattr(self, self._kernel_argument)
+        tags.input_tags.pairwise = isinstance(kernels, str) and kernels == "precomputed"
+        return tags
 
     def _solve(self, X: Any, run: Run) -> Fitted:
         from unispectral.paper._fit import fit
@@ -54,28 +77,21 @@ class _PaperModel(LearnedGraphClustering):
         if isinstance(normalize, str) and normalize == "auto":
             normalize = None if kernels is None else "cosine"
         samples = read(self, X, kernels, normalize=normalize)
-        if (
-            samples.bank is not None
-            and len(samples.bank) > 1
-            and self._kernel_argument == "kernel"
-        ):
-            raise InputError(
-                "X",
-                f"holds {len(samples.bank)} kernels, but {type(self).__name__} takes one square "
-                "matrix",
-                "use SCMK",
-            )
+        bank = samples.bank
+        if self._kernel_argument == "kernel" and bank is not None and len(bank) > 1:
+            problem = f"holds {len(bank)} kernels, but SCSK takes one square matrix"
+            raise InputError("X", problem, "use SCMK")
         check_cluster_count(self.n_clusters, samples.n_samples, samples.tables)
         max_iter, tol = _LIMITS[self.solver]
         return fit(
             samples,
             Objective(
                 int(self.n_clusters),
-                float(self.alpha),
-                float(self.beta),
-                float(self.gamma),
-                float(self.ridge),
-                float(self.mu),
+                alpha=float(self.alpha),
+                beta=float(self.beta),
+                gamma=float(self.gamma),
+                ridge=float(self.ridge),
+                mu=float(self.mu),
             ),
             self.solver,
             run,
@@ -215,27 +231,11 @@ class SCSK(_PaperModel):
         random_state: RandomState = 0,
         verbose: Verbose = 0,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(
+            n_clusters, normalize, alpha, beta, gamma, mu, ridge, solver, max_iter, tol, n_init,
+            max_time, n_jobs, random_state, verbose,
+        )  # fmt: skip
         self.kernel = kernel
-        self.normalize = normalize
-        self.alpha = alpha
-        self.beta = beta
-        self.gamma = gamma
-        self.mu = mu
-        self.ridge = ridge
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        return tags
 
 
 class SCMK(_PaperModel):
@@ -290,24 +290,8 @@ class SCMK(_PaperModel):
         random_state: RandomState = 0,
         verbose: Verbose = 0,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(
+            n_clusters, normalize, alpha, beta, gamma, mu, ridge, solver, max_iter, tol, n_init,
+            max_time, n_jobs, random_state, verbose,
+        )  # fmt: skip
         self.kernels = kernels
-        self.normalize = normalize
-        self.alpha = alpha
-        self.beta = beta
-        self.gamma = gamma
-        self.mu = mu
-        self.ridge = ridge
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernels, str) and self.kernels == "precomputed"
-        return tags
