@@ -2,13 +2,17 @@
 
 ``python -m benchmarks.alm_speed`` writes ``alm_speed.md``: processor seconds of SCSK on one
 thread, at points of the grid of the study ``paper``. The authors' curvilinear search takes very
-long on the larger sets; both steps are timed over the iterations that it does with some patience.
+long on the larger sets; both steps are timed over the iterations that it does with some patience,
+in the algorithm and by themselves. What the rest of the algorithm takes bounds what a faster step
+can gain.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +26,7 @@ from benchmarks._report import Target, markdown_table, target_table
 from unispectral._files import write_text_atomic
 from unispectral.kernels import KernelBank
 from unispectral.metrics import clustering_accuracy
+from unispectral.paper import _alm as algorithm
 from unispectral.paper import alm
 
 __all__ = ["main", "measure"]
@@ -35,6 +40,14 @@ POINTS: dict[str, tuple[float, str, dict[str, float]]] = {
 QUICK = {"digits-60": (1.0, "linear", POINTS["yale"][2])}
 
 
+class Run(NamedTuple):
+    """Processor seconds of the algorithm and of its embedding steps, and the last state."""
+
+    seconds: float
+    steps: float
+    state: Any
+
+
 class Timing(NamedTuple):
     """A whole fit, and for each start both steps over the same iterations."""
 
@@ -42,19 +55,66 @@ class Timing(NamedTuple):
     iterations: int
     accuracy: float
     compared: list[int]
-    exact: list[float]
-    searched: list[float]
+    exact: list[Run]
+    searched: list[Run]
     agreement: list[float]
 
+    @property
+    def ratio(self) -> float:
+        """How many times faster the algorithm is with the library's step."""
+        return _median(self.searched, "seconds") / _median(self.exact, "seconds")
 
-def _alm(K: np.ndarray, n_clusters: int, most: int | None, patience: float, **options: Any) -> Any:
-    """Processor seconds and the last state of the algorithm, or of its first iterations."""
+    @property
+    def step_ratio(self) -> float:
+        """The same of the steps by themselves."""
+        return _median(self.searched, "steps") / _median(self.exact, "steps")
+
+    @property
+    def bound(self) -> float:
+        """What the ratio would be if the library's step took no time."""
+        rest = np.median([run.seconds - run.steps for run in self.exact])
+        return _median(self.searched, "seconds") / float(rest)
+
+
+def _median(runs: list[Run], what: str) -> float:
+    return float(np.median([getattr(run, what) for run in runs]))
+
+
+@contextmanager
+def _timed_steps() -> Iterator[list[float]]:
+    """Collects the processor seconds of each embedding step."""
+    spent: list[float] = []
+    plain = {
+        name: getattr(algorithm, name) for name in ("optimal_embedding", "searched_embedding")
+    }
+
+    def timed(step: Any) -> Any:
+        def call(*args: Any) -> Any:
+            begun = time.process_time()
+            found = step(*args)
+            spent.append(time.process_time() - begun)
+            return found
+
+        return call
+
+    for name, step in plain.items():
+        setattr(algorithm, name, timed(step))
+    try:
+        yield spent
+    finally:
+        for name, step in plain.items():
+            setattr(algorithm, name, step)
+
+
+def _alm(K: np.ndarray, n_clusters: int, most: int | None, patience: float, **options: Any) -> Run:
+    """The algorithm, or its first iterations."""
     begun = time.process_time()
     state: Any = None
-    for state in islice(alm(K, n_clusters, **options), most):  # noqa: B007
-        if time.process_time() - begun > patience:
-            break
-    return time.process_time() - begun, state
+    with _timed_steps() as spent:
+        for state in islice(alm(K, n_clusters, **options), most):  # noqa: B007
+            if time.process_time() - begun > patience:
+                break
+    return Run(time.process_time() - begun, sum(spent), state)
 
 
 def measure(
@@ -63,16 +123,18 @@ def measure(
     """Time whole runs, and the algorithm with either step over as many iterations."""
     X, y, n_clusters = load(data)
     K = np.asarray(KernelBank(X, [kernel]).matrix(0), dtype=np.float64)
-    seconds, whole = _alm(K, n_clusters, None, np.inf, **point, random_state=0)
-    found = Timing(seconds, whole.iteration, clustering_accuracy(y, whole.labels), [], [], [], [])
+    whole = _alm(K, n_clusters, None, np.inf, **point, random_state=0)
+    accuracy = clustering_accuracy(y, whole.state.labels)
+    found = Timing(whole.seconds, whole.state.iteration, accuracy, [], [], [], [])
     for seed in range(starts):
         options = {**point, "random_state": seed}
-        theirs, other = _alm(K, n_clusters, None, patience, **options, step="wen-yin")
-        mine, ours = _alm(K, n_clusters, other.iteration, np.inf, **options)
-        found.compared.append(other.iteration)
-        found.exact.append(mine)
+        theirs = _alm(K, n_clusters, None, patience, **options, step="wen-yin")
+        compared = theirs.state.iteration
+        ours = _alm(K, n_clusters, compared, np.inf, **options)
+        found.compared.append(compared)
+        found.exact.append(ours)
         found.searched.append(theirs)
-        found.agreement.append(clustering_accuracy(other.labels, ours.labels))
+        found.agreement.append(clustering_accuracy(theirs.state.labels, ours.state.labels))
     return found
 
 
@@ -81,7 +143,6 @@ def render(found: dict[str, Timing], conditions: dict[str, str]) -> str:
     rows, targets = [], []
     for data, timing in found.items():
         limit, kernel, point = {**POINTS, **QUICK}[data]
-        ratio = float(np.median(timing.searched) / np.median(timing.exact))
         rows.append(
             [
                 data.upper(),
@@ -90,17 +151,19 @@ def render(found: dict[str, Timing], conditions: dict[str, str]) -> str:
                 str(timing.iterations),
                 f"{100 * timing.accuracy:.1f}",
                 ", ".join(map(str, timing.compared)),
-                f"{np.median(timing.exact):.2f}",
-                f"{np.median(timing.searched):.2f}",
-                f"{ratio:.1f}",
+                f"{_median(timing.exact, 'seconds'):.2f} ({_median(timing.exact, 'steps'):.2f})",
+                f"{_median(timing.searched, 'seconds'):.2f} "
+                f"({_median(timing.searched, 'steps'):.2f})",
+                f"{timing.ratio:.1f} ({timing.step_ratio:.1f})",
+                f"{timing.bound:.1f}",
                 ", ".join(f"{100 * share:.0f}" for share in timing.agreement),
             ]
         )
         name, reached = data.upper(), f"{timing.seconds:.2f} s"
         met = timing.seconds <= limit
         targets.append(Target(f"{name}, whole fit", f"≤ {limit:g} s", reached, met))
-        reached = f"{ratio:.1f} ×"
-        targets.append(Target(f"{name}, either step", "≥ 20 ×", reached, ratio >= 20))
+        reached = f"{timing.ratio:.1f} ×"
+        targets.append(Target(f"{name}, either step", "≥ 20 ×", reached, timing.ratio >= 20))
     header = [
         "data",
         "kernel, alpha, gamma, mu",
@@ -108,9 +171,10 @@ def render(found: dict[str, Timing], conditions: dict[str, str]) -> str:
         "iterations",
         "accuracy",
         "iterations compared",
-        "library's step, s",
-        "authors' step, s",
+        "with the library's step, s",
+        "with the authors' step, s",
         "ratio",
+        "ratio if the step were free",
         "labels in common, % per start",
     ]
     about = (
@@ -118,7 +182,9 @@ def render(found: dict[str, Timing], conditions: dict[str, str]) -> str:
         "processor seconds of one thread, medians over starts. The two steps solve the same "
         "problem for the embedding, the authors' by a search along curves that stops early. Both "
         "are timed over the iterations compared, one number per start: all of a run, or as many "
-        "as the search does before patience is over."
+        "as the search does before patience is over; the steps by themselves in parentheses. The "
+        "rest, a factorisation and a solution for all columns per iteration, is common to both "
+        "and bounds the ratio."
     )
     footer = measured_on(conditions) + " Made by `python -m benchmarks.alm_speed`."
     parts = ["# The paper's algorithm, timed", about, markdown_table(header, rows)]
