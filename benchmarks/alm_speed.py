@@ -195,7 +195,7 @@ def main(argv: list[str] | None = None) -> None:
     """Measure, and write the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.alm_speed", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("docs/results"))
-    parser.add_argument("--patience", type=float, default=120.0, help="seconds of the search")
+    parser.add_argument("--patience", type=float, default=45.0, help="seconds of the search")
     parser.add_argument("--quick", action="store_true", help="sixty digits instead")
     args = parser.parse_args(argv)
     points = QUICK if args.quick else POINTS
