@@ -2,8 +2,9 @@
 
 A read-out of the embedding may put two clusters into one and cut a third in two. Merging the one
 pair and splitting the one cluster that together raise modularity most, then moving single
-samples, repeats until nothing rises. Modularity prefers clusters of equal size, so that the end is
-accepted only where the mean conductance of the clusters has fallen as well.
+samples, repeats until nothing rises. Modularity prefers clusters of equal size, mean conductance
+those that are cut off cheaply however small they are: the end is accepted only where conductance
+does not rise noticeably.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ _ROUNDS = 10
 _LEAST_MEMBERS = 6
 #: A sweep needs the order along a Fiedler vector, no more.
 _TOL = 1e-2
+#: Mean conductance may rise by this share.
+_TOLERATED = 0.025
 #: Clusters of a lower mean conductance are separate, and stay as they are.
 _SEPARATE = 1e-3
 
@@ -56,17 +59,14 @@ def refined(
     >>> np.array_equal(labels, np.repeat(labels[::6], 6)), len(set(labels.tolist()))
     (True, 3)
     """
-    before = normalized_cut(W, labels)
-    if n_clusters < 3 or before < _SEPARATE:
+    conductance = normalized_cut(W, labels)
+    if n_clusters < 3 or conductance < _SEPARATE:
         return labels
     degrees = np.asarray(W.sum(axis=1)).ravel()
     now, reached = labels, modularity(W, labels)
-    splits: list[_Split | None] = [None] * n_clusters
-    changed = set(range(n_clusters))
+    splits: dict[int, _Split | None] = {}
     for _ in range(_STEPS):
-        for cluster in changed:
-            splits[cluster] = _best_split(W, np.flatnonzero(now == cluster), degrees, run)
-        trial = _exchanged(W, now, n_clusters, splits)
+        trial = _exchanged(W, now, n_clusters, degrees, splits, run)
         if trial is None:
             break
         trial = _moved(W, trial, n_clusters, degrees)
@@ -74,9 +74,10 @@ def refined(
         if value <= reached + 1e-9:
             break
         other = trial != now
-        changed = set(now[other].tolist()) | set(trial[other].tolist())
+        for cluster in {*now[other].tolist(), *trial[other].tolist()}:
+            splits.pop(cluster, None)
         now, reached = trial, value
-    return now if normalized_cut(W, now) < before - 1e-9 else labels
+    return now if normalized_cut(W, now) < (1.0 + _TOLERATED) * conductance else labels
 
 
 class _Split(NamedTuple):
@@ -126,9 +127,18 @@ def sweep(inside: sp.csr_array, run: Run | None = None) -> tuple[np.ndarray, np.
 
 
 def _exchanged(
-    W: sp.csr_array, labels: np.ndarray, n_clusters: int, splits: list[_Split | None]
+    W: sp.csr_array,
+    labels: np.ndarray,
+    n_clusters: int,
+    degrees: np.ndarray,
+    splits: dict[int, _Split | None],
+    run: Run | None,
 ) -> np.ndarray | None:
-    """One pair merged and one other cluster split, by the largest joint gain; None without one."""
+    """One pair merged and one other cluster split, by the largest joint gain; None without one.
+
+    Clusters that are split are noted in ``splits``. No split gains more than half the square of
+    the cluster's volume, so that most need not be looked at.
+    """
     F = _one_hot(labels, n_clusters)
     between = (F.T @ (W @ F)).toarray()
     between /= between.sum()
@@ -136,14 +146,18 @@ def _exchanged(
     merge = 2.0 * (between - np.outer(volumes, volumes))
     np.fill_diagonal(merge, -np.inf)
     best, chosen = 1e-9, None
-    for cluster, split in enumerate(splits):
-        if split is None:
-            continue
+    for cluster in range(n_clusters):
         others = merge.copy()
         others[cluster] = others[:, cluster] = -np.inf
         one, other = np.unravel_index(int(np.argmax(others)), others.shape)
-        if others[one, other] + split.gain > best:
-            best, chosen = others[one, other] + split.gain, (one, other, split.part)
+        gain = others[one, other]
+        if gain + 0.5 * volumes[cluster] ** 2 <= best:
+            continue
+        if cluster not in splits:
+            splits[cluster] = _best_split(W, np.flatnonzero(labels == cluster), degrees, run)
+        split = splits[cluster]
+        if split is not None and gain + split.gain > best:
+            best, chosen = gain + split.gain, (one, other, split.part)
     if chosen is None:
         return None
     one, other, part = chosen
