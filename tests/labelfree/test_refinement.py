@@ -1,0 +1,76 @@
+"""Merges and splits of clusters, and who may refuse them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from unispectral.graph.quality import modularity, normalized_cut
+from unispectral.labelfree import _refinement
+from unispectral.labelfree._refinement import _best_split, _exchanged, refined
+
+
+def _blocks(sizes: list[int], seed: int, between: float = 0.02) -> tuple[sp.csr_array, np.ndarray]:
+    """A graph whose groups are densely joined within and sparsely between."""
+    rng = np.random.default_rng(seed)
+    truth = np.repeat(np.arange(len(sizes)), sizes)
+    chance = np.where(truth[:, None] == truth, 0.4, between)
+    edges = np.triu(rng.random(chance.shape) < chance, 1) * rng.uniform(0.5, 1.5, chance.shape)
+    return sp.csr_array(edges + edges.T), truth
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_best_exchange_is_that_of_all_pairs_and_all_splits(seed):
+    rng = np.random.default_rng(seed)
+    W, truth = _blocks(rng.integers(8, 40, size=5).tolist(), seed)
+    labels = np.where(rng.random(len(truth)) < 0.2, rng.integers(5, size=len(truth)), truth)
+    labels[truth == 1] = 0  # two in one
+    labels[truth == 2] = rng.integers(1, 3, size=int((truth == 2).sum()))  # one in two
+    degrees = np.asarray(W.sum(axis=1)).ravel()
+    best, expected = modularity(W, labels), None
+    for cluster in range(5):
+        split = _best_split(W, np.flatnonzero(labels == cluster), degrees, None)
+        for one in range(5):
+            for other in range(one + 1, 5):
+                if split is None or cluster in (one, other):
+                    continue
+                trial = labels.copy()
+                trial[labels == other] = one
+                trial[split.part] = other
+                if modularity(W, trial) > best + 1e-12:
+                    best, expected = modularity(W, trial), trial
+    found = _exchanged(W, labels, 5, degrees, {}, None)
+    if expected is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert modularity(W, found) == pytest.approx(best, abs=1e-12)
+
+
+def test_no_split_is_looked_at_where_none_could_pay(monkeypatch):
+    W, truth = _blocks([20, 20, 20, 20], 0, between=0.01)
+
+    def never(*arguments):
+        raise AssertionError("a cluster was split")
+
+    monkeypatch.setattr(_refinement, "_best_split", never)
+    np.testing.assert_array_equal(refined(W, truth, 4), truth)
+
+
+def test_two_in_one_and_one_in_two_are_mended():
+    W, truth = _blocks([30, 30, 30, 30], 1)
+    wrong = truth.copy()
+    wrong[truth == 1] = 0
+    wrong[np.flatnonzero(truth == 2)[:15]] = 1
+    found = refined(W, wrong, 4)
+    assert modularity(W, found) == pytest.approx(modularity(W, truth))
+    assert all(len(np.unique(found[truth == group])) == 1 for group in range(4))
+
+
+def test_conductance_refuses_what_modularity_alone_would_do():
+    """Two small groups far from all others stay apart, though equal sizes have more modularity."""
+    W, truth = _blocks([150, 8, 8], 2, between=0.001)
+    found = refined(W, truth, 3)
+    assert normalized_cut(W, found) <= 1.025 * normalized_cut(W, truth)
+    np.testing.assert_array_equal(found, truth)
