@@ -108,6 +108,8 @@ class LearnedGraphClustering(
     kkt_residual_: float
     eigenvalues_: np.ndarray
 
+    #: What to do where a fit did not converge.
+    _remedy = "Raise max_iter, max_time or tol."
     _parameter_constraints: dict[str, list] = {
         "n_clusters": [AT_LEAST_ONE],
         "ridge": [AT_LEAST_ZERO],
@@ -192,7 +194,7 @@ class LearnedGraphClustering(
         if not solution.converged:
             warn(
                 f"The fit stopped because {solution.reason}; the residual of the optimality "
-                f"conditions is {solution.kkt:.2g}. Raise max_iter, max_time or tol.",
+                f"conditions is {solution.kkt:.2g}. {self._remedy}",
                 ConvergenceWarning,
             )
 

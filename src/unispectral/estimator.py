@@ -145,6 +145,7 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
     True
     """
 
+    _remedy = "Compare the clusters with those of another random_state or n_neighbors."
     _parameter_constraints: dict[str, list] = {
         **LearnedGraphClustering._parameter_constraints,
         "n_clusters": [AT_LEAST_ONE, AUTO],

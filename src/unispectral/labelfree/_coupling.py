@@ -46,6 +46,8 @@ class Coupled(NamedTuple):
         How far the codes are from optimal.
     reason : str
         Why the passes ended.
+    converged : bool
+        Whether the eigenvectors reached their tolerance; the reason says so where they did not.
     errors : list of ndarray of shape (n,)
         What the codes of each view left unexplained in the first pass.
     """
@@ -57,6 +59,7 @@ class Coupled(NamedTuple):
     objective: list[float]
     residual: float
     reason: str
+    converged: bool
     errors: list[np.ndarray]
 
 
@@ -118,7 +121,11 @@ def couple(
             break
     assert first is not None
     assert embedding is not None
-    return Coupled(graph, first, embedding, pairs.values, path, residual, reason, errors)
+    if not pairs.converged:
+        reason += ", but the eigenvectors did not reach their tolerance"
+    return Coupled(
+        graph, first, embedding, pairs.values, path, residual, reason, pairs.converged, errors
+    )
 
 
 def _blend(

@@ -156,7 +156,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
         weights=np.asarray(shares),
         objective=coupled.objective,
         n_iter=len(coupled.objective),
-        converged=True,
+        converged=coupled.converged,
         reason=coupled.reason,
         kkt=coupled.residual,
         eigenvalues=coupled.eigenvalues,

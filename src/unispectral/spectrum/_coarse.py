@@ -1,10 +1,4 @@
-"""A graph made smaller: neighbours joined into aggregates, so that far apart comes close.
-
-A polynomial of degree m sees m edges far. On a million points of a curve or of a plane the
-clusters are thousands of edges across; on their aggregates, and on the aggregates of these, they
-are not. The vectors of the small graph, spread over the aggregates, are a start whose error is
-local: a short filter takes it away.
-"""
+"""A graph made smaller: neighbours joined into aggregates, so that far apart comes close."""
 
 from __future__ import annotations
 
@@ -14,6 +8,11 @@ import scipy.sparse as sp
 from unispectral._compat import njit
 
 __all__ = ["aggregated"]
+
+#: An edge is strong if it has this share of the strongest of either end.
+_STRONG = 0.25
+#: A node has a low degree if it is below this share of the mean of its neighbours.
+_LOW_DEGREE = 0.6
 
 
 def aggregated(W: sp.csr_array, null: np.ndarray) -> tuple[sp.csr_array, sp.csr_array]:
@@ -35,7 +34,7 @@ def aggregated(W: sp.csr_array, null: np.ndarray) -> tuple[sp.csr_array, sp.csr_
     """
     n = W.shape[0]
     member = np.full(n, -1, dtype=np.int32)
-    count = _aggregate(W.indptr, W.indices, W.data, member)
+    count = _aggregate(W.indptr, W.indices, W.data, null, member)
     norms = np.sqrt(np.bincount(member, np.square(null), count))
     values = (null / np.where(norms > 0, norms, 1.0)[member]).astype(W.dtype)
     T = sp.csr_array((values, member, np.arange(n + 1, dtype=np.int32)), shape=(n, count))
@@ -53,26 +52,40 @@ def aggregated(W: sp.csr_array, null: np.ndarray) -> tuple[sp.csr_array, sp.csr_
 
 
 @njit(cache=True, nogil=True)
-def _aggregate(indptr, indices, data, member):
-    """Number the aggregates: nodes with all their neighbours, then what is left to the nearest.
+def _aggregate(indptr, indices, data, null, member):
+    """Number the aggregates: nodes with their strong neighbours, then the rest to the strongest.
 
-    The first sweep takes a node whose neighbours are all free, with these; the second joins every
-    other node to the aggregate of its strongest neighbour.
+    A weak edge, or a sample between two clusters, may be all that joins them: an aggregate that
+    lies in both would hide the cut. Edges count that are strong for both ends, and nodes of less
+    degree than their surroundings begin an aggregate only where nobody else does.
     """
     n, count = len(member), 0
+    strongest, usual = np.zeros(n, dtype=data.dtype), np.zeros(n)
     for i in range(n):
-        if member[i] >= 0:
-            continue
-        free = True
         for p in range(indptr[i], indptr[i + 1]):
-            if member[indices[p]] >= 0:
-                free = False
-                break
-        if free:
-            member[i] = count
+            j = indices[p]
+            if j != i:
+                strongest[i] = max(strongest[i], data[p])
+                usual[i] += null[j] ** 2
+        usual[i] /= max(1, indptr[i + 1] - indptr[i])
+    for sweep in range(2):
+        for i in range(n):
+            if member[i] >= 0 or (sweep == 0 and null[i] ** 2 < _LOW_DEGREE * usual[i]):
+                continue
+            free = True
             for p in range(indptr[i], indptr[i + 1]):
-                member[indices[p]] = count
-            count += 1
+                j = indices[p]
+                limit = _STRONG * max(strongest[i], strongest[j])
+                if member[j] >= 0 and data[p] >= limit:
+                    free = False
+                    break
+            if free:
+                member[i] = count
+                for p in range(indptr[i], indptr[i + 1]):
+                    j = indices[p]
+                    if member[j] < 0 and data[p] >= _STRONG * max(strongest[i], strongest[j]):
+                        member[j] = count
+                count += 1
     seeded = count
     for i in range(n):
         if member[i] >= 0:

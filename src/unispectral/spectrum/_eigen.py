@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from unispectral._compat import as_generator
 from unispectral._run import Run, one_blas_thread
 from unispectral.spectrum._direct import factorises_well, inverted
+from unispectral.spectrum._multilevel import LARGE_NODES, multilevel
 from unispectral.spectrum._subspace import Part, Subspace, filtered, null_vector
 
 __all__ = ["Eigenpairs", "smallest_eigenvectors"]
@@ -44,6 +45,8 @@ class Eigenpairs(NamedTuple):
     block : ndarray of shape (n, m) or None
         What the block method ended with, a little more than the vectors: the best ``start`` for
         a similar graph. None where something else was used.
+    converged : bool
+        Whether all pairs reached the tolerance; a warning says where they did not.
     """
 
     values: np.ndarray
@@ -51,6 +54,7 @@ class Eigenpairs(NamedTuple):
     residual: float
     n_components: int
     block: np.ndarray | None = None
+    converged: bool = True
 
 
 def smallest_eigenvectors(
@@ -82,9 +86,10 @@ def smallest_eigenvectors(
     tol : float
         A pair is found when its residual is below ``tol`` times the first eigenvalue that is not
         wanted. Where the gap before it is of its own size, ``tol`` bounds the angle by which the
-        subspace is off, whatever the scale of the graph.
+        subspace is off, whatever the scale of the graph. In a very large graph that angle is
+        estimated directly.
     max_iter : int
-        Passes of the filter per component.
+        Passes of the filter per component, or iterations of LOBPCG.
     rng : Generator or seed
         The start of the block. The result does not depend on the number of threads.
     start : ndarray of shape (n, m), optional
@@ -130,9 +135,11 @@ def smallest_eigenvectors(
             )
         vectors = _spread(null, largest, n_vectors)
         values[n_components:], vectors[:, n_components:] = joint.values, joint.vectors
-        return Eigenpairs(values, vectors, joint.residual, int(n_components), joint.block)
+        return Eigenpairs(
+            values, vectors, joint.residual, int(n_components), joint.block, joint.converged
+        )
     found: list[tuple[float, int, np.ndarray]] = []
-    residual = 0.0
+    residual, converged = 0.0, True
     block = None
     with one_blas_thread(run):  # the same additions in the same order, whatever the machine
         for component in by_size:
@@ -144,6 +151,7 @@ def smallest_eigenvectors(
             guess = None if start is None else start[nodes]
             pairs = _within(part, min(missing, len(nodes) - 1), tol, max_iter, rng, guess)
             residual = max(residual, pairs.residual)
+            converged &= pairs.converged
             if pairs.block is not None:
                 if block is None:
                     block = np.zeros((n, pairs.block.shape[1]), dtype=np.float32)
@@ -154,7 +162,7 @@ def smallest_eigenvectors(
     for column, (value, component, vector) in enumerate(found, start=n_components):
         values[column] = value
         vectors[groups[component], column] = vector
-    return Eigenpairs(values, vectors, float(residual), int(n_components), block)
+    return Eigenpairs(values, vectors, float(residual), int(n_components), block, converged)
 
 
 def _spread(null: np.ndarray, groups: list[np.ndarray], n_vectors: int) -> np.ndarray:
@@ -209,7 +217,7 @@ def _within(
     found = inverted(part, count, tol, rng) if factorises_well(part.W) else None
     found = found or filtered(part, count, tol, max_iter, rng, guess)
     vectors = found.vectors.astype(np.float64)
-    return Eigenpairs(found.values, vectors, found.residual, 1, found.block)
+    return Eigenpairs(found.values, vectors, found.residual, 1, found.block, found.converged)
 
 
 def _jointly(
@@ -242,13 +250,14 @@ def _jointly(
         )
     part = Part(W, degrees, normalized, matrix, run)
     del W  # the part has its own
+    solver = multilevel if n > LARGE_NODES and normalized else filtered
     found = inverted(part, count, tol, rng) if planar else None
-    found = found or filtered(part, count, tol, max_iter, rng, start, order)
+    found = found or solver(part, count, tol, max_iter, rng, start, order)
     if n <= _ORDERED_NODES or planar:
         return found
     vectors, block = np.empty_like(found.vectors), np.empty_like(found.block)
     vectors[order], block[order] = found.vectors, found.block
-    return Subspace(found.values, vectors, found.residual, block)
+    return found._replace(vectors=vectors, block=block)
 
 
 def _reordered(W: sp.csr_array, order: np.ndarray, single: bool) -> sp.csr_array:

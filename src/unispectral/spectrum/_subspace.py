@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from unispectral._run import Run, map_blocks
 
-__all__ = ["Part", "Subspace", "filtered", "null_vector"]
+__all__ = ["Part", "Subspace", "filtered", "gram", "null_vector", "turned", "warn_of_residual"]
 
 #: How much one pass of the filter strengthens what is wanted against what is not.
 _GAIN = 1e4
@@ -30,26 +30,20 @@ _MAX_DEGREE = 1_500
 _ROWS = 16_384
 #: A component of more nodes is given only the gain that its residuals still ask for.
 _LARGE = 3_000
-#: A graph of more nodes starts from the vectors of a coarser one, and a pass of more products
-#: than this is not made: what it could still change lies within the clusters.
-COARSE_NODES = 100_000
-_MOST_STEPS = 80
-#: A graph that is only a start for another is coarsened down to this many nodes.
-_COARSEST_NODES = 20_000
-#: What is left of the aggregates after prolongation lies above this share of the spectrum.
-_SMOOTH_CUT, _SMOOTH_GAIN = 0.01, 1e3
 
 
 class Subspace(NamedTuple):
     """Eigenvalues, vectors, the largest residual, and the whole block of the iteration.
 
-    The vectors are part of the block where that is in single precision.
+    The vectors are part of the block where that is in single precision. ``converged`` tells
+    whether they reached the tolerance.
     """
 
     values: np.ndarray
     vectors: np.ndarray
     residual: float
     block: np.ndarray
+    converged: bool = True
 
 
 def null_vector(degrees: np.ndarray, normalized: bool) -> np.ndarray:
@@ -81,7 +75,6 @@ class Part:
     ) -> None:
         self.nulls = nulls
         self.normalized = normalized
-        self.coarse = False
         self.run = run
         self.null = null_vector(degrees, normalized)
         if normalized:
@@ -111,7 +104,6 @@ class Part:
         part: Part = copy.copy(self)
         T, part.W = aggregated(self.W, self.null)
         part.null = T.T @ self.null
-        part.coarse = True
         part.diagonal = np.ones(T.shape[1])
         part.nulls = None if self.nulls is None else sp.csr_array(T.T @ self.nulls)
         part._single = None
@@ -133,7 +125,7 @@ class Part:
     def off_null(self, X: np.ndarray) -> np.ndarray:
         """X without its share of the null vectors, in place."""
         if self.nulls is None:
-            share = _gram(self.null[:, None], X, self.run)
+            share = gram(self.null[:, None], X, self.run)
             for start in range(0, len(X), _ROWS):
                 rows = slice(start, start + _ROWS)
                 X[rows] -= (self.null[rows, None] * share).astype(X.dtype)
@@ -154,13 +146,8 @@ def filtered(
 ) -> Subspace:
     """The ``count`` smallest pairs of a Laplacian beyond its null vectors.
 
-    ``order`` are the rows of ``guess`` in the order of the nodes of the part. Without a guess a
-    large graph makes its own, from a coarser one.
+    ``order`` are the rows of ``guess`` in the order of the nodes of the part.
     """
-    most = min(COARSE_NODES, _COARSEST_NODES) if part.coarse else COARSE_NODES
-    many = part.n > most and part.normalized
-    if many and guess is None:
-        guess, order = _coarse_guess(part, count, tol, max_iter, rng), slice(None)
     width = -4 * (-(count + max(4, count // 2)) // 4)
     large = part.n > _LARGE
     if large and guess is not None:
@@ -171,7 +158,7 @@ def filtered(
         used = min(width, guess.shape[1])
         X[:, :used] = guess[order, :used]
     cut, floor, gain = 0.2 * part.upper, 0.0, _GAIN
-    best, stuck = np.inf, 0
+    best, stuck, converged = np.inf, 0, True
     if guess is not None and (large or guess.shape[1] >= width):
         values, X, residuals = _rayleigh_ritz(part, X, rng)
         cut = float(np.clip(values[-1], 1e-9 * part.upper, 0.9 * part.upper))
@@ -182,9 +169,6 @@ def filtered(
         if gain <= 0:
             worst = best
             break
-        hard = many and _degree(part, cut, floor, gain) > _MOST_STEPS
-        if hard:
-            cut, floor, gain = _SMOOTH_CUT * part.upper, 0.0, _SMOOTH_GAIN
         X = _filter(part, X, cut, floor, gain)
         values, X, residuals = _rayleigh_ritz(part, X, rng)
         # A Ritz value is never below the eigenvalue it stands for: what is wanted stays below.
@@ -196,38 +180,32 @@ def filtered(
             best, stuck = worst, 0
         else:
             stuck += 1
-        if worst <= wanted or hard:
+        if worst <= wanted:
             break
         if large:
             gain = _gain_left(worst, wanted)
         if X.dtype == np.float32 and (worst < 1e-6 * part.upper or stuck >= 3):
             X, stuck = X.astype(np.float64), 0
     else:
-        warnings.warn(
-            f"The eigenvectors of a component of {part.n} nodes have residual {worst:.1e} after "
-            f"{max_iter} passes, above the wanted {tol * float(values[count]):.1e}; "
-            "raise max_iter or tol.",
-            ConvergenceWarning,
-            stacklevel=5,
-        )
+        converged = False
+        warn_of_residual(part.n, worst, max_iter)
     return Subspace(
         np.maximum(values[:count], 0),
         X[:, :count],
         worst,
         X.astype(np.float32, copy=False),
+        converged,
     )
 
 
-def _coarse_guess(
-    part: Part, count: int, tol: float, max_iter: int, rng: np.random.Generator
-) -> np.ndarray:
-    """The block of a coarser graph, spread over the nodes of this one."""
-    from unispectral.spectrum._direct import factorises_well, inverted
-
-    T, coarse = part.coarser()
-    found = inverted(coarse, count, tol, rng) if factorises_well(coarse.W) else None
-    found = found or filtered(coarse, count, tol, max_iter, rng, None)
-    return T.astype(np.float32) @ found.block
+def warn_of_residual(n: int, residual: float, max_iter: int) -> None:
+    """Say that eigenvectors are not as precise as they were asked for."""
+    warnings.warn(
+        f"The eigenvectors of a graph of {n:,} nodes still have residual {residual:.1e} after at "
+        f"most {max_iter} iterations and may cut it in the wrong place.",
+        ConvergenceWarning,
+        stacklevel=6,
+    )
 
 
 def _gain_left(worst: float, wanted: float) -> float:
@@ -290,9 +268,9 @@ def _rayleigh_ritz(
     X = _whiten(part.off_null(X), rng, part.run)
     X = _whiten(part.off_null(X), rng, part.run)
     image = laplacian_step(W, diagonal, X, X, np.empty_like(X), run=part.run)
-    H = _gram(X, image, part.run)
+    H = gram(X, image, part.run)
     values, turn = scipy.linalg.eigh((H + H.T) / 2, check_finite=False)
-    X, image = _turned(X, turn, part.run), _turned(image, turn, part.run)
+    X, image = turned(X, turn, part.run), turned(image, turn, part.run)
     squares = map_blocks(
         lambda rows: np.square(image[rows] - X[rows] * values.astype(X.dtype)).sum(
             axis=0, dtype=np.float64
@@ -306,20 +284,20 @@ def _rayleigh_ritz(
 
 def _whiten(X: np.ndarray, rng: np.random.Generator, run: Run | None) -> np.ndarray:
     """An orthonormal basis of the columns, in place; lost directions are drawn anew."""
-    S = _gram(X, X, run)
+    S = gram(X, X, run)
     norms = np.sqrt(np.diag(S))
     norms[norms == 0] = 1
     values, turn = scipy.linalg.eigh(S / np.outer(norms, norms), check_finite=False)
     limit = values[-1] * len(norms) * np.finfo(X.dtype).eps * 10
     lost = values < limit
-    X = _turned(X, turn / norms[:, None] / np.sqrt(np.where(lost, 1, values)), run)
+    X = turned(X, turn / norms[:, None] / np.sqrt(np.where(lost, 1, values)), run)
     if lost.any():
         fresh = rng.standard_normal((len(X), int(lost.sum()))).astype(X.dtype)
         X[:, lost] = fresh / np.sqrt(len(X))
     return X
 
 
-def _gram(A: np.ndarray, B: np.ndarray, run: Run | None) -> np.ndarray:
+def gram(A: np.ndarray, B: np.ndarray, run: Run | None) -> np.ndarray:
     """``AᵀB`` in double precision, added up in a fixed order."""
     parts = map_blocks(
         lambda rows: A[rows].T.astype(np.float64) @ B[rows].astype(np.float64), len(A), _ROWS, run
@@ -327,7 +305,7 @@ def _gram(A: np.ndarray, B: np.ndarray, run: Run | None) -> np.ndarray:
     return np.sum(parts, axis=0)
 
 
-def _turned(X: np.ndarray, turn: np.ndarray, run: Run | None) -> np.ndarray:
+def turned(X: np.ndarray, turn: np.ndarray, run: Run | None) -> np.ndarray:
     """``X @ turn`` for a square turn, in place: a block of a large graph is large."""
     turn = turn.astype(X.dtype)
 
