@@ -252,8 +252,7 @@ def _describe(method: StudyMethod, local: StudyMethod) -> str:
     if local.parameters != method.parameters:
         changed = {k: v for k, v in local.parameters.items() if method.parameters.get(k) != v}
         parts.append(", ".join(f"{key} = {canonical(value)}" for key, value in changed.items()))
-    text = ", ".join(parts) or "Other limits"
-    return text[0].upper() + text[1:]
+    return ", ".join(parts) or "Other limits"
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

@@ -174,7 +174,8 @@
       + `Average ranks closer than the critical difference of `
       + `${ranks.critical.toFixed(2)} (Nemenyi, 5 %) are not significantly different: the band begins at the best one, the bars join such columns.`
       + (ranks.left_out.length ? ` Not ranked, for lack of figures: ${ranks.left_out.join(", ")}.` : "");
-    const k = ranks.columns.length, row = 24, left = Math.max(60, 24 + 7.2 * Math.min(26, Math.max(...ranks.columns.map((name) => name.length)))), right = 64, w = roomIn("ranks-picture", 860), top = 30;
+    const w = roomIn("ranks-picture", 860), longest = w > 500 ? 26 : 14;
+    const k = ranks.columns.length, row = 24, left = Math.max(60, 24 + 7.2 * Math.min(longest, Math.max(...ranks.columns.map((name) => name.length)))), right = 64, top = 30;
     const h = top + k * row + 14;
     const x = (r) => left + (w - left - right) * (r - 1) / Math.max(1, k - 1);
     const y = (i) => top + (i + 0.5) * row;
@@ -194,7 +195,7 @@
       ticks.map((t) => [svg("line", { class: "axis", x1: x(t), x2: x(t), y1: top - 4, y2: h - 10 }),
         svg("text", { class: "soft", x: x(t), y: 18, "font-size": 12, "text-anchor": "middle" }, t)]),
       ranks.columns.map((name, i) => [
-        svg("text", { x: left - 14, y: y(i) + 4, "font-size": 13, "text-anchor": "end" }, name.length > 26 ? name.slice(0, 25) + "…" : name),
+        svg("text", { x: left - 14, y: y(i) + 4, "font-size": 13, "text-anchor": "end" }, name.length > longest ? name.slice(0, longest - 1) + "…" : name),
         svg("line", { class: "leader", x1: left - 6, x2: x(ranks.ranks[i]), y1: y(i), y2: y(i) }),
         svg("circle", { class: i === 0 ? "dot" : "dot other", cx: x(ranks.ranks[i]), cy: y(i), r: 5.5, "data-tip": `${name}: average rank ${ranks.ranks[i].toFixed(2)}` })]),
       bars), () => [["column", "average rank"], ...ranks.columns.map((name, i) => [name, ranks.ranks[i]])]));
@@ -227,7 +228,7 @@
       xTicks.map((e) => [svg("line", { class: "axis", x1: x(10 ** e), x2: x(10 ** e), y1: top, y2: h - bottom }),
         svg("text", { class: "soft", x: x(10 ** e), y: h - bottom + 18, "font-size": 12, "text-anchor": "middle" }, seconds(10 ** e))]),
       svg("text", { class: "soft", x: (left + w - right) / 2, y: h - 8, "font-size": 12, "text-anchor": "middle" },
-        state.set === "" ? `seconds of one fit, geometric mean over ${sets.length} data set${sets.length === 1 ? "" : "s"}` : "seconds of one fit"),
+        state.set === "" ? `seconds of one fit, geometric mean${w > 500 ? ` over ${sets.length} data set${sets.length === 1 ? "" : "s"}` : ""}` : "seconds of one fit"),
       svg("text", { class: "soft", x: 14, y: top + 4, "font-size": 12, transform: `rotate(-90 14 ${top + 4})`, "text-anchor": "end" }, metricTitle()),
       svg("polyline", { class: "front", points: front.map((p) => `${x(p.t)},${y(p.v)}`).join(" ") }),
       labelled(points, x, y)), () => [["column", metricTitle(), "seconds"], ...points.map((p) => [p.name, p.v, p.t])]));
