@@ -16,7 +16,6 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from unispectral.spectrum._products import laplacian_step
 from unispectral.spectrum._subspace import (
     Part,
     Subspace,
@@ -128,6 +127,8 @@ class _Inverse:
 
     def _subtract_image(self, level: int, X: np.ndarray, rest: np.ndarray) -> None:
         """``rest −= L X`` in place."""
+        from unispectral.spectrum._products import laplacian_step
+
         part = self.parts[level]
         W, diagonal = part.arrays(X.dtype)
         laplacian_step(W, diagonal, X, rest, rest, scale=-1.0, keep=1.0, run=part.run)
@@ -165,6 +166,8 @@ def _lobpcg(
 
     The columns of ``basis`` are the vectors, the preconditioned residuals and the last steps.
     """
+    from unispectral.spectrum._products import laplacian_step
+
     part, width = inverse.parts[level], X.shape[1]
     W, diagonal = part.arrays(X.dtype)
     basis = np.zeros((part.n, 3 * width), dtype=X.dtype)
