@@ -80,7 +80,7 @@ class ClusterFiles(Writer):
 
 
 class OtherFiles(Writer):
-    title = "the files of predict and bench export"
+    title = "the files of predict, compare and bench export"
     kills = (2, 24)
     others = (1, 4)
     disk = (1, 12)
@@ -109,11 +109,11 @@ class OtherFiles(Writer):
         from unispectral.cli._app import run as command
 
         table = str(self.table)
-        predict = ["predict", str(self.model), table, "-q"]
+        compare = ["compare", table, "-k", "3", "--methods", "kmeans,ward", "-q"]
         export = ["bench", "export", "--study", "given", "--store", str(self.store)]
         return (
-            command([*predict, "-o", str(folder / "new.csv")])
-            or command([*predict, "-o", str(folder / "new.parquet")])
+            command(["predict", str(self.model), table, "-q", "-o", str(folder / "new.csv")])
+            or command([*compare, "--labels", str(folder / "labels.parquet")])
             or command([*export, "--out", str(folder / "tables.md")])
         )
 

@@ -39,13 +39,13 @@ def test_help_is_quick_and_loads_nothing():
     program = (
         "import sys\n"
         "from unispectral.cli._app import run\n"
-        "code = run(['--help']) or run(['cluster', '--help']) or run(['predict', '--help'])\n"
+        "code = run(['--help']) or run(['cluster', '--help']) or run(['compare', '--help'])\n"
         "heavy = {'numpy', 'sklearn', 'pandas', 'numba'} & set(sys.modules)\n"
         "sys.exit(code or ','.join(heavy) or 0)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    for word in ("Examples:", "cluster", "predict", "data", "demo", "info", "bash"):
+    for word in ("Examples:", "cluster", "predict", "compare", "data", "demo", "info", "bash"):
         assert word in done.stdout
 
 
@@ -161,6 +161,21 @@ def test_missing_values_are_an_error_with_a_remedy(folder, command, tmp_path):
         "-o", kept, check=0,
     )  # fmt: skip
     assert len(pd.read_csv(kept)) == 90
+
+
+def test_compare(folder, command, tmp_path):
+    done = command(
+        "compare", folder / "things.csv", "-k", 3, "--id", "name", "--truth", "kind",
+        "--methods", "Unified,kkm,kmeans", "-o", tmp_path / "scores.csv",
+        "--labels", tmp_path / "labels.csv", check=0,
+    )  # fmt: skip
+    assert "All 3 methods found the same clusters." in done.stdout
+    assert "Agreement" not in done.stdout
+    scores = pd.read_csv(tmp_path / "scores.csv").set_index("method")
+    assert scores.index.tolist() == ["unified", "KKM", "kmeans"]
+    assert scores.loc["kmeans", "accuracy"] == 1.0
+    labels = pd.read_csv(tmp_path / "labels.csv")
+    assert labels.columns.tolist() == ["id", "unified", "KKM", "kmeans"]
 
 
 def test_data(command, data_home, tmp_path):

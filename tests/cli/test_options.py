@@ -81,6 +81,7 @@ def test_lists_for_help_are_those_of_the_readers():
         (["cluster", "T", "-k", "3", "--method", "kmeans", "--graph", "g.csv"], "learns no graph"),
         (["cluster", "T", "-k", "3", "--image-shape", "3x3"], "9 pixels"),
         (["cluster", "T", "-k", "3", "--image-shape", "big"], "height x width"),
+        (["compare", "T", "-k", "auto"], "give a number"),
         (["data", "info", "usps"], "'usps' is not one of 'yale'"),
         (["data", "fetch", "yale", "jaffe", "-o", "a.mat"], "one data set at a time"),
     ],
@@ -143,6 +144,8 @@ def test_inputs_are_never_overwritten(capsys, things, way, tmp_path):
         [*fit, "--model", name],
         ["cluster", things, table, "-k", "3", "-o", name],
         ["predict", "m", table, "-o", name],
+        ["compare", table, "-k", "3", "-o", name],
+        ["compare", table, "-k", "3", "--labels", name],
     ):
         err = refused(capsys, 2, *arguments)
         assert "this file is read, and would be overwritten; name another." in err
@@ -423,6 +426,51 @@ def test_text_left_out_names_the_option(capsys, mixed):
     err = refused(capsys, 1, "cluster", "mixed.csv", "-k", "2", "--columns", "price")
     assert "--columns 'price' cannot be clustered" in err
     assert "--encode" in err
+
+
+def test_compare_takes_times_without_compilation(capsys, things, monkeypatch):
+    from numba.core import event
+
+    from unispectral.cli import _fit
+
+    fit, timed = _fit.fit, []
+
+    def watched(estimator, data, method, **options):
+        with event.install_recorder("numba:compile") as recorder:
+            fitted = fit(estimator, data, method, **options)
+        timed.append((data.n_samples, len(recorder.buffer)))
+        return fitted
+
+    monkeypatch.setattr(_fit, "fit", watched)
+    monkeypatch.setattr("unispectral.cli.compare._WARM", 30)
+    methods = "ward,unified,SSR,AASC"
+    assert run(["compare", things, "-k", "3", "-q", "--methods", methods]) == 0
+    capsys.readouterr()
+    assert timed[::2] == [(30, compiled) for _, compiled in timed[::2]]
+    assert timed[1::2] == [(90, 0)] * 4
+
+
+def test_compare_puts_the_best_first_and_says_so(capsys, tmp_path):
+    from sklearn.datasets import make_moons
+
+    X, y = make_moons(150, noise=0.05, random_state=0)
+    pd.DataFrame(X, columns=["x", "y"]).assign(side=y).to_csv(tmp_path / "m.csv", index=False)
+    command = ["compare", str(tmp_path / "m.csv"), "-k", "2", "-q"]
+    command += ["--methods", "kmeans,unified,ward"]
+    assert run([*command, "--truth", "side"]) == 0
+    out = capsys.readouterr().out
+    assert [line.split()[0] for line in out.splitlines()[1:2]] == ["unified"]
+    assert "unified comes closest to the known classes (accuracy 1.000), before ward" in out
+    assert "Agreement" not in out
+    assert run([*command, "--columns", "x,y", "--agreement", "-o", str(tmp_path / "s.csv")]) == 0
+    out = capsys.readouterr().out
+    assert "ward comes first, before" in out
+    assert "need not be the right ones" in out
+    assert "Agreement (adjusted Rand index" in out
+    table = pd.read_csv(tmp_path / "s.csv").set_index("method")
+    ranks = table[["silhouette", "modularity", "cut", "calinski_harabasz", "davies_bouldin"]]
+    mean = ranks.rank(ascending=False).mean(axis=1)
+    assert mean.is_monotonic_increasing
 
 
 def test_distances_are_told_in_plain_words():

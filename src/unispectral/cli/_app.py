@@ -19,6 +19,7 @@ __all__ = ["app", "run"]
 _COMMANDS = {
     "cluster": "Find the clusters of a table.",
     "predict": "Put new rows into the clusters of a saved model.",
+    "compare": "Run several methods side by side.",
     "data": "List, fetch and describe the paper's data sets.",
     "bench": "Run and report a study of methods on data sets.",
     "demo": "Cluster 178 wines; nothing needs to be downloaded.",
@@ -44,6 +45,7 @@ Examples:
   unispectral cluster customers.csv -k 5 -o labels.csv --report page.html
   unispectral cluster customers.csv -k auto --scale standard --impute median
   unispectral predict model.unispectral new.csv -o labels.csv
+  unispectral compare customers.csv -k 5
 
 \b
 Completion of names with the Tab key (bash; zsh and fish likewise):

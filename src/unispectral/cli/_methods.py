@@ -30,6 +30,8 @@ class Method:
     views: bool = False
     auto: bool = False
     graph: bool = True
+    #: Whether it is compared without being asked for.
+    compared: bool = True
 
     @property
     def ours(self) -> bool:
@@ -54,8 +56,8 @@ _SPECTRAL = (("affinity", "nearest_neighbors"), ("assign_labels", "cluster_qr"))
 DEFAULT = "unified"
 METHODS = {
     "unified": Method(_OURS, "UnifiedSpectralClustering", _UNIFIED, views=True, auto=True),
-    "SCMK": Method(_OURS, "SCMK", _SCMK, views=True),
-    "SCSK": Method(_OURS, "SCSK", "the paper's model of one kernel"),
+    "SCMK": Method(_OURS, "SCMK", _SCMK, views=True, compared=False),
+    "SCSK": Method(_OURS, "SCSK", "the paper's model of one kernel", compared=False),
     "KKM": Method(_PEERS, "KKM", "kernel k-means", graph=False),
     "RKKM": Method(_PEERS, "RKKM", "robust kernel k-means", graph=False),
     "SC": Method(_PEERS, "SC", "spectral clustering of a kernel"),

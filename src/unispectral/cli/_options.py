@@ -31,14 +31,19 @@ FORMATS = ("csv", "tsv", "parquet", "excel", "npy", "npz", "mat", "h5ad", "hdf5"
 
 
 class NumberOfClusters(click.ParamType):
-    """A whole number of at least 2, or ``auto``."""
+    """A whole number of at least 2, or ``auto`` where one method is run."""
 
     name = "number"
 
+    def __init__(self, auto: bool = True) -> None:
+        self.auto = auto
+
     def get_missing_message(self, param: Any, ctx: Any) -> str:
-        return "Give the number of clusters, or auto to choose it."
+        return f"Give the number of clusters{', or auto to choose it' * self.auto}."
 
     def convert(self, value: Any, param: Any, ctx: Any) -> int | str:
+        if value == "auto" and not self.auto:
+            self.fail("'auto' is for one method; give a number.", param, ctx)
         if value == "auto":
             return value
         try:

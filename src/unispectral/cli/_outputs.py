@@ -25,15 +25,14 @@ __all__ = [
     "check_outputs",
     "echo_json",
     "label_columns",
+    "row_names",
     "say",
     "write_outputs",
 ]
 
-_ENDINGS = {
-    "output": (".csv", ".tsv", ".json", ".parquet", ".pq"),
-    "graph": (".graphml", ".npz", ".csv", ".tsv"),
-    "report": (".html", ".htm"),
-}
+_TABLES = (".csv", ".tsv", ".json", ".parquet", ".pq")
+_ENDINGS = {"output": _TABLES, "labels": _TABLES, "report": (".html", ".htm")}
+_ENDINGS["graph"] = (".graphml", ".npz", ".csv", ".tsv")
 
 
 def say(text: str, *, quiet: bool = False) -> None:
@@ -109,7 +108,7 @@ def _same_file(path: str, other: str) -> bool:
 
 
 def _graphless(method: str) -> click.UsageError:
-    able = ", ".join(n for n, m in METHODS.items() if m.graph)
+    able = ", ".join(n for n, m in METHODS.items() if m.graph and m.compared)
     return click.UsageError(f"--graph: the method {method} learns no graph; use one of {able}.")
 
 
@@ -169,12 +168,16 @@ def write_outputs(
     return written
 
 
+def row_names(data: Input) -> dict[str, Any]:
+    """The first column of a table of labels."""
+    return {"row": range(data.n_samples)} if data.names is None else {"id": data.names}
+
+
 def label_columns(
     data: Input, labels: np.ndarray, membership: Any = None, outlier_score: Any = None
 ) -> dict[str, Any]:
     """Columns of the label file: which row, which cluster, how surely, how unlike the others."""
-    named = {"row": range(data.n_samples)} if data.names is None else {"id": data.names}
-    columns = named | {"cluster": labels}
+    columns = row_names(data) | {"cluster": labels}
     if membership is not None and len(membership) == len(labels):
         columns["membership"] = membership[range(len(labels)), labels].round(6)
     if outlier_score is not None and len(outlier_score) == len(labels):

@@ -1,4 +1,14 @@
-"""The paper's ten data sets, as the paper uses them or raw, MNIST, and one of several views."""
+"""The paper's ten data sets, as the paper uses them or raw, MNIST, and one of several views.
+
+`fetch` takes a name; the ``fetch_*`` functions are the same with the name filled in.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Protocol
+
+from sklearn.utils import Bunch
 
 from unispectral.datasets._digits import load_multiview_digits
 from unispectral.datasets._fetch import dataset_info, fetch, list_datasets
@@ -9,6 +19,65 @@ __all__ = [
     "File",
     "dataset_info",
     "fetch",
+    "fetch_ar",
+    "fetch_binary_alphadigits",
+    "fetch_coil20",
+    "fetch_jaffe",
+    "fetch_mnist",
+    "fetch_orl",
+    "fetch_tdt2",
+    "fetch_tr11",
+    "fetch_tr41",
+    "fetch_tr45",
+    "fetch_yale",
     "list_datasets",
     "load_multiview_digits",
 ]
+
+
+class _Fetcher(Protocol):
+    def __call__(
+        self,
+        *,
+        data_home: str | os.PathLike[str] | None = None,
+        raw: bool = False,
+        download: bool = True,
+    ) -> Bunch: ...
+
+
+def _fetcher(name: str) -> _Fetcher:
+    """`fetch` with the name filled in."""
+
+    def fetcher(
+        *,
+        data_home: str | os.PathLike[str] | None = None,
+        raw: bool = False,
+        download: bool = True,
+    ) -> Bunch:
+        return fetch(name, data_home=data_home, raw=raw, download=download)
+
+    row = dataset_info(name)
+    fetcher.__name__ = fetcher.__qualname__ = f"fetch_{name}"
+    fetcher.__doc__ = f"""{row.title}: {row.shape[0]:,} samples, {row.n_classes} classes.
+
+    Parameters and result are those of `fetch`.
+
+    Examples
+    --------
+    >>> fetch_{name}().data.shape  # doctest: +SKIP
+    {row.shape}
+    """
+    return fetcher
+
+
+fetch_yale = _fetcher("yale")
+fetch_jaffe = _fetcher("jaffe")
+fetch_orl = _fetcher("orl")
+fetch_ar = _fetcher("ar")
+fetch_coil20 = _fetcher("coil20")
+fetch_binary_alphadigits = _fetcher("binary_alphadigits")
+fetch_tr11 = _fetcher("tr11")
+fetch_tr41 = _fetcher("tr41")
+fetch_tr45 = _fetcher("tr45")
+fetch_tdt2 = _fetcher("tdt2")
+fetch_mnist = _fetcher("mnist")

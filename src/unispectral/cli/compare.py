@@ -1,0 +1,208 @@
+"""``unispectral compare``: methods side by side."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from unispectral.cli._methods import METHOD_NAME, METHODS, build_method
+from unispectral.cli._options import (
+    NumberOfClusters,
+    debug_option,
+    method_options,
+    quiet_option,
+    split_names,
+    table_options,
+)
+from unispectral.cli._outputs import check_outputs, echo_json, row_names, say
+
+if TYPE_CHECKING:
+    from unispectral.cli._input import Input
+
+__all__ = ["compare"]
+
+_EPILOG = """\b
+Examples:
+  unispectral compare customers.csv -k 5 --scale standard --agreement
+  unispectral compare customers.csv -k 5 --methods unified,kmeans,ward -o scores.csv
+  unispectral compare digits.npz --key data --truth target -k 10 --json
+"""
+_USUAL = [name for name, method in METHODS.items() if method.compared]
+_HEADS = {"calinski_harabasz": "C-H", "davies_bouldin": "D-B", "swapped_purity": "swapped"}
+_HEADS |= {"accuracy": "ACC", "nmi": "NMI", "ari": "ARI"}
+_KEY = "Larger is better (C-H: Calinski and Harabasz, D-B: minus Davies and Bouldin, cut: minus)."
+#: Rows on which a method is run once before its time is taken, so that it is compiled.
+_WARM = 120
+_FAILURES = (ValueError, TypeError, MemoryError, ArithmeticError, ImportError)
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("table")
+@click.option(
+    "-k",
+    "n_clusters",
+    type=NumberOfClusters(auto=False),
+    required=True,
+    help="Number of clusters.",
+)
+@click.option(
+    "--methods",
+    multiple=True,
+    metavar="NAMES",
+    help=f"Methods, separated by commas. [default: {', '.join(_USUAL)}]",
+)
+@click.option("-o", "--output", metavar="FILE", help="Scores: .csv, .tsv, .json or .parquet.")
+@click.option("--labels", metavar="FILE", help="Labels of all methods: .csv, .json, .parquet.")
+@click.option("--agreement", is_flag=True, help="Show how far any two methods agree.")
+@click.option("--json", "as_json", is_flag=True, help="Everything as JSON on standard output.")
+@table_options()
+@method_options
+@quiet_option
+@debug_option
+def compare(
+    table: str,
+    n_clusters: int,
+    methods: tuple[str, ...],
+    output: str | None,
+    labels: str | None,
+    agreement: bool,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Run several methods on a TABLE and show them side by side, best first.
+
+    The order is that of the accuracy if known classes are given (--truth, used for scores only),
+    or else of the mean rank in the label-free scores, which tell how compact and separate the
+    clusters are. Times are without compilation. A method that fails says why, and the others go
+    on.
+    """
+    check_outputs({"output": output, "labels": labels}, [table], as_json=as_json)
+    asked = [METHOD_NAME.convert(name, None, None) for name in split_names(methods)] or _USUAL
+    import pandas as pd
+    from sklearn.metrics import adjusted_rand_score
+
+    from unispectral.cli._app import sentence
+    from unispectral.cli._fit import fit
+    from unispectral.cli._input import gather
+    from unispectral.cli._summary import count_clusters
+    from unispectral.model_selection import internal_scores
+    from unispectral.tables import write_table
+
+    data = gather([table], options)
+    for note in data.notes:
+        say(note, quiet=quiet)
+    names = list(dict.fromkeys(asked))
+    runs: list[dict[str, Any]] = []
+    found: dict[str, Any] = {}
+    for position, name in enumerate(names, 1):
+        say(f"{name} ({position} of {len(names)})", quiet=quiet)
+        settings = {"seed": options["seed"], "jobs": options["jobs"]}
+        try:
+            with contextlib.suppress(*_FAILURES):
+                fit(build_method(name, n_clusters, **settings), _few(data), name)
+            fitted = fit(build_method(name, n_clusters, **settings), data, name)
+        except _FAILURES as error:
+            runs.append({"method": name, "failure": sentence(error)})
+            continue
+        found[name] = fitted.labels
+        run = count_clusters(name, fitted.labels, data.truth, fitted.seconds)
+        scores = internal_scores(data.stacked()[0], fitted.labels) | run.get("scores", {})
+        runs.append(run | {"scores": {k: _finite(value) for k, value in scores.items()}})
+    runs = _best_first(runs)
+    alike = {
+        one: {other: float(adjusted_rand_score(a, b)) for other, b in found.items()}
+        for one, a in found.items()
+    }
+    if output:
+        keys = dict.fromkeys(key for run in runs for key in run.get("scores", {}))
+        columns: dict[str, Any] = {
+            key: [r.get(key) for r in runs] for key in ("method", "seconds")
+        }
+        columns |= {key: [run.get("scores", {}).get(key) for run in runs] for key in keys}
+        write_table(output, columns | {"failure": [run.get("failure", "") for run in runs]})
+    if labels and found:
+        write_table(labels, row_names(data) | found)
+    if as_json:
+        echo_json({"methods": runs, "verdict": _verdict(runs, alike), "agreement": alike})
+    else:
+        lines = [*_lines(runs), *([_verdict(runs, alike)] if found else [])]
+        if agreement and len(found) > 1:
+            lines += ["", "Agreement (adjusted Rand index: 1 the same, 0 by chance)"]
+            lines += [pd.DataFrame(alike).to_string(float_format="{:.2f}".format)]
+        click.echo("\n".join(lines), err=output == "-")
+    if not found:
+        raise ValueError("No method could cluster this table; the reasons are above.")
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _few(data: Input) -> Input:
+    """Some of the rows, evenly spaced."""
+    step = -(-data.n_samples // _WARM)
+    parts = {view: replace(t, values=t.values[::step]) for view, t in data.tables.items()}
+    return replace(data, tables=parts)
+
+
+def _best_first(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """By accuracy if classes are known, else by the mean rank in the scores; failures last."""
+    from scipy.stats import rankdata
+
+    good = [run for run in runs if "scores" in run]
+    keys = [key for key in good[0]["scores"] if key == "accuracy"] if good else []
+    ranks: Any = 0.0
+    for key in keys or (good[0]["scores"] if good else ()):
+        values = [run["scores"][key] for run in good]
+        ranks = ranks + rankdata([math.inf if value is None else -value for value in values])
+    order = sorted(range(len(good)), key=lambda i: ranks[i])
+    return [good[i] for i in order] + [run for run in runs if "scores" not in run]
+
+
+def _verdict(runs: list[dict[str, Any]], alike: dict[str, dict[str, float]]) -> str:
+    """What the comparison comes to, in one sentence."""
+    good = [run for run in runs if "scores" in run]
+    if len(good) < 2:
+        return "There is nothing to compare: one method was run." if good else ""
+    if min(value for row in alike.values() for value in row.values()) > 0.9999:
+        return f"All {len(good)} methods found the same clusters."
+    first, second = good[:2]
+    if "accuracy" not in first["scores"]:
+        return (
+            f"By the mean rank in these scores {first['method']} comes first, before "
+            f"{second['method']}; they favour compact, round clusters, which need not be the "
+            "right ones."
+        )
+    best = first["scores"]["accuracy"]
+    equal = [run["method"] for run in good if run["scores"]["accuracy"] == best]
+    if len(equal) > 1:
+        named = f"{', '.join(equal[:-1])} and {equal[-1]}"
+        return f"{named} come closest to the known classes, with an accuracy of {best:.3f} each."
+    return (
+        f"{first['method']} comes closest to the known classes (accuracy {best:.3f}), before "
+        f"{second['method']} ({second['scores']['accuracy']:.3f})."
+    )
+
+
+def _lines(runs: list[dict[str, Any]]) -> list[str]:
+    """The table of scores, and what was not run."""
+    import pandas as pd
+
+    good = [run for run in runs if "scores" in run]
+    lines: list[str] = []
+    if good:
+        rows = {run["method"]: {"seconds": run["seconds"], **run["scores"]} for run in good}
+        frame = pd.DataFrame.from_dict(rows, orient="index", dtype=float)
+        frame.columns = [_HEADS.get(key, key.replace("_", " ")) for key in frame]
+        lines += [frame.to_string(float_format=_number, na_rep="–"), _KEY]
+    lines += [f"{run['method']} was not run: {run['failure']}" for run in runs if "failure" in run]
+    return [*lines, ""]
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{round(value, 3) + 0.0:.3f}"
