@@ -22,6 +22,9 @@ def files(names=None):
 def test_names():
     assert datasets.list_datasets() == [*NAMES, "mnist"]
     for name in datasets.list_datasets():
+        fetcher = getattr(datasets, f"fetch_{name}")
+        assert fetcher.__name__ == f"fetch_{name}"
+        assert fetcher.__doc__.startswith(DATASETS[name].title)
         assert datasets.dataset_info(name.upper()).name == name
 
 
@@ -137,7 +140,7 @@ def test_digits_and_letters_have_their_names(data_home):
 
 
 def test_mnist(data_home):
-    bunch = datasets.fetch("mnist", data_home=data_home, download=False)
+    bunch = datasets.fetch_mnist(data_home=data_home, download=False)
     assert bunch.data.shape == (70_000, 784)
     assert bunch.data.dtype == np.float32
     assert (bunch.data.min(), bunch.data.max()) == (0, 255)
