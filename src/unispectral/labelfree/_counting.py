@@ -1,8 +1,10 @@
-"""How many clusters, and whether there are any: spectra beside those of structureless samples.
+"""How many clusters, and whether there are any: two witnesses, the spectrum and the density.
 
 A graph of near neighbours has small eigenvalues whatever the data, the smaller the fewer
 dimensions the data have. So eigenvalues are compared with those of Gaussian samples of the same
-covariance, which have the same size, shape and dimension, and no clusters.
+covariance, which have the same size, shape and dimension, and no clusters. A number of clusters
+after which the eigenvalues rise is the better, the more prominent so many modes of the density are
+beside the next.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from unispectral._run import Run
 from unispectral.kernels import KernelBank
 from unispectral.labelfree._coding import code_graph, eigenvectors
 from unispectral.labelfree._component_repair import repaired
-from unispectral.labelfree._contest import SEPARATE, Choice, eigenvalue_sum
+from unispectral.labelfree._contest import LEAST_COLUMNS, SEPARATE, Choice, eigenvalue_sum
 from unispectral.labelfree._geometry import (
     KernelDistance,
     KernelPart,
@@ -25,6 +27,7 @@ from unispectral.labelfree._geometry import (
     evenly_spaced,
     whitened,
 )
+from unispectral.labelfree._modes import local_dimension, mode_prominences, nearest_squared
 from unispectral.labelfree._neighbourhoods import localize
 from unispectral.labelfree._recipe import NEIGHBORS, Recipe
 from unispectral.spectrum import affinity
@@ -43,9 +46,13 @@ STRUCTURELESS = 0.6
 #: Added to the eigenvalues' share of the reference: below it clusters are separate.
 _FLOOR = 0.02
 #: Candidates of each code in the graphs that are looked at; the clearest of them decides.
-_NEIGHBORS = (6, 8, 10, 12)
-#: Neighbours by which the dimension of a kernel's samples is judged.
-_LOCAL = 12
+_NEIGHBORS = (8, 10, 12)
+#: Prominences of modes beyond which they mean no less and no more, and what the log of their ratio
+#: weighs beside that of the eigenvalues.
+_PROMINENCES, _MODES = (1.5, 4.0), 1.5
+#: Where clusters are counted, a spectrum between these shares of the reference leaves it to the
+#: density whether there are any: to the prominence of its second mode.
+_DOUBTFUL, _SECOND_MODE = (0.45, 0.7), 3.0
 #: Members that a cluster has at least on average.
 _MEMBERS = 3
 
@@ -61,11 +68,14 @@ class ClusterCount(NamedTuple):
     reference : ndarray
         The same of samples without clusters: the mean of Gaussian samples of the same covariance.
     ratios : ndarray
-        ``ratios[i]`` is the log ratio of the shares λ/reference after and at c = i + 2 clusters:
-        how much more the next cluster would cost to cut off.
+        ``ratios[i]`` is the log ratio of the shares λ/reference after and at c = i + 2 clusters,
+        how much more the next cluster would cost to cut off; in few dimensions one and a half
+        times that of the prominences of mode c and the next is added.
     structure : float
         The smallest sum of the first eigenvalues, for a few numbers of clusters, as a share of
-        the reference; above 0.6 nothing but one cluster is seen.
+        the reference, in the geometry in which it is smallest; above 0.6 nothing but one cluster
+        is seen. In few dimensions the limit is 0.7 if the density has a second clear mode, and
+        0.45 if it has none.
     reason : str
     """
 
@@ -78,7 +88,7 @@ class ClusterCount(NamedTuple):
 
 
 def count_clusters(distance: KernelDistance, recipe: Recipe, run: Run) -> ClusterCount:
-    """The number of clusters after which the spectrum comes closest to that of none.
+    """The number of clusters after which eigenvalues rise and the modes of the density fall most.
 
     Parameters
     ----------
@@ -92,21 +102,51 @@ def count_clusters(distance: KernelDistance, recipe: Recipe, run: Run) -> Cluste
         raise InputError("n_clusters", f"needs at least 3 samples, not {n}", value="auto")
     few = distance.subset(evenly_spaced(n, _COUNTED))
     most = max(2, min(recipe.max_clusters, few.n_samples // _MEMBERS))
-    structure = structure_ratio(distance, None, recipe, run)
+    forms = _forms(few, recipe)
+    tested = distance.subset(evenly_spaced(n, _TESTED))
+    structure = min(_least_share(tested, form, recipe, run) for form in forms)
     wanted = min(most + 1, few.n_samples)
-    given = (recipe.n_neighbors,) if recipe.n_neighbors else _NEIGHBORS
     looks = []
-    for k in given:
-        values, reference = _spectra(few, wanted, k, recipe, run, _DRAWS)
-        shares = values / np.maximum(reference, 1e-12) + _FLOOR
-        looks.append((np.log(shares[2:] / shares[1:-1]), values, reference))
-    ratios, values, reference = max(looks, key=lambda look: look[0].max(initial=-np.inf))
-    if structure > STRUCTURELESS or not len(ratios):
+    for form in forms:
+        for k in _candidates(form, recipe):
+            values, reference = _spectra(few, form, wanted, k, recipe, run, _DRAWS)
+            shares = values / np.maximum(reference, 1e-12) + _FLOOR
+            looks.append((np.log(shares[2:] / shares[1:-1]), values, reference))
+    gaps, values, reference = max(looks, key=lambda look: look[0].max(initial=-np.inf))
+    modes = mode_prominences(few)
+    ratios, limit = gaps, STRUCTURELESS
+    if modes is not None:
+        ratios = gaps + _MODES * _mode_gaps(modes, len(gaps))
+        limit = _DOUBTFUL[int(len(modes) > 1 and modes[1] > _SECOND_MODE)]
+    if structure > limit or not len(ratios):
         reason = "the samples show no more clusters than Gaussian samples of the same covariance"
         return ClusterCount(1, values, reference, ratios, structure, reason)
     found = int(np.argmax(ratios)) + 2
-    reason = f"the largest gap between eigenvalues of the graph is after {found}"
+    density = "" if modes is None else " and the modes of the density"
+    reason = f"{found} clusters stand out most, by the eigenvalues of the graph{density}"
     return ClusterCount(found, values, reference, ratios, structure, reason)
+
+
+def _forms(distance: KernelDistance, recipe: Recipe) -> list[Whitening | None]:
+    """The plain distance, and the whitened ones that may compete with it later."""
+    if (distance.n_columns or 0) < LEAST_COLUMNS:
+        return [None]
+    return [None, *(Whitening(strength) for strength in recipe.whiten)]
+
+
+def _candidates(form: Whitening | None, recipe: Recipe) -> tuple[int, ...]:
+    """Candidates of each code in the graphs of a geometry: whitening costs more than it varies."""
+    if recipe.n_neighbors:
+        return (recipe.n_neighbors,)
+    return _NEIGHBORS if form is None else (NEIGHBORS,)
+
+
+def _mode_gaps(modes: np.ndarray, count: int) -> np.ndarray:
+    """The log ratio of the prominence of mode c to that of the next, for c = 2, 3, …"""
+    heights = np.full(count + 2, _PROMINENCES[0])
+    found = np.clip(modes, *_PROMINENCES)[: count + 2]
+    heights[: len(found)] = found
+    return np.log(heights[1:-1] / heights[2:])
 
 
 def structure_ratio(
@@ -138,9 +178,14 @@ def structure_ratio(
     if n_clusters is not None:
         recipe = recipe.with_clusters(min(max(2, n_clusters), few.n_samples - 1))
         return _clarity(few, recipe, run, form, None if choice is None else choice.eigenvalue_sum)
+    return _least_share(few, form, recipe, run)
+
+
+def _least_share(few: KernelDistance, form: Whitening | None, recipe: Recipe, run: Run) -> float:
+    """The smallest ratio of sums of first eigenvalues, for a few numbers of clusters."""
     tried = [c for c in _TRIED if c <= few.n_samples // 4] or [2]
     k = recipe.n_neighbors or NEIGHBORS
-    values, reference = _spectra(few, max(tried), k, recipe, run, _TEST_DRAWS)
+    values, reference = _spectra(few, form, max(tried), k, recipe, run, _TEST_DRAWS)
     sums, references = np.cumsum(values), np.cumsum(reference)
     at = np.array(tried) - 1
     return float(np.min(sums[at] / np.maximum(references[at], 1e-12)))
@@ -169,15 +214,21 @@ def _clarity(
 
 
 def _spectra(
-    distance: KernelDistance, count: int, k: int, recipe: Recipe, run: Run, draws: int
+    distance: KernelDistance,
+    form: Whitening | None,
+    count: int,
+    k: int,
+    recipe: Recipe,
+    run: Run,
+    draws: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The smallest eigenvalues of the first graph, and the mean of those of reference samples."""
     deviations = _deviations(distance, run)
     if not len(deviations):  # all samples are equal
         return np.ones(count), np.ones(count)
-    own = _eigenvalues(distance, count, k, recipe, run)
+    own = _eigenvalues(_formed(distance, form), count, k, recipe, run)
     clouds = [_cloud(distance.n_samples, deviations, draw) for draw in range(draws)]
-    drawn = [_eigenvalues(cloud, count, k, recipe, run) for cloud in clouds]
+    drawn = [_eigenvalues(_formed(cloud, form), count, k, recipe, run) for cloud in clouds]
     return own, np.mean(drawn, axis=0)
 
 
@@ -201,7 +252,7 @@ def _deviations(distance: KernelDistance, run: Run) -> np.ndarray:
     """
     n, columns = distance.n_samples, distance.n_columns
     if columns is None:
-        return np.ones(_local_dimension(distance, run))
+        return np.ones(round(local_dimension(nearest_squared(distance)[1])))
     features = distance.features() if columns <= n else None
     if features is None:
         products = distance.all_products(run).astype(np.float64)
@@ -213,17 +264,6 @@ def _deviations(distance: KernelDistance, run: Run) -> np.ndarray:
     values = np.linalg.eigvalsh(products)
     values = values[values > 1e-10 * max(float(values[-1]), 1e-300)]
     return np.sqrt(values / max(n - 1, 1)) if len(values) and values[-1] > 1e-300 else np.zeros(0)
-
-
-def _local_dimension(distance: KernelDistance, run: Run) -> int:
-    """The dimension in which neighbours lie (Levina and Bickel 2004), at most 50; 0 for none."""
-    k = min(_LOCAL, distance.n_samples - 1)
-    squared = np.sort(distance.distances(slice(None), slice(None)), axis=1)[:, 1 : k + 1]
-    squared = squared[squared[:, 0] > 1e-12 * max(float(squared.max(initial=0.0)), 1e-300)]
-    if k < 2 or not len(squared):
-        return 0
-    spread = 0.5 * np.log(squared[:, -1:] / squared[:, :-1]).mean()
-    return int(np.clip(round(1.0 / max(float(spread), 1e-3)), 1, 50))
 
 
 def _eigenvalues(distance: Any, count: int, k: int, recipe: Recipe, run: Run) -> np.ndarray:

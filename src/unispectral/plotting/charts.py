@@ -197,7 +197,8 @@ class ClusterCountDisplay(Display):
 
     A bar says how much more, in proportion, cutting off one cluster more would cost than the last
     one did: the log ratio of two eigenvalues of the graph, each as a share of what samples
-    without clusters show. It is high where splitting further would cut through a connected part.
+    without clusters show, to which in few dimensions that of the prominences of two modes of the
+    density is added. It is high where splitting further would cut through a connected part.
 
     Parameters
     ----------
@@ -256,7 +257,7 @@ class ClusterCountDisplay(Display):
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.margins(y=0.12)
         reason = _below(ax, self.reason)
-        ax.set(xlabel=f"number of clusters\n{reason}".rstrip(), ylabel="log ratio of eigenvalues")
+        ax.set(xlabel=f"number of clusters\n{reason}".rstrip(), ylabel="evidence (log ratio)")
         if self.n_clusters == 1:
             return "No evidence for more than one cluster"
         second = f" (next best: {self.runner_up})" if self.runner_up else ""
