@@ -19,7 +19,7 @@ __all__ = ["look_at_all"]
 
 def look_at_all(plan: Plan, attacks: Sequence[str]) -> Result:
     """Both pages, with every attack as column, value, file name, title, data set."""
-    from tests._browser import chromium
+    from robustness.browser import chromium
 
     result = Result("security: scripts in pages", plan.seed)
     with tempfile.TemporaryDirectory() as folder, chromium(Path(folder) / "profile") as browser:
@@ -34,7 +34,7 @@ def look_at_all(plan: Plan, attacks: Sequence[str]) -> Result:
 
 def _look(result: Result, browser: Any, path: Path, case: str) -> None:
     """Open a page, press everything that can be pressed, and see whether a script has run."""
-    from tests._browser import console
+    from robustness.browser import console
 
     browser.get(path.as_uri())
     browser.execute_script(

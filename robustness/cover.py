@@ -27,7 +27,7 @@ _APART = ("cli", "bench", "report", "plotting", "datasets")
 _GROUPS: dict[str, tuple[str, ...]] = {
     "steps": (
         "tests/test_steps.py", "tests/test_step_details.py", "tests/graph", "tests/kernels",
-        "tests/spectrum", "tests/paper", "tests/oracle", "tests/test_metrics.py",
+        "tests/spectrum", "tests/paper", "tests/test_metrics.py",
     ),
     "estimators": (
         "tests/test_cluster.py", "tests/labelfree", "tests/test_model_selection.py",

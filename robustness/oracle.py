@@ -19,8 +19,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from tests.oracle import paper_oracle as oracle
 
+from robustness import paper_oracle as oracle
 from robustness._results import Part, Plan, Result
 
 __all__ = ["CHECKS", "PARTS", "Problem", "disagreements", "main", "make_problem"]

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import base64
 import csv
-import importlib.util
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
+from robustness import browser as browser_tools
 from sklearn.datasets import load_digits, make_blobs
 
 from unispectral import UnifiedSpectralClustering
 from unispectral.report import write_report
-
-_spec = importlib.util.spec_from_file_location(
-    "_browser", Path(__file__).resolve().parents[1] / "_browser.py"
-)
-assert _spec is not None
-assert _spec.loader is not None
-_browser = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_browser)
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
@@ -47,7 +38,7 @@ HOSTILE = [
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    with _browser.chromium(tmp_path_factory.mktemp("profile")) as found:
+    with browser_tools.chromium(tmp_path_factory.mktemp("profile")) as found:
         yield found
 
 
@@ -68,10 +59,10 @@ def page(tmp_path_factory, fitted):
 
 
 def show(browser, path, *, width=1200, theme="light"):
-    _browser.set_theme(browser, theme)
-    _browser.set_width(browser, width)
-    _browser.console(browser)  # what earlier pages said
-    _browser.show(browser, path)
+    browser_tools.set_theme(browser, theme)
+    browser_tools.set_width(browser, width)
+    browser_tools.console(browser)  # what earlier pages said
+    browser_tools.show(browser, path)
 
 
 def ask(browser, script, *arguments):
@@ -98,7 +89,7 @@ def test_page_is_whole_and_quiet(browser, page, width, theme):
     assert ask(browser, "document.documentElement.dataset.theme") == theme
     assert ask(browser, "document.documentElement.scrollWidth") <= width
     assert ask(browser, "document.querySelectorAll('.cluster').length") == 4
-    assert _browser.console(browser) == []
+    assert browser_tools.console(browser) == []
     requests = ask(browser, "performance.getEntriesByType('resource').length")
     assert requests == 0
 
@@ -191,7 +182,7 @@ COLOURS = """(() => {
 
 def own_console(browser):
     """Without Chromium's remark about our reading the canvas."""
-    return [line for line in _browser.console(browser) if "readback" not in line]
+    return [line for line in browser_tools.console(browser) if "readback" not in line]
 
 
 def test_map_is_coloured_by_clusters_classes_and_columns(browser, page):
@@ -264,8 +255,8 @@ def test_every_figure_can_be_taken_away(browser, page, kind):
     show(browser, page)
     places = ["map", "graph", "sizes", "heat", "heat .values", "related", "spectrum"]
     for place in places:
-        _browser.check_taken(_browser.taken(browser, f"#{place}", kind), kind)
-    lines = _browser.taken(browser, "#members", "CSV").decode("utf-8-sig").splitlines()
+        browser_tools.check_taken(browser_tools.taken(browser, f"#{place}", kind), kind)
+    lines = browser_tools.taken(browser, "#members", "CSV").decode("utf-8-sig").splitlines()
     assert len(lines) == 121
     assert lines[0].startswith("Name,Row,Cluster,Certainty")
     assert own_console(browser) == []
@@ -276,7 +267,7 @@ def test_exported_cells_are_no_formulas(browser, tmp_path, fitted):
     names = ["=1+1", "@SUM(A1)", '-2,"3"'] * 40
     write_report(tmp_path / "page.html", model, X, names=names)
     show(browser, tmp_path / "page.html")
-    lines = _browser.taken(browser, "#members", "CSV").decode("utf-8-sig").splitlines()
+    lines = browser_tools.taken(browser, "#members", "CSV").decode("utf-8-sig").splitlines()
     found = [row[0] for row in csv.reader(lines[1:])]
     assert sorted(set(found)) == ['\'-2,"3"', "'=1+1", "'@SUM(A1)"]
 
@@ -284,7 +275,7 @@ def test_exported_cells_are_no_formulas(browser, tmp_path, fitted):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_has_contrast(browser, page, theme):
     show(browser, page, theme=theme)
-    assert _browser.poor_contrast(browser) == []
+    assert browser_tools.poor_contrast(browser) == []
 
 
 def test_print_leaves_no_half_empty_pages(browser, page):
@@ -338,7 +329,7 @@ def test_hostile_text_does_nothing(browser, tmp_path, fitted):
     assert ask(browser, "document.querySelectorAll('img, iframe, math').length") == 0
     assert ask(browser, "document.querySelectorAll('script').length") == 2
     assert ask(browser, "document.querySelectorAll('style').length") == 1
-    assert _browser.console(browser) == []
+    assert browser_tools.console(browser) == []
 
 
 def test_policy_blocks_what_is_not_ours(browser, page):
@@ -350,7 +341,7 @@ def test_policy_blocks_what_is_not_ours(browser, page):
         "frame.innerHTML = '<img src=x onerror=\"window.hacked=1\">'; document.body.append(frame);"
     )
     assert ask(browser, "window.hacked") is None
-    blocked = _browser.console(browser)
+    blocked = browser_tools.console(browser)
     assert any("Content Security Policy" in line for line in blocked)
 
 
@@ -362,7 +353,7 @@ def test_pictures_are_shown(browser, tmp_path):
     assert ask(browser, "document.querySelectorAll('.cluster .faces canvas').length") == 6
     assert ask(browser, "document.querySelectorAll('.people canvas').length") >= 9
     assert ask(browser, "document.documentElement.scrollWidth") <= 390
-    assert _browser.console(browser) == []
+    assert browser_tools.console(browser) == []
 
 
 def test_many_clusters_and_points(browser, tmp_path):
@@ -381,4 +372,4 @@ def test_many_clusters_and_points(browser, tmp_path):
     browser.execute_script("document.querySelectorAll('.legend button')[117].click()")
     assert ask(browser, titles) == ["Cluster 117"]
     assert "20," in ask(browser, "document.querySelector('#members .lead').textContent")
-    assert _browser.console(browser) == []
+    assert browser_tools.console(browser) == []

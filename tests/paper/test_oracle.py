@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from robustness import paper_oracle as oracle
 from robustness.oracle import CHECKS, disagreements, make_problem
-from tests.oracle import paper_oracle as oracle
 
 PROBLEMS = range(300)
 
