@@ -39,6 +39,7 @@ X, Y = make_blobs(60, centers=3, cluster_std=0.6, random_state=0)
         pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": list("xyz")}),
         pd.DataFrame({"a": [1.0, 2.0], "day": pd.date_range("2020-01-01", periods=2)}),
         pd.DataFrame(X[:5], columns=["same", "same"]),
+        pd.Series(X[:3, 0]),
     ],
     ids=repr,
 )
@@ -109,6 +110,14 @@ def test_any_scale(estimator, power):
     alone = estimator.fit(X).labels_
     assert (estimator.fit(X * 10.0**power).labels_ == alone).all()
     assert (estimator.predict(X * 10.0**power) == alone).all()
+
+
+def test_columns_whose_squared_variances_overflow():
+    wide = 1e100 * np.column_stack([X, 1000 * X[:, 0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        found = UnifiedSpectralClustering(3, random_state=0).fit(wide)
+    assert found.scaling_["X"].startswith("standardised: 1 of 3 columns")
 
 
 def test_a_shifted_model_is_saved_with_its_shift(tmp_path):

@@ -433,9 +433,8 @@ def _refuse_extremes(X: Table, argument: str) -> None:
 
 def _reads_as_numbers(X: Any) -> bool:
     """Whether NumPy would read numbers from text or dates."""
-    dtypes = getattr(X, "dtypes", None)
-    dtypes = [getattr(X, "dtype", None)] if dtypes is None else list(dtypes)
-    for dtype in dtypes:
+    dtypes = getattr(X, "dtypes", getattr(X, "dtype", None))
+    for dtype in dtypes if np.iterable(dtypes) else [dtypes]:
         if getattr(dtype, "kind", "") in ("S", "U", "M", "m"):
             return True
         if getattr(dtype, "is_temporal", bool)():  # polars

@@ -64,7 +64,7 @@ def _decision(X: np.ndarray, spread: np.ndarray, varies: np.ndarray) -> tuple[bo
     count = int(varies.sum())
     if count < 3:  # coordinates of the plane, where a long shape is no sign of another unit
         return True, "as given: fewer than three columns"
-    variances = spread[varies] ** 2
+    variances = (spread[varies] / spread[varies].max()) ** 2  # whose squares do not overflow
     if variances.max() <= _RATIO**2 * variances.min():
         return True, "as given: the columns have similar spreads"
     effective = float(variances.sum() ** 2 / (variances**2).sum())
