@@ -1,4 +1,8 @@
-"""Cases in worker processes that may crash or hang; the case is then known, the rest goes on."""
+"""Cases in worker processes that may crash or hang; the case is then known, the rest goes on.
+
+A worker does one case after another. Before the first it calls ``prepare()`` of the cases' module,
+if there is one: what is imported, compiled or loaded there is no case's time.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,20 @@ import importlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+from robustness._results import Result
 from unispectral.bench._pool import Pool
 
-__all__ = ["Answer", "run_cases"]
+__all__ = ["Answer", "add_cases", "run_cases"]
+
+#: Processor seconds that no case may take.
+_PROMPT = 10.0
 
 
 class Answer(NamedTuple):
-    """A case, what came of it, in words, and its seconds."""
+    """A case, what came of it, in words, and its processor seconds."""
 
     case: Any
     outcome: str
@@ -26,16 +35,23 @@ class CaseWorker:
     """What a worker process does with a job: one case of one function."""
 
     def __call__(self, job: dict[str, Any], begin: Callable[[], None]) -> dict[str, Any]:
-        module = importlib.import_module(job["module"])
+        module = _prepared(job["module"])
         case = job["case"]
         if job["type"]:
             case = getattr(module, job["type"])(*case)
         begin()
-        begun = time.perf_counter()
+        begun = time.process_time()
         outcome, words = getattr(module, job["function"])(case)
         # A lone surrogate in a message is no JSON text.
         words = words.encode("utf-8", "replace").decode()
-        return {"outcome": outcome, "words": words, "seconds": time.perf_counter() - begun}
+        return {"outcome": outcome, "words": words, "seconds": time.process_time() - begun}
+
+
+@lru_cache(maxsize=1)
+def _prepared(name: str) -> Any:
+    module = importlib.import_module(name)
+    getattr(module, "prepare", lambda: None)()
+    return module
 
 
 def run_cases(
@@ -72,3 +88,23 @@ def run_cases(
             outcome = answer.get("outcome", "failed")
             words = answer.get("words", answer.get("reason", ""))
             yield Answer(case, outcome, words, answer["seconds"])
+
+
+def add_cases(
+    result: Result,
+    work: Callable[[Any], tuple[str, str]],
+    cases: Iterable[Any],
+    **options: Any,
+) -> Result:
+    """Run cases and count what came of them; one that takes too long is a failure."""
+    slowest: tuple[float, str] = (0.0, "")
+    for answer in run_cases(work, cases, **options):
+        if answer.outcome == "impossible":
+            continue
+        outcome, words = answer.outcome, answer.words
+        if answer.seconds > _PROMPT and outcome != "failed":
+            outcome, words = "failed", f"{outcome} after {answer.seconds:.1f} s of processor time"
+        result.add(outcome, str(answer.case), words)
+        slowest = max(slowest, (answer.seconds, str(answer.case)))
+    result.facts["slowest case"] = f"{slowest[0]:.2f} s of processor time: {slowest[1]}"
+    return result

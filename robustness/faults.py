@@ -159,6 +159,10 @@ class _Case:
         folder = self._folder()
         run_child(lambda: self.writer.act(folder))
         self.writer.corrupt(folder, rng)
+        ended = run_child(lambda: self.writer.act(folder))
+        if "Move it away" in ended.said:  # results are never written over, so the user is asked
+            shutil.rmtree(folder)
+            folder.mkdir()
         self._rerun(folder, "corrupt files of an earlier run")
 
     def two_runs(self) -> None:

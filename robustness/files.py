@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from robustness._damaged import DAMAGES, FORMATS, TEXTS, damaged, table, valid
-from robustness._pool import run_cases
+from robustness._pool import add_cases
 from robustness._results import Part, Plan, Result
 
 __all__ = ["PARTS", "FileCase", "file_cases", "outcome"]
@@ -44,27 +44,29 @@ _TITLES = {
 }
 
 
-def _share(reader: str, number: int, few: int, many: int) -> Part:
-    """One of several parts that go through the cases of a reader one after another."""
+def _cases_of(reader: str, few: int, many: int) -> Part:
+    """The cases of a reader, one after another."""
 
     def part(plan: Plan) -> Result:
         result = Result(f"hostile files: {_TITLES[reader]}", plan.seed)
-        count = plan.pick(few, many)
-        wanted = islice(file_cases(reader, plan.seed), number * count, (number + 1) * count)
-        slowest: tuple[float, str] = (0.0, "")
-        for answer in run_cases(outcome, wanted, workers=plan.workers, limit=_LIMIT):
-            result.add(answer.outcome, str(answer.case), answer.words)
-            slowest = max(slowest, (answer.seconds, str(answer.case)))
-        result.facts["slowest case"] = f"{slowest[0]:.2f} s: {slowest[1]}"
-        return result
+        wanted = islice(file_cases(reader, plan.seed), plan.pick(few, many))
+        return add_cases(result, outcome, wanted, workers=plan.workers, limit=_LIMIT)
 
     return part
 
 
+def prepare() -> None:
+    """Let every reader read what is whole, so that all is imported and compiled."""
+    for reader in _READERS:
+        for format in FORMATS:
+            if (format == "model") == (reader == "models"):
+                outcome(FileCase(reader, format, "none", 0))
+
+
 PARTS: dict[str, Part] = {
-    **{f"tables {number}": _share("tables", number, 40, 500) for number in range(3)},
-    "models": _share("models", 0, 60, 800),
-    **{f"cli {number}": _share("cli", number, 20, 200) for number in range(2)},
+    "tables": _cases_of("tables", 40, 1500),
+    "models": _cases_of("models", 60, 800),
+    "cli": _cases_of("cli", 20, 400),
 }
 
 

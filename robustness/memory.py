@@ -62,13 +62,29 @@ def _too_many(plan: Plan) -> Result:
     result = Result(f"memory: {_TOO_MANY:,} samples, dense methods", plan.seed)
     X = np.random.default_rng(plan.seed).standard_normal((_TOO_MANY, 2)).astype(np.float32)
     for name, estimator in _dense_methods().items():
-        if name == "ClustRF" or name.startswith("USC"):
-            continue  # trees are grown, or all pairs compared in blocks, for minutes first
+        if name == "ClustRF":
+            continue  # trees are grown for minutes first
+        if name.startswith("USC"):  # compares all pairs in blocks, and says so before
+            _announced(result, name, estimator, X)
+            continue
         _try(result, name, lambda estimator=estimator: estimator.fit(X))
         if not plan.quick and name in ("SCSK", "KKM", "SC"):
             S = sp.csr_array(X)
             _try(result, f"{name}, sparse", lambda estimator=estimator, S=S: estimator.fit(S))
     return result
+
+
+def _announced(result: Result, case: str, estimator: Any, X: np.ndarray) -> None:
+    """Whether a fit that takes hours says so, with the number of samples and a remedy."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        try:
+            estimator.fit(X)
+        except UserWarning as warning:
+            told = f"{_TOO_MANY:,} samples" in str(warning) and "; use " in str(warning)
+            result.check(told, case, str(warning))
+        else:
+            result.add("failed", case, "it fitted without a word")
 
 
 @contextmanager

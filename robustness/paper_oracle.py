@@ -131,7 +131,7 @@ def _nonnegative(A: Array, b: Array) -> Array:
 
 def embedding_value(L: Array, P: Array, target: Array) -> float:
     """Tr(PᵀLP) − 2 Tr(Pᵀ target), target = (γ/β) F Qᵀ."""
-    return float(np.trace(P.T @ L @ P) - 2 * np.trace(P.T @ target))
+    return float((P * (L @ P - 2 * target)).sum())
 
 
 def embedding_gradient(L: Array, P: Array, target: Array) -> Array:
@@ -145,6 +145,7 @@ class Point(NamedTuple):
     value: float
     G: Array
     gradient: Array  # G − X Gᵀ X
+    norm: float  # of the gradient
 
 
 def curvilinear_search(
@@ -164,17 +165,19 @@ def curvilinear_search(
 
     def at(X: Array) -> Point:
         value, G = function(X)
-        return Point(X, value, G, G - X @ (G.T @ X))
+        gradient = G - X @ (G.T @ X)
+        return Point(X, value, G, gradient, _norm(gradient))
 
     here, tau = at(X), 1e-3
     reference, weight = here.value, 1.0
     moves: list[tuple[float, float]] = []
-    if np.linalg.norm(here.gradient) < 0.01 * gtol:
+    if here.norm < 0.01 * gtol:
         return X
     identity = np.eye(len(X))
     for iteration in range(1, max_iter + 1):
-        W = here.G @ here.X.T - here.X @ here.G.T
-        slope = 1e-4 * np.linalg.norm(here.gradient) ** 2
+        W = here.G @ here.X.T
+        W = W - W.T
+        slope = 1e-4 * here.norm**2
         for trial in range(5):
             right = here.X - (tau / 2) * (W @ here.X)
             new = at(np.linalg.solve(identity + (tau / 2) * W, right))
@@ -182,18 +185,17 @@ def curvilinear_search(
                 break
             tau *= 0.2
         S, Y = new.X - here.X, new.gradient - here.gradient
-        moves.append(
-            (
-                float(np.linalg.norm(S) / np.sqrt(len(X))),
-                abs(here.value - new.value) / (abs(here.value) + 1),
-            )
-        )
+        moved = _norm(S) / np.sqrt(len(X))
+        fell = abs(here.value - new.value) / (abs(here.value) + 1)
+        moves = [*moves[-4:], (moved, fell)]
         here = new
-        recent = np.mean(moves[-5:], axis=0)
         done = (
-            np.linalg.norm(here.gradient) < gtol
-            or (moves[-1][0] < xtol and moves[-1][1] < ftol)
-            or (recent[0] < 10 * xtol and recent[1] < 10 * ftol)
+            here.norm < gtol
+            or (moved < xtol and fell < ftol)
+            or all(
+                sum(recent) / len(moves) < 10 * tol
+                for recent, tol in zip(zip(*moves, strict=True), (xtol, ftol), strict=True)
+            )
         )
         if done and iteration > 2:
             break
@@ -208,12 +210,19 @@ def curvilinear_search(
     return U @ Vt
 
 
+def _norm(A: Array) -> float:
+    return float(np.sqrt((A * A).sum()))
+
+
 def embedding(L: Array, target: Array, P: Array, *, max_iter: int = 1000) -> Array:
     """The P-step, as far as double precision goes, from a start; never worse than the start."""
     scale = max(float(np.abs(L).sum(axis=1).max()) + float(np.linalg.norm(target)), 1e-300)
 
+    L_scaled, target_scaled = L / scale, target / scale
+
     def function(X: Array) -> tuple[float, Array]:
-        return embedding_value(L, X, target) / scale, 2 * (L @ X - target) / scale
+        half = L_scaled @ X - target_scaled
+        return float((X * (half - target_scaled)).sum()), 2 * half
 
     found = curvilinear_search(function, P, xtol=1e-12, gtol=1e-9, ftol=1e-18, max_iter=max_iter)
     better = embedding_value(L, found, target) <= embedding_value(L, P, target)
