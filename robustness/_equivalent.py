@@ -15,6 +15,14 @@ _SQUARE = "the matrix is square"
 _START = "any number but the first batch's, which is 0, marks its beginning"
 
 _REASONS: dict[str, dict[str, str]] = {
+    "kernels._loops": {
+        "64 → 65 in tile = 64": _BATCH,
+        "256 → 257 in map_blocks(lambda rows: _mirror(out, rows.start, rows.stop), len(out), 256, "
+        "run)": _BATCH,
+        "wide.shape[0] + rates.shape[0] > 0 → wide.shape[0] + rates.shape[0] >= 0": (
+            "distances that no kernel of the sum asks for"
+        ),
+    },
     "labels": {
         "10 → 11 in n_init: int = 10,": _LIMIT,
         "100 → 101 in max_iter: int = 100,": _LIMIT,

@@ -120,6 +120,13 @@ def test_lost_digits_are_said_and_never_called_convergence(solver, kernels):
         assert any(issubclass(one.category, ConvergenceWarning) for one in caught)
 
 
+def test_lost_digits_of_a_view_are_said_of_that_view():
+    far, _ = _far(1e9)
+    near, _ = _far(0.0)
+    with pytest.warns(UserWarning, match=r"^The view 'b' of X lies \S+ times its spread"):
+        SCMK(3, kernels=["linear"]).fit({"a": near, "b": far})
+
+
 @pytest.mark.parametrize("solver", ["exact", "local"])
 def test_gaussians_alone_are_the_same_far_away_without_a_word(solver):
     near, y = _far(0.0)

@@ -20,6 +20,7 @@ from unispectral.kernels import (
     as_kernels,
     paper_kernels,
 )
+from unispectral.kernels._loops import sparse_pairs
 from unispectral.kernels._sums import sum_rule
 
 
@@ -235,3 +236,12 @@ def test_a_sum_takes_each_kernel_by_itself_where_it_must(X):
     bank = KernelBank(X, "paper")
     assert sum_rule(bank._bound, weights) is None
     np.testing.assert_allclose(bank.combine(weights), sum(bank.matrix(r) for r in range(12)) / 12)
+
+
+def test_dot_products_of_sparse_pairs():
+    """What one sample has spread out must be gone before the next, also of sample 0."""
+    X = np.array([[1.0, 2.0, 0.0, 0.0], [0.0, 0.0, 3.0, 1.0], [5.0, 0.0, 7.0, 0.0]])
+    S = sp.csr_array(X)
+    left, right = np.array([0, 0, 1, 1, 2, 0]), np.array([1, 2, 2, 0, 0, 2])
+    dots = sparse_pairs(S.indptr, S.indices, S.data, 4, left, right)
+    np.testing.assert_array_equal(dots, (X[left] * X[right]).sum(axis=1))

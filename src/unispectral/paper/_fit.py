@@ -127,8 +127,9 @@ def _warn_of_lost_digits(samples: Samples) -> None:
         spread = float(np.nanmax(np.abs(table - mean)))
         if float(np.abs(mean).max()) > _FAR * max(spread, 1e-300):
             shown = ", ".join(repr(one) for one in lost[:3]) + (" …" if len(lost) > 3 else "")
+            where = "X" if name == "X" else f"The view {name!r} of X"
             warn(
-                f"{name} lies {np.abs(mean).max() / max(spread, 1e-300):.1g} times its spread "
+                f"{where} lies {np.abs(mean).max() / max(spread, 1e-300):.1g} times its spread "
                 f"from the origin, where the kernels {shown} have no digits left to tell samples "
                 "apart; subtract the mean of each column."
             )
