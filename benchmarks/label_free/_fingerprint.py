@@ -41,6 +41,7 @@ def _small() -> list[tuple[np.ndarray, int]]:
         (shapes.illumination(5, n_people=12, each=5, n_pixels=80)[0], 12),
         (shapes.mixture(5, n=90)[0], 3),
         (_in_noise(), 3),
+        (_split_and_merged(), 12),
     ]
 
 
@@ -49,6 +50,12 @@ def _in_noise() -> np.ndarray:
     rng = np.random.default_rng(5)
     groups = [rng.normal(at, 0.3, (n, 2)) for at, n in ((0, 200), (2, 60), (4, 40))]
     return np.vstack([*groups, rng.uniform(-2, 6, (60, 2))])
+
+
+def _split_and_merged() -> np.ndarray:
+    """Unequal topics, whose clusters are merged and split after the read-out."""
+    options = {"evenness": 1.0, "repeated": 0.15, "background": 0.6}
+    return shapes.topics(11, n_clusters=12, n=250, **options)[0]
 
 
 def _fitted(n_clusters: Any, X: Any) -> UnifiedSpectralClustering:
