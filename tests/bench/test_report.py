@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from robustness import browser as helper
 
 from unispectral.bench import (
     Column,
@@ -36,20 +35,6 @@ XSS = (
 )
 
 
-def load(name: str) -> Any:
-    """A helper beside the tests; pytest's import mode does not put them on the path."""
-    path = Path(__file__).parent.parent / f"{name}.py"
-    if f"tests_{name}" not in sys.modules:
-        spec = importlib.util.spec_from_file_location(f"tests_{name}", path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[f"tests_{name}"] = module
-        spec.loader.exec_module(module)
-    return sys.modules[f"tests_{name}"]
-
-
-helper = load("_browser")
 pytestmark = [pytest.mark.xdist_group("browser")]
 
 
