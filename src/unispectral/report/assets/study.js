@@ -231,21 +231,24 @@
         state.set === "" ? `seconds of one fit, geometric mean${w > 500 ? ` over ${sets.length} data set${sets.length === 1 ? "" : "s"}` : ""}` : "seconds of one fit"),
       svg("text", { class: "soft", x: 14, y: top + 4, "font-size": 12, transform: `rotate(-90 14 ${top + 4})`, "text-anchor": "end" }, metricTitle()),
       svg("polyline", { class: "front", points: front.map((p) => `${x(p.t)},${y(p.v)}`).join(" ") }),
-      labelled(points, x, y)), () => [["column", metricTitle(), "seconds"], ...points.map((p) => [p.name, p.v, p.t])]));
+      labelled(points, x, y, w)), () => [["column", metricTitle(), "seconds"], ...points.map((p) => [p.name, p.v, p.t])]));
   }
-  function labelled(points, x, y) {
-    // Labels to the right of their points, pushed down as far as those above need.
+  function labelled(points, x, y, room) {
+    // Labels to the right of their points, or above them where the picture ends, pushed down as far
+    // as those before them need.
     const taken = [];
     return [...points].sort((a, b) => y(a.v) - y(b.v)).map((p) => {
       const [px, py] = [x(p.t), y(p.v)];
       const width = p.name.length * 6.8 + 14;
-      let at = py;
-      for (const t of taken) if (px < t.x + t.w && t.x < px + width && Math.abs(at - t.y) < 13) at = t.y + 13;
-      taken.push({ x: px, y: at, w: width });
+      const fits = px + width <= room;
+      const begin = fits ? px : room - width;
+      let at = fits ? py : py - 14;
+      for (const t of taken) if (begin < t.x + t.w && t.x < begin + width && Math.abs(at - t.y) < 13) at = t.y + 13;
+      taken.push({ x: begin, y: at, w: width });
       return svg("g", { "data-tip": `${p.name}\n${metricTitle()} ${number(p.v)}\n${seconds(p.t)}` },
         at - py > 5 ? svg("line", { class: "leader", x1: px, y1: py, x2: px + 8, y2: at }) : null,
         svg("circle", { class: p.ours ? "dot" : "dot other", cx: px, cy: py, r: 5.5 }),
-        svg("text", { x: px + 10, y: at + 4, "font-size": 12 }, p.name));
+        svg("text", { x: fits ? px + 10 : room - 2, y: at + 4, "font-size": 12, "text-anchor": fits ? "start" : "end" }, p.name));
     });
   }
 
