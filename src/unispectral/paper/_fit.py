@@ -11,7 +11,7 @@ from unispectral._base import Fitted
 from unispectral._errors import warn
 from unispectral._inputs import Samples
 from unispectral._memory import require_memory
-from unispectral._run import Run, limit_blas
+from unispectral._run import Run
 from unispectral.kernels import KernelBank
 from unispectral.paper._alm_solution import solve_alm
 from unispectral.paper._descent import DenseGraph, Objective, descend
@@ -56,8 +56,6 @@ def fit(
     run : Run
     max_iter, tol, n_init, max_time : limits of the solver
     """
-    if solver == "alm":  # its time goes into factorising n × n matrices, on all threads
-        run = run.replace(is_limited=False)
     _warn_of_lost_digits(samples)
     bank = _bank(samples, solver, run)
     limits: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "max_time": max_time, "run": run}
@@ -67,8 +65,9 @@ def fit(
                 f"solver='alm' factorises a matrix of all pairs of {bank.n_samples} samples in "
                 "every iteration, which takes minutes; solver='exact' or 'local' is faster."
             )
-        with limit_blas(run.n_threads):
-            solution = solve_alm(bank, objective, **limits)
+        # On one BLAS thread, as all of a fit: the rounding of a factorisation depends on their
+        # number, and the iterations would carry it into the labels.
+        solution = solve_alm(bank, objective, **limits)
     elif solver == "local":
         solution = descend_locally(bank, objective, CANDIDATES, n_init=n_init, **limits)
     else:
