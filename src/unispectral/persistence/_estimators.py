@@ -157,7 +157,8 @@ def restore_estimator(state: dict[str, Any], reader: Reader, known: dict[str, _C
     try:
         estimator._validate_params()
     except (ValueError, TypeError) as error:
-        raise ModelFileError(f"a parameter is wrong ({error!s:.400}).") from error
+        said = " ".join(str(error).split())  # arrays are written in lines
+        raise ModelFileError(f"a parameter is wrong ({said:.400}).") from error
     fitted = {key: reader.decode(value) for key, value in state["fitted"].items()}
     (_check_transformer if name in TRANSFORMERS else _check_estimator)(name, fitted)
     for key, value in fitted.items():
