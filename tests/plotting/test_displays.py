@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import subprocess
 import sys
 import time
-import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -17,6 +15,7 @@ from matplotlib.text import Text
 from scipy.spatial import cKDTree
 from sklearn.base import clone
 from sklearn.cluster import KMeans
+from sklearn.decomposition import TruncatedSVD
 from sklearn.exceptions import NotFittedError
 
 from unispectral import SCSK, UnifiedSpectralClustering
@@ -28,7 +27,6 @@ from unispectral.plotting import (
     GraphMatrixDisplay,
     GraphNetworkDisplay,
     KernelWeightsDisplay,
-    MembershipDisplay,
     ObjectiveDisplay,
     ParameterSurfaceDisplay,
     RepresentativesDisplay,
@@ -45,7 +43,6 @@ OF_AN_ESTIMATOR = (
     GraphMatrixDisplay,
     GraphNetworkDisplay,
     KernelWeightsDisplay,
-    MembershipDisplay,
     ObjectiveDisplay,
     SpectrumDisplay,
 )
@@ -222,21 +219,16 @@ def test_embedding_is_the_same_every_time(made):
     assert np.array_equal(first.points, second.points)
 
 
-def test_tsne_and_umap(model):
-    display = EmbeddingDisplay.from_estimator(model, method="tsne")
-    assert display.points.shape == (80, 2)
-    if importlib.util.find_spec("umap") is None:
-        with pytest.raises(ImportError, match=r"unispectral\[umap\]"):
-            EmbeddingDisplay.from_estimator(model, method="umap")
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # umap says what else could be installed
-        display = EmbeddingDisplay.from_estimator(model, method="umap")
-    assert display.points.shape == (80, 2)
+def test_any_transformer_into_the_plane(model):
+    unit = model.embedding_ / np.linalg.norm(model.embedding_, axis=1, keepdims=True)
+    display = EmbeddingDisplay.from_estimator(model, method=TruncatedSVD(2, random_state=0))
+    expected = TruncatedSVD(2, random_state=0).fit_transform(unit)
+    np.testing.assert_allclose(display.points, expected)
+    assert display.ax_.get_title() == "Embedding by TruncatedSVD"
 
 
 def test_embedding_refuses_nonsense(model):
-    with pytest.raises(InputError, match="method='mds' must be one of auto, map"):
+    with pytest.raises(InputError, match="method='mds' must be 'auto', 'map', 'pca' or"):
         EmbeddingDisplay.from_estimator(model, method="mds")
     with pytest.raises(InputError, match="one row for each of 3"):
         EmbeddingDisplay(np.eye(2), [0, 1, 1])
@@ -284,14 +276,16 @@ def test_points_of_a_large_map_do_not_overlap():
 
 def test_colour_by_classes_and_by_a_column(made):
     kinds = np.array(["red", "white"])[np.arange(60) % 2]
-    display = EmbeddingDisplay.from_estimator(made.small, color=kinds, color_name="wine")
+    pandas = pytest.importorskip("pandas")
+    display = EmbeddingDisplay.from_estimator(made.small, color=pandas.Series(kinds, name="wine"))
     legend = display.ax_.get_legend()
     assert legend.get_title().get_text() == "wine"
     assert [text.get_text() for text in legend.get_texts()] == ["red", "white"]
     seen = {tuple(color) for color in display.ax_.collections[0].get_facecolors()}
     assert len(seen) == 2
     amounts = np.linspace(5, 9, 60)
-    display = EmbeddingDisplay.from_estimator(made.small, color=amounts, color_name="alcohol")
+    alcohol = pandas.Series(amounts, name="alcohol")
+    display = EmbeddingDisplay.from_estimator(made.small, color=alcohol)
     drawn = display.ax_.collections[0]
     assert sorted(drawn.get_array()) == amounts.tolist()
     assert drawn.get_clim() == (5, 9)
@@ -314,21 +308,12 @@ def test_new_points_are_what_the_legend_says(model, blobs):
 def test_thin_clusters_have_names_apart_from_each_other():
     labels = np.repeat(np.arange(9), [2000, *[2] * 8])
     W = sp.csr_array((np.ones(len(labels)), (np.arange(len(labels)),) * 2))
-    membership = np.eye(9)[labels]
-    for display in (GraphMatrixDisplay(W, labels), MembershipDisplay(membership, labels)):
-        display.plot().figure_.canvas.draw()
-        drawer = display.figure_.canvas.get_renderer()
-        found = [text.get_window_extent(drawer) for text in display.ax_.get_yticklabels()]
-        assert len(found) == 9
-        assert not any(a.overlaps(b) for i, a in enumerate(found) for b in found[:i])
-
-
-def test_membership_orders_and_counts():
-    membership = np.array([[0.9, 0.1], [0.4, 0.6], [0.6, 0.4], [0.3, 0.7]])
-    display = MembershipDisplay(membership, [0, 0, 0, 1]).plot()
-    assert [part.tolist() for part in display.strengths] == [[0.9, 0.6, 0.4], [0.7]]
-    assert display.doubtful == 1
-    assert "1 of 4" in display.ax_.get_title()
+    display = GraphMatrixDisplay(W, labels).plot()
+    display.figure_.canvas.draw()
+    drawer = display.figure_.canvas.get_renderer()
+    found = [text.get_window_extent(drawer) for text in display.ax_.get_yticklabels()]
+    assert len(found) == 9
+    assert not any(a.overlaps(b) for i, a in enumerate(found) for b in found[:i])
 
 
 # Bars and lines
@@ -366,10 +351,9 @@ def test_weights_that_are_nothing_are_written_so():
 
 def test_many_kernels_share_a_bar():
     weights = np.arange(100.0)
-    display = KernelWeightsDisplay([f"k{r}" for r in range(100)], weights, max_bars=10)
-    bars = display.bars()
-    assert [name for name, _ in bars[:-1]] == [f"k{r}" for r in range(91, 100)]
-    assert bars[-1] == ("91 others together", pytest.approx(weights[:91].sum()))
+    bars = KernelWeightsDisplay([f"k{r}" for r in range(100)], weights).bars()
+    assert [name for name, _ in bars[:-1]] == [f"k{r}" for r in range(71, 100)]
+    assert bars[-1] == ("71 others together", pytest.approx(weights[:71].sum()))
 
 
 def test_weights_of_geometries(made):
@@ -427,27 +411,30 @@ def test_nothing_is_written_across_the_curve():
     assert "the largest gap (dotted) after 6: 0.2" in title
 
 
-def test_spectrum_of_separate_parts_is_zero_then_gap():
-    W = sp.csr_array(np.kron(np.eye(4), np.ones((6, 6))))
-    display = SpectrumDisplay.from_graph(W, 8)
+def test_spectrum_of_separate_parts_is_zero_then_gap(made):
+    parts = clone(made.small).fit()
+    parts.affinity_matrix_ = sp.csr_array(np.kron(np.eye(4), np.ones((6, 6))))
+    parts.n_clusters_, parts.eigenvalues_ = 4, np.zeros(0)
+    display = SpectrumDisplay.from_estimator(parts)
     np.testing.assert_allclose(display.eigenvalues[:4], 0, atol=1e-12)
     np.testing.assert_allclose(display.eigenvalues[4:], 1.2)  # 6 / 5 without the diagonal
     assert display.largest_gap == 4
     assert display.gaps[3] == pytest.approx(1.2)
 
 
-def test_spectrum_uses_what_the_estimator_kept(made):
-    display = SpectrumDisplay.from_estimator(made.large)
-    assert np.array_equal(display.eigenvalues, made.large.eigenvalues_)
-
-
 def test_spectrum_computes_what_it_lacks(model):
     from unispectral.spectrum import laplacian
 
-    display = SpectrumDisplay.from_estimator(model, n_eigenvalues=20)
-    W = model.affinity_matrix_
-    expected = np.linalg.eigvalsh(laplacian(W, normalized=True).toarray())[:20]
+    display = SpectrumDisplay.from_estimator(model)
+    assert len(model.eigenvalues_) < len(display.eigenvalues) == 12
+    L = laplacian(model.affinity_matrix_, normalized=True)
+    expected = np.linalg.eigvalsh(L.toarray())[:12]
     np.testing.assert_allclose(display.eigenvalues, expected, atol=1e-6)
+
+
+def test_spectrum_uses_what_the_estimator_kept(made):
+    display = SpectrumDisplay.from_estimator(made.large)
+    assert np.array_equal(display.eigenvalues, made.large.eigenvalues_)
 
 
 def test_evidence_for_the_number_of_clusters(blobs):
@@ -507,10 +494,13 @@ def test_clusters_of_low_memberships_do_not_lie_on_each_other():
 # Representatives
 
 
-def test_typical_members_by_membership_then_degree():
-    membership = np.array([[0.9, 0.1], [1.0, 0.0], [1.0, 0.0], [0.2, 0.8]])
-    display = RepresentativesDisplay(
-        [0, 0, 0, 1], np.eye(4), n_members=2, membership=membership, degrees=[1, 1, 5, 1]
+def test_typical_members_by_membership_then_degree(made):
+    model = clone(made.small).fit()
+    model.labels_ = np.array([0, 0, 0, 1])
+    model.membership_ = np.array([[0.9, 0.1], [1.0, 0.0], [1.0, 0.0], [0.2, 0.8]])
+    model.affinity_matrix_ = sp.csr_array(np.diag([9.0, 1.0, 5.0, 1.0]))
+    display = RepresentativesDisplay.from_estimator(
+        model, np.eye(4), image_shape=(2, 2), n_members=2
     )
     assert [group.tolist() for group in display.members] == [[2, 1], [3]]
 
@@ -520,7 +510,8 @@ def test_typical_members_by_distance(sparse):
     draw = np.random.default_rng(0)
     X = draw.normal(size=(30, 4))
     labels = np.repeat([0, 1, 2], 10)
-    display = RepresentativesDisplay(labels, sp.csr_array(X) if sparse else X, n_members=3)
+    X_given = sp.csr_array(X) if sparse else X
+    display = RepresentativesDisplay(labels, X_given, (2, 2), n_members=3)
     for code, group in enumerate(display.members):
         members = np.flatnonzero(labels == code)
         gaps = np.linalg.norm(X[members] - X[members].mean(axis=0), axis=1)
@@ -558,31 +549,9 @@ def test_colour_pictures(made):
     assert display.ax_.images[0].get_array().shape[2] == 3
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-def test_profile_is_the_mean_of_typical_members_in_deviations(sparse, made):
-    X = np.random.default_rng(0).normal(size=(60, 40))
-    X[:, 7] += 10.0 * made.small.labels_
-    display = RepresentativesDisplay.from_estimator(
-        made.small, sp.csr_array(X) if sparse else X, max_features=5
-    )
-    assert "x7" in display.feature_names
-    column = display.feature_names.index("x7")
-    scaled = (X[:, 7] - X[:, 7].mean()) / X[:, 7].std()
-    expected = [scaled[group].mean() for group in display.members]
-    np.testing.assert_allclose(display.profile[:, column], expected)
-
-
-def test_profile_uses_the_names_of_a_frame(made):
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"$a$": np.arange(60.0), "<b>": np.ones(60)})
-    display = RepresentativesDisplay.from_estimator(made.small, frame)
-    display.figure_.canvas.draw()
-    assert display.feature_names == ["$a$", "<b>"]
-
-
 def test_representatives_refuse_what_does_not_fit(made):
     with pytest.raises(InputError, match=r"59 rows.*60 labels"):
-        RepresentativesDisplay.from_estimator(made.small, np.ones((59, 2)))
+        RepresentativesDisplay.from_estimator(made.small, np.ones((59, 2)), image_shape=(1, 2))
     with pytest.raises(InputError, match="holds 9 numbers, but a row of X has 4"):
         RepresentativesDisplay.from_estimator(made.small, np.ones((60, 4)), image_shape=(3, 3))
 

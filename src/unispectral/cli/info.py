@@ -17,7 +17,7 @@ __all__ = ["info"]
 _PACKAGES = (
     "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl", "click", "pandas",
     "pyarrow", "openpyxl", "h5py", "matplotlib", "pooch", "dask", "distributed",
-    "anndata", "mudata", "umap-learn",
+    "anndata", "mudata",
 )  # fmt: skip
 
 

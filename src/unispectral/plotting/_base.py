@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from unispectral._compat import optional
 from unispectral._errors import InputTypeError
-from unispectral.plotting._colors import NAMED, cluster_colors
+from unispectral.plotting._colors import cluster_colors
 
-__all__ = ["Clusters", "Display", "fitted", "names_along", "plain", "share", "spread", "thin"]
+__all__ = ["Clusters", "Display", "fitted", "plain", "share", "thin"]
 
 
 class Display:
@@ -113,30 +113,6 @@ class Clusters(NamedTuple):
         return np.split(np.argsort(self.codes, kind="stable"), np.cumsum(self.sizes)[:-1])
 
 
-def names_along(ax: Any, places: Any, names: Any, height: float) -> None:
-    """Name clusters along the left side, apart from each other even where clusters are thin."""
-    chosen = np.arange(len(names))
-    if len(names) > NAMED:
-        chosen = np.unique(np.linspace(0, len(names) - 1, 7).astype(int))
-    places = np.asarray(places, dtype=np.float64)[chosen]
-    ax.set_yticks(apart(places, height / 25, height), [plain(names[k]) for k in chosen])
-    ax.tick_params(axis="y", length=0)
-    ax.set_ylabel("cluster")
-
-
-def apart(places: np.ndarray, gap: float, end: float) -> np.ndarray:
-    """Ascending places moved as little as keeps them ``gap`` apart and before ``end``.
-
-    Examples
-    --------
-    >>> apart(np.array([1.0, 9.5, 9.9]), 1.0, 10.0).tolist()
-    [1.0, 9.0, 10.0]
-    """
-    steps = gap * np.arange(len(places))
-    down = np.maximum.accumulate(places - steps)
-    return np.minimum(down, end - steps[-1]) + steps if len(places) else places
-
-
 def plain(name: Any, most: int = 28) -> str:
     """A name as text of limited length; a dollar sign would be read as mathematics."""
     name = str(name)
@@ -157,15 +133,10 @@ def thin(codes: np.ndarray, max_points: int, *, least: int = 5) -> np.ndarray:
     sizes = np.bincount(codes)
     quota = np.minimum(sizes, np.maximum(np.rint(sizes * (max_points / n)), least)).astype(int)
     groups = np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes)[:-1])
-    chosen = [spread(group, k) for group, k in zip(groups, quota, strict=True) if k]
-    return np.sort(np.concatenate(chosen))
-
-
-def spread(values: np.ndarray, k: int) -> np.ndarray:
-    """``k`` of the values, evenly spaced, first and last among them."""
-    if k >= len(values):
-        return values
-    return values[np.rint(np.linspace(0, len(values) - 1, k)).astype(int)]
+    even = [
+        np.rint(np.linspace(0, max(len(g) - 1, 0), k)) for g, k in zip(groups, quota, strict=True)
+    ]
+    return np.sort(np.concatenate([g[at.astype(int)] for g, at in zip(groups, even, strict=True)]))
 
 
 def share(n_shown: int, n_samples: int, what: str = "points") -> str:

@@ -9,37 +9,18 @@ from scipy.spatial import cKDTree
 
 from unispectral.plotting._base import Clusters, thin
 
-__all__ = [
-    "cluster_map",
-    "coarsen",
-    "free_places",
-    "principal",
-    "spacing",
-    "spring_layout",
-    "sunflower",
-]
+__all__ = ["cluster_map", "coarsen", "free_places", "spacing", "spring_layout"]
 
 
 def sunflower(n: int) -> np.ndarray:
-    """Points spread evenly over the unit disc, from the middle outwards.
-
-    Examples
-    --------
-    >>> sunflower(3).shape
-    (3, 2)
-    """
+    """Points spread evenly over the unit disc, from the middle outwards."""
     angle = np.arange(n) * np.pi * (3.0 - np.sqrt(5.0))
     radius = np.sqrt((np.arange(n) + 0.5) / max(n, 1))
     return radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
 
 
 def spring_layout(
-    W: sp.csr_array,
-    start: np.ndarray,
-    *,
-    n_iter: int = 150,
-    pull: float = 1.0,
-    gravity: float = 1.0,
+    W: sp.csr_array, start: np.ndarray, n_iter: int = 150, pull: float = 1.0, gravity: float = 1.0
 ) -> np.ndarray:
     """Positions at which springs (edges) and repulsion (all pairs) are in balance.
 
@@ -73,53 +54,34 @@ def spring_layout(
 def coarsen(
     W: sp.csr_array, codes: np.ndarray, max_nodes: int
 ) -> tuple[np.ndarray, np.ndarray, sp.csr_array]:
-    """Contract a graph: each node kept stands for the samples nearest to it along the graph.
+    """A graph of about ``max_nodes`` samples, each of which stands for those nearest to it.
 
-    Groups never cross clusters (``codes``, 0 … c − 1), so that every node has one colour. Returns
-    the samples that became nodes, the node to which each sample belongs, and the graph of the
-    nodes, without a diagonal, whose weights are sums over all edges between two groups.
+    Returns the samples that are nodes, the node of each sample, and the graph of the nodes. Near
+    is what short paths within the cluster lead to; where none does, the node before a sample.
 
     Examples
     --------
     >>> W = sp.csr_array(np.kron(np.eye(2), np.ones((3, 3))))
-    >>> kept, group, small = coarsen(W, np.repeat([0, 1], 3), 2)
+    >>> _, group, small = coarsen(W, np.repeat([0, 1], 3), 2)
     >>> group.tolist(), small.nnz
     ([0, 0, 0, 1, 1, 1], 0)
     """
-    n = W.shape[0]
-    kept = thin(codes, max_nodes, least=1)
-    group = np.full(n, -1)
-    group[kept] = np.arange(len(kept))
+    n, kept = len(codes), thin(codes, max_nodes, least=1)
+    order, group = np.argsort(codes, kind="stable"), np.empty(len(codes), dtype=np.int64)
+    chosen = np.isin(order, kept)  # and so is the first of each cluster
+    group[order] = np.searchsorted(kept, order[chosen])[np.cumsum(chosen) - 1]
     edges = W.tocoo()
-    if len(kept) < n:
-        inside = (codes[edges.row] == codes[edges.col]) & (edges.data > 0)
-        heaviest = edges.data.max(initial=1e-300)
-        lengths = sp.csr_array(
-            (heaviest / edges.data[inside], (edges.row[inside], edges.col[inside])), shape=W.shape
-        )
-        _, _, sources = dijkstra(lengths, indices=kept, min_only=True, return_predecessors=True)
-        reached = sources >= 0
-        group[reached] = group[sources[reached]]
-        # Samples with no way to a node are shared out among the nodes of their cluster.
-        for code in np.unique(codes[~reached]):
-            lost, nodes = ~reached & (codes == code), np.flatnonzero(codes[kept] == code)
-            group[lost] = np.resize(nodes, lost.sum())
-    off = group[edges.row] != group[edges.col]
-    small = sp.coo_array(
-        (edges.data[off], (group[edges.row[off]], group[edges.col[off]])),
-        shape=(len(kept), len(kept)),
-    ).tocsr()
-    return kept, group, sp.csr_array((small + small.T) * 0.5)
-
-
-def principal(rows: np.ndarray) -> np.ndarray:
-    """The two main directions, each turned so that its largest entry is positive."""
-    centred = rows - rows.mean(axis=0)
-    _, vectors = np.linalg.eigh(centred.T @ centred)
-    axes = vectors[:, ::-1][:, :2]
-    largest = axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])]
-    points = centred @ (axes * np.where(largest < 0, -1, 1))
-    return points if points.shape[1] == 2 else np.column_stack([points, np.zeros(len(points))])
+    inside = (codes[edges.row] == codes[edges.col]) & (edges.data > 0)
+    ends = edges.row[inside], edges.col[inside]
+    lengths = sp.csr_array((1.0 / edges.data[inside], ends), shape=W.shape)
+    _, _, sources = dijkstra(lengths, indices=kept, min_only=True, return_predecessors=True)
+    reached = sources >= 0
+    group[reached] = np.searchsorted(kept, sources[reached])
+    member = sp.csr_array((np.ones(n), (group, np.arange(n))), shape=(len(kept), n))
+    small = member @ ((W + W.T) * 0.5) @ member.T
+    small.setdiag(0.0)
+    small.eliminate_zeros()
+    return kept, group, sp.csr_array(small)
 
 
 def cluster_map(rows: np.ndarray, clusters: Clusters, membership: np.ndarray | None) -> np.ndarray:

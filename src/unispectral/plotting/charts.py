@@ -25,6 +25,8 @@ __all__ = [
 
 #: Up to this many samples more eigenvalues are computed if the estimator did not keep enough.
 _COMPUTE = 5_000
+#: More kernels than this share a bar.
+_MOST_BARS = 30
 #: A smaller weight is shown as none.
 NO_WEIGHT = 5e-4
 
@@ -61,23 +63,22 @@ class ClusterSizesDisplay(Display):
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> str:
         count, few = len(self.sizes), len(self.sizes) <= NAMED
-        order = np.arange(count) if few else np.argsort(-self.sizes, kind="stable")
+        places, sizes = np.arange(count), self.sizes if few else np.sort(self.sizes)[::-1]
         # Ordered by size, the colours of many clusters would be noise.
         color = self.clusters.colors if few else palette(1)[0]
-        settings = {"color": color, "width": 0.8 if few else 1.0} | kwargs
-        bars = ax.bar(np.arange(count), self.sizes[order], **settings)
+        bars = ax.bar(places, sizes, **({"color": color, "width": 0.8 if few else 1.0} | kwargs))
+        median = ""
         if few:
             ax.bar_label(bars, fmt="{:,.0f}", fontsize=8, color=INK, padding=2)
-            ax.set_xticks(np.arange(count), [plain(name, 12) for name in self.clusters.names])
+            ax.set_xticks(places, [plain(name, 12) for name in self.clusters.names])
             ax.tick_params(axis="x", length=0)
         else:
+            median = f", median {np.median(sizes):,.0f} (dashed)"
             ax.set_xlim(-0.5, count - 0.5)
-            ax.axhline(np.median(self.sizes), color=INK, linewidth=0.8, linestyle="--")
+            ax.axhline(np.median(sizes), color=INK, linewidth=0.8, linestyle="--")
         ax.set(xlabel="cluster" if few else "clusters, largest first", ylabel="samples")
         ax.yaxis.get_major_locator().set_params(integer=True)
-        median = "" if few else f", median {np.median(self.sizes):,.0f} (dashed)"
-        least, most = self.sizes.min(), self.sizes.max()
-        return f"{count} clusters, from {least:,} to {most:,} samples{median}"
+        return f"{count} clusters, from {sizes.min():,} to {sizes.max():,} samples{median}"
 
 
 def distances_in_words(weights: Mapping[str, float]) -> str:
@@ -117,8 +118,6 @@ class KernelWeightsDisplay(Display):
     names : sequence of str
         ``view:kernel`` where there are views.
     weights : ndarray of shape (r,)
-    max_bars : int
-        Above this, the lightest ones share one bar.
     title : str
 
     Examples
@@ -131,7 +130,6 @@ class KernelWeightsDisplay(Display):
 
     names: Sequence[str]
     weights: Any
-    max_bars: int = 30
     title: str = "Kernel weights"
     needs = ("kernel_names_", "kernel_weights_")
     grid = "x"
@@ -153,10 +151,10 @@ class KernelWeightsDisplay(Display):
         return super()._of(estimator, **given)
 
     def bars(self) -> list[tuple[str, float]]:
-        """What is drawn: name and weight, in the order given, the lightest ones summed up."""
-        if len(self.names) <= self.max_bars:
+        """What is drawn: name and weight, in the order given, the lightest of many summed up."""
+        heavy = np.sort(np.argsort(-self.weights, kind="stable")[: _MOST_BARS - 1])
+        if len(self.names) <= _MOST_BARS:
             return list(zip(self.names, self.weights.tolist(), strict=True))
-        heavy = np.sort(np.argsort(-self.weights, kind="stable")[: self.max_bars - 1])
         rest = float(self.weights.sum() - self.weights[heavy].sum())
         listed = [(self.names[r], float(self.weights[r])) for r in heavy]
         return [*listed, (f"{len(self.names) - len(heavy)} others together", rest)]
@@ -165,21 +163,19 @@ class KernelWeightsDisplay(Display):
         return 5.6, 1.3 + 0.24 * max(len(self.bars()), 3)
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> str:
-        bars = self.bars()
-        views = list(dict.fromkeys(name.partition(":")[0] for name, _ in bars if ":" in name))
+        names, weights = zip(*self.bars(), strict=True)
+        views = list(dict.fromkeys(name.partition(":")[0] for name in names if ":" in name))
         colors = dict(zip(views, palette(max(len(views), 1)), strict=False))
-        shown = [colors.get(name.partition(":")[0], palette(1)[0]) for name, _ in bars]
-        if len(bars) < len(self.names):
+        shown = [colors.get(name.partition(":")[0], palette(1)[0]) for name in names]
+        if len(names) < len(self.names):
             shown[-1] = np.array(from_hex(GREY))
-        settings = {"color": shown, "height": min(0.72, 0.25 * len(bars))} | kwargs
-        drawn = ax.barh(np.arange(len(bars)), [weight for _, weight in bars], **settings)
-        told = [f"{weight:.3g}" if abs(weight) >= NO_WEIGHT else "0" for _, weight in bars]
+        places = np.arange(len(names))
+        drawn = ax.barh(places, weights, **({"color": shown, "height": 0.72} | kwargs))
+        told = [f"{weight:.3g}" if abs(weight) >= NO_WEIGHT else "0" for weight in weights]
         ax.bar_label(drawn, told, padding=3, fontsize=8, color=INK)
-        ax.set_yticks(np.arange(len(bars)), [plain(name) for name, _ in bars], fontsize=9)
-        ax.margins(x=0.14, y=0.02)
-        if len(bars) < 3:
-            ax.set_ylim(-0.8, len(bars) - 0.2)
-        ax.invert_yaxis()
+        ax.set_yticks(places, [plain(name) for name in names], fontsize=9)
+        ax.margins(x=0.14)
+        ax.set_ylim(max(len(names), 3) - 0.4, -0.6)
         ax.tick_params(axis="y", length=0)
         ax.set_xlabel("weight")
         return self.title
@@ -240,11 +236,8 @@ class ClusterCountDisplay(Display):
     def _of(cls, estimator: Any, **given: Any) -> Self:
         (found,) = fitted(estimator, *cls.needs)
         if found is None:
-            raise InputError(
-                "estimator",
-                "was given the number of clusters, so there is no evidence for it",
-                "fit it with n_clusters='auto', or draw SpectrumDisplay.from_estimator(estimator)",
-            )
+            problem = "was given the number of clusters, so there is no evidence for it"
+            raise InputError("estimator", problem, "fit it with n_clusters='auto'")
         return cls(found.ratios, found.n_clusters, **({"reason": found.reason} | given))
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> str:
@@ -276,8 +269,6 @@ class SpectrumDisplay(Display):
         Ascending.
     n_clusters : int or None
         After which the gap is marked; None marks the largest gap.
-    n_eigenvalues : int or None
-        How many are wanted of an estimator; by default some more than there are clusters.
 
     Attributes
     ----------
@@ -295,7 +286,6 @@ class SpectrumDisplay(Display):
 
     eigenvalues: Any
     n_clusters: int | None = None
-    n_eigenvalues: int | None = None
     needs = ("affinity_matrix_",)
     grid = "y"
 
@@ -307,22 +297,15 @@ class SpectrumDisplay(Display):
     @classmethod
     def _of(cls, estimator: Any, **given: Any) -> Self:
         """What the estimator kept; more is computed from a small graph."""
-        (graph,) = fitted(estimator, *cls.needs)
-        count = getattr(estimator, "n_clusters_", None) or len(np.unique(estimator.labels_))
-        given = {"n_clusters": count, "n_eigenvalues": max(count + 8, 3 * count // 2)} | given
-        wanted = min(given["n_eigenvalues"], graph.shape[0])
-        kept = np.asarray(getattr(estimator, "eigenvalues_", ()))
-        if len(kept) >= wanted or (len(kept) > 1 and graph.shape[0] > _COMPUTE):
-            return cls(kept[:wanted], **given)
-        return cls.from_graph(graph, **given)
-
-    @classmethod
-    def from_graph(cls, graph: Any, n_eigenvalues: int = 20, **given: Any) -> Self:
-        """The spectrum of the normalised Laplacian of a symmetric graph."""
         from unispectral.spectrum._eigen import smallest_eigenvectors
 
-        found = smallest_eigenvectors(sp.csr_array(graph), min(n_eigenvalues, graph.shape[0]))
-        return cls(found.values, **given)
+        (graph,) = fitted(estimator, *cls.needs)
+        count = getattr(estimator, "n_clusters_", None) or len(np.unique(estimator.labels_))
+        wanted = min(max(count + 8, 3 * count // 2), graph.shape[0])
+        found = np.asarray(getattr(estimator, "eigenvalues_", ()))
+        if len(found) < wanted and (len(found) < 2 or graph.shape[0] <= _COMPUTE):
+            found = smallest_eigenvectors(sp.csr_array(graph), wanted).values
+        return cls(found[:wanted], **({"n_clusters": count} | given))
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> str:
         values, chosen = self.eigenvalues, self.n_clusters or self.largest_gap

@@ -9,9 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral._errors import InputError
-from unispectral.plotting._base import Clusters, Display, names_along, share
+from unispectral.labels import label_shares
+from unispectral.plotting._base import Clusters, Display, plain, share
 from unispectral.plotting._colors import INK, NAMED, RAMP, key
-from unispectral.plotting._layout import coarsen, spring_layout, sunflower
+from unispectral.plotting._layout import cluster_map, coarsen, spring_layout
 
 __all__ = ["BinnedGraph", "GraphMatrixDisplay", "GraphNetworkDisplay", "bin_graph"]
 
@@ -107,7 +108,7 @@ class GraphMatrixDisplay(Display):
         settings = {"cmap": RAMP, "vmin": 0.0, "vmax": 1.0, "interpolation": "antialiased"}
         ax.imshow(self.binned.shades, extent=(0, n, n, 0), **(settings | kwargs))
         self._draw_blocks(ax)
-        names_along(ax, (self.edges[1:] + self.edges[:-1]) / 2, self.clusters.names, n)
+        _names_along(ax, (self.edges[1:] + self.edges[:-1]) / 2, self.clusters.names, n)
         ax.set_xticks([])
         return f"Learned graph: {self.within:.1%} of its weight within clusters"
 
@@ -180,7 +181,10 @@ class GraphNetworkDisplay(Display):
         _check_shape(W, len(everyone.codes))
         kept, group, small = coarsen(W, everyone.codes, self.max_nodes)
         self.clusters = everyone.at(kept)
-        self.positions = spring_layout(_softened(small), _start(small, self.clusters))
+        shares = label_shares(small, self.clusters.codes, len(everyone.names))
+        start = cluster_map(shares, self.clusters, shares)
+        # Of the square roots: a few heavy edges shall not fold everything else.
+        self.positions = spring_layout(abs(small).sqrt(), start)
         upper = sp.triu(small, 1).tocoo()
         strongest = np.sort(np.argsort(-upper.data, kind="stable")[: self.max_edges])
         self.edges = np.column_stack([upper.row, upper.col])[strongest]
@@ -213,20 +217,13 @@ class GraphNetworkDisplay(Display):
         )
 
 
-def _softened(W: sp.csr_array) -> sp.csr_array:
-    """Square roots: a few heavy edges shall not fold everything else."""
-    soft = W.copy()
-    soft.data = np.sqrt(np.maximum(soft.data, 0.0))
-    return soft
-
-
-def _start(W: sp.csr_array, clusters: Clusters) -> np.ndarray:
-    """Clusters side by side, those that share edges near each other, members around the middle."""
-    count, n = len(clusters.names), len(clusters.codes)
-    member = sp.csr_array((np.ones(n), (clusters.codes, np.arange(n))), shape=(count, n))
-    between = sp.csr_array(member @ W @ member.T)
-    between.setdiag(0)
-    start = spring_layout(_softened(between), sunflower(count), pull=0.3)[clusters.codes].copy()
-    for members in clusters.members():
-        start[members] += sunflower(len(members)) * 0.6 * np.sqrt(len(members) / n)
-    return start
+def _names_along(ax: Any, places: np.ndarray, names: np.ndarray, height: float) -> None:
+    """Name clusters along the left side, apart from each other even where clusters are thin."""
+    chosen = np.arange(len(names))
+    if len(names) > NAMED:
+        chosen = np.unique(np.linspace(0, len(names) - 1, 7).astype(int))
+    steps = height / 25 * np.arange(len(chosen))
+    free = np.maximum.accumulate(places[chosen] - steps)
+    ax.set_yticks(np.minimum(free, height - steps[-1]) + steps, [plain(names[k]) for k in chosen])
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylabel("cluster")

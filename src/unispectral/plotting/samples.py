@@ -1,4 +1,4 @@
-"""The samples in the plane, and how surely they belong to their clusters."""
+"""The samples in the plane, and what the typical ones look like."""
 
 from __future__ import annotations
 
@@ -6,22 +6,17 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.decomposition import PCA
 
-from unispectral._compat import optional
 from unispectral._errors import InputError
-from unispectral.plotting._base import Clusters, Display, fitted, names_along, share, spread, thin
+from unispectral.plotting._base import Clusters, Display, fitted, plain, share, thin
 from unispectral.plotting._colors import GREY, INK, NAMED, key
-from unispectral.plotting._layout import cluster_map, free_places, principal, spacing
+from unispectral.plotting._layout import cluster_map, free_places, spacing
 
-__all__ = ["EmbeddingDisplay", "MembershipDisplay"]
+__all__ = ["EmbeddingDisplay", "RepresentativesDisplay"]
 
-METHODS = ("auto", "map", "pca", "tsne", "umap")
-TITLES = {
-    "map": "Map of the clusters",
-    "pca": "Embedding, two main directions",
-    "tsne": "Embedding by t-SNE",
-    "umap": "Embedding by UMAP",
-}
+_TITLES = {"map": "Map of the clusters", "pca": "Embedding, two main directions"}
 
 
 @dataclass(eq=False, repr=False)
@@ -37,19 +32,15 @@ class EmbeddingDisplay(Display):
         For the map; taken from the embedding by default.
     color : array of shape (n,), optional
         Colour by known classes, or by a column: fractions and more than twenty different numbers
-        are amounts, all else are classes.
-    color_name : str, optional
-        Heading of the legend; a pandas column brings its own.
+        are amounts, all else are classes. A pandas column is named in the legend.
     new : array of bool of shape (n,), optional
         Which samples the model was not fitted on. ``from_estimator`` takes the samples
         themselves, which it places by ``transform`` and ``predict``; their colours come last.
-    method : {"auto", "map", "pca", "tsne", "umap"}
-        "auto" is "pca" for up to three clusters and "map" for more. "umap" needs the extra
-        ``umap``; "tsne" is scikit-learn's and takes minutes for thousands of points.
+    method : {"auto", "map", "pca"} or transformer
+        "auto" is "pca" for up to three clusters and "map" for more. Anything with
+        ``fit_transform`` into the plane will do, such as ``umap.UMAP()``.
     max_points : int
         Above this, points are left out evenly.
-    random_state : int
-        For "tsne" and "umap".
 
     Attributes
     ----------
@@ -80,11 +71,9 @@ class EmbeddingDisplay(Display):
     labels: Any
     membership: Any = None
     color: Any = None
-    color_name: str | None = None
     new: Any = None
-    method: str = "auto"
+    method: Any = "auto"
     max_points: int = 20_000
-    random_state: int = 0
     needs = ("embedding_", "labels_")
     figsize = (6.4, 5.0)
 
@@ -99,8 +88,6 @@ class EmbeddingDisplay(Display):
         return cls(embedding, both, new=np.arange(len(both)) >= len(labels), **given)
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise InputError("method", f"must be one of {', '.join(METHODS)}", value=self.method)
         everyone = Clusters.of(self.labels)
         n, rows = len(everyone.codes), np.asarray(self.embedding, dtype=np.float64)
         if rows.ndim != 2 or len(rows) != n:
@@ -111,20 +98,24 @@ class EmbeddingDisplay(Display):
         shown = thin(everyone.codes, self.max_points)
         self.clusters = everyone.at(shown)
         rows = rows[shown] / np.maximum(np.linalg.norm(rows[shown], axis=1, keepdims=True), 1e-300)
-        if self.method == "pca":
-            self.points = principal(rows)
-        elif self.method == "map":
+        if self.method == "map":
             membership = None if self.membership is None else np.asarray(self.membership)[shown]
             self.points = cluster_map(rows, self.clusters, membership)
+        elif self.method == "pca" or hasattr(self.method, "fit_transform"):
+            method = PCA(min(2, *rows.shape)) if self.method == "pca" else self.method
+            points = np.asarray(method.fit_transform(rows))
+            self.points = np.pad(points, ((0, 0), (0, 2 - points.shape[1])))
         else:
-            self.points = _neighbourhood(rows, self.method, self.random_state)
-        self._title = TITLES[self.method] + share(len(shown), n)
+            problem = "must be 'auto', 'map', 'pca' or an object with fit_transform"
+            raise InputError("method", problem, value=self.method)
+        title = _TITLES.get(str(self.method), f"Embedding by {type(self.method).__name__}")
+        self._title = title + share(len(shown), n)
         self._fresh = None if self.new is None else np.asarray(self.new)[shown]
         self._meaning: Any = self.clusters
         self._heading = "cluster"
         if self.color is not None:
             self._meaning = _meaning(self.color, n, shown)
-            self._heading = str(self.color_name or getattr(self.color, "name", None) or "colour")
+            self._heading = str(getattr(self.color, "name", None) or "colour")
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> str:
         scale = self._scale(ax)
@@ -200,77 +191,134 @@ def _meaning(color: Any, n: int, shown: np.ndarray) -> Clusters | np.ndarray:
     return Clusters.of(given if given.dtype.kind in "iu" else given.astype(str)).at(shown)
 
 
-def _neighbourhood(rows: np.ndarray, method: str, random_state: int) -> np.ndarray:
-    if method == "umap":
-        umap = optional("umap", extra="umap")
-        return np.asarray(umap.UMAP(random_state=random_state).fit_transform(rows))
-    from sklearn.manifold import TSNE
-
-    perplexity = min(30.0, max(1.0, (len(rows) - 1) / 3))
-    return TSNE(perplexity=perplexity, init="pca", random_state=random_state).fit_transform(rows)
-
-
 @dataclass(eq=False, repr=False)
-class MembershipDisplay(Display):
-    """Each cluster's samples by the strength with which they belong to it, strongest on top.
+class RepresentativesDisplay(Display):
+    """The most typical members of each cluster, as pictures.
 
-    A full block is a cluster of which all members are sure; a blade that tapers off has doubtful
-    ones. Heights are in proportion to sizes, but no cluster is thinner than a line of text.
+    What sets the clusters of a table apart is told by :func:`unispectral.describe`.
 
     Parameters
     ----------
-    membership : array of shape (n, c)
-        Label k belongs to column k.
     labels : array of shape (n,)
-    max_points : int
-        Quantiles drawn of each cluster at most.
+    X : array or sparse array of shape (n, d)
+        A picture in each row.
+    image_shape : tuple
+        ``(height, width)`` or ``(height, width, 3)``.
+    n_members : int
+        Of each cluster.
+    image_order : {"C", "F"}
+        How the pixels of a picture follow each other: by rows, or by columns as in MATLAB.
+    typicality : array of shape (n,), optional
+        Large for typical members; by default minus the distance to the mean of the cluster, and
+        of an estimator with memberships these, and among equals the weight of the edges.
 
     Attributes
     ----------
-    strengths : list of ndarray
-        For each cluster, its members' membership, descending.
-    doubtful : int
-        Samples whose membership is below one half.
+    members : list of ndarray
+        For each cluster its most typical samples, most typical first.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from unispectral.plotting import MembershipDisplay
-    >>> membership = np.array([[0.9, 0.1], [0.6, 0.4], [0.3, 0.7]])
-    >>> display = MembershipDisplay(membership, [0, 0, 1]).plot()
-    >>> [part.tolist() for part in display.strengths]
-    [[0.9, 0.6], [0.7]]
+    >>> from sklearn.cluster import KMeans
+    >>> from unispectral.plotting import RepresentativesDisplay
+    >>> X = np.array([[0.0, 0.0], [0.1, 0.2], [0.5, 0.2], [4.0, 0.1]])
+    >>> model = KMeans(2, n_init=1, random_state=0).fit(X)
+    >>> display = RepresentativesDisplay.from_estimator(model, X, image_shape=(1, 2), n_members=1)
+    >>> sorted(group.tolist() for group in display.members)
+    [[1], [3]]
     """
 
-    membership: Any
     labels: Any
-    max_points: int = 200
-    needs = ("membership_", "labels_")
-    figsize = (5.6, 4.6)
-    grid = "x"
+    X: Any
+    image_shape: tuple[int, ...]
+    n_members: int = 6
+    image_order: str = "C"
+    typicality: Any = None
+
+    @classmethod
+    def _of(cls, estimator: Any, *data: Any, **given: Any) -> Self:
+        (labels,) = fitted(estimator, "labels_")
+        if hasattr(estimator, "membership_"):
+            own = np.asarray(estimator.membership_)[np.arange(len(labels)), labels]
+            degrees = np.asarray(estimator.affinity_matrix_.sum(axis=1)).ravel()
+            weight = 1e-7 * degrees / max(float(degrees.max()), 1e-300)
+            given = {"typicality": own.round(6) + weight} | given
+        return cls(labels, *data, **given)
 
     def __post_init__(self) -> None:
-        self.clusters = Clusters.of(self.labels)
-        own = np.asarray(self.membership)[np.arange(len(self.labels)), np.asarray(self.labels)]
-        self.strengths = [
-            spread(np.sort(own[group])[::-1], self.max_points) for group in self.clusters.members()
+        X: Any = sp.csr_array(self.X) if sp.issparse(self.X) else np.asarray(self.X)
+        self.clusters, pixels = Clusters.of(self.labels), int(np.prod(self.image_shape))
+        n, groups = len(self.clusters.codes), self.clusters.members()
+        if X.shape[0] != n:
+            raise InputError("X", f"has {X.shape[0]} rows, but there are {n} labels")
+        if pixels != np.prod(X.shape[1:]):
+            problem = f"holds {pixels} numbers, but a row of X has {np.prod(X.shape[1:])}"
+            raise InputError("image_shape", problem, value=self.image_shape)
+        if self.typicality is None:
+            typical = [-_to_mean(X[group]) for group in groups]
+        else:
+            typical = [np.asarray(self.typicality)[group] for group in groups]
+        self.members = [
+            group[np.argsort(-values, kind="stable")][: self.n_members]
+            for group, values in zip(groups, typical, strict=True)
         ]
-        self.doubtful = int((own < 0.5).sum())
+        rows = [X[group] for group in self.members]
+        self._rows = [part.toarray() if sp.issparse(part) else part for part in rows]
+
+    def _size(self) -> tuple[float, float]:
+        height, width = self.mosaic()[0].shape[:2]
+        widest = 10.0 if len(self.members) <= NAMED else 14.0
+        wide = float(np.clip(7.5 * np.sqrt(width / height), 5.0, widest))
+        return wide, wide * height / width + 0.5
+
+    def mosaic(self, columns: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """All thumbnails as one picture, and the upper left corner of each cluster's strip.
+
+        By default as many strips stand side by side as make the whole about 1.2 times as wide as
+        high.
+        """
+        height, width, *channels = self.image_shape
+        count, longest = len(self.members), max(map(len, self.members))
+        if columns is None:
+            columns = max(1, round(np.sqrt(1.2 * count * height / (longest * width))))
+        gap = max(1, round(0.08 * height))
+        between = max(4, round(0.9 * max(width, 0.6 * height)))
+        step = width + max(1, gap // 2)
+        strip = longest * step + between
+        lines = -(-count // columns)
+        shape = lines * (height + gap) - gap, columns * strip - between - (step - width)
+        picture = np.full((*shape, *channels), np.nan)
+        corners = np.empty((count, 2), dtype=int)
+        for code, rows in enumerate(self._rows):
+            column, line = divmod(code, lines)
+            y, x = corners[code] = line * (height + gap), column * strip
+            for left, row in zip(range(x, x + strip, step), rows, strict=False):
+                pixels = row.reshape(self.image_shape, order=self.image_order)
+                low, high = np.nanmin(pixels), np.nanmax(pixels)
+                stretched = (pixels - low) / (high - low) if high > low else 0.0 * pixels
+                picture[y : y + height, left : left + width] = stretched
+        return picture, corners
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> str:
-        sizes = self.clusters.sizes
-        heights = np.maximum(sizes / sizes.sum(), 0.6 / max(len(sizes), 20))
-        gap = 0.15 * heights.mean()
-        tops = np.cumsum(heights + gap) - heights - gap
-        for strength, top, height, color in zip(
-            self.strengths, tops, heights, self.clusters.colors, strict=True
-        ):
-            settings = {"color": color, "linewidth": 0, "step": "post"} | kwargs
-            edges = np.linspace(top, top + height, len(strength) + 1)
-            ax.fill_betweenx(edges, 0, np.append(strength, strength[-1]), **settings)
-        ax.axvline(0.5, color=INK, linewidth=0.8, linestyle="--")
-        end = tops[-1] + heights[-1]
-        names = [f"{n} ({size:,})" for n, size in zip(self.clusters.names, sizes, strict=True)]
-        names_along(ax, tops + heights / 2, names, end)
-        ax.set(xlim=(0, 1.02), ylim=(end, 0), xlabel="membership", ylabel="cluster (its size)")
-        return f"Membership: {self.doubtful:,} of {sizes.sum():,} below one half"
+        from matplotlib.patches import Rectangle
+
+        height, width = self.image_shape[:2]
+        picture, corners = self.mosaic()
+        if picture.ndim == 3:
+            picture = np.nan_to_num(picture, nan=1.0)
+        ax.imshow(picture, **({"cmap": "gray", "vmin": 0.0, "vmax": 1.0} | kwargs))
+        bar, size = max(1.0, 0.12 * width), 9 if len(corners) <= NAMED else 6
+        named = zip(corners - 0.5, self.clusters.colors, self.clusters.names, strict=True)
+        for (y, x), color, name in named:
+            place = x - 1.6 * bar, y
+            ax.add_patch(Rectangle(place, bar, height, color=color, lw=0, clip_on=False))
+            aligned = {"ha": "right", "va": "center", "color": INK, "fontsize": size}
+            ax.text(x - 2 * bar, y + height / 2, plain(name), **aligned)
+        ax.set_axis_off()
+        return "Most typical members of each cluster"
+
+
+def _to_mean(rows: Any) -> np.ndarray:
+    rows = rows.toarray() if sp.issparse(rows) else rows.reshape(len(rows), -1)
+    return np.linalg.norm(rows - rows.mean(axis=0), axis=1)

@@ -60,9 +60,9 @@ class ParameterSurfaceDisplay(Display):
     def __post_init__(self) -> None:
         names, table = (self.x, self.y, self.panel, self.score), self.records
         try:
-            rows = [
-                table[k] if hasattr(table, "columns") else [r[k] for r in table] for k in names
-            ]
+            if not hasattr(table, "columns"):
+                table = {name: [row[name] for row in table] for name in names}
+            rows = [table[name] for name in names]
         except KeyError as error:
             needed = ", ".join(names)
             raise InputError("records", f"has no column {error}", f"it needs {needed}") from None
@@ -93,20 +93,28 @@ class ParameterSurfaceDisplay(Display):
         **kwargs
             For ``imshow``.
         """
-        self.ax_ = self._axes() if ax is None else np.atleast_1d(np.asarray(ax, dtype=object))
         panels = self.values[2]
+        self.ax_ = self._axes() if ax is None else np.atleast_1d(np.asarray(ax, dtype=object))
         if len(self.ax_) != len(panels):
             raise InputError("ax", f"holds {len(self.ax_)} axes, but needs {len(panels)}")
         self.figure_ = self.ax_[0].figure
         limits = {"vmin": float(np.nanmin(self.scores)), "vmax": float(np.nanmax(self.scores))}
-        for panel, axis in enumerate(self.ax_):
-            image = self._heatmap(axis, panel, {"cmap": "cividis"} | limits | kwargs)
+        settings = {"cmap": "cividis", "origin": "lower", "aspect": "auto"} | limits | kwargs
+        for axis, scores, value in zip(self.ax_, self.scores, panels, strict=True):
+            image = axis.imshow(scores, **settings)
             # Parameters are tried on grids of all kinds: evenly spaced places, true values.
             for name, values, side in zip((self.x, self.y), self.values, "xy", strict=False):
                 shown = np.unique(np.linspace(0, len(values) - 1, min(len(values), 7)).astype(int))
                 ticks = {f"{side}ticks": shown, f"{side}label": name}
-                axis.set(**ticks, **{f"{side}ticklabels": [_short(values[k]) for k in shown]})
-            axis.set_title(f"{self.panel} = {panels[panel]:g}", fontsize=10)
+                axis.set(**ticks, **{f"{side}ticklabels": [f"{v:g}" for v in values[shown]]})
+            axis.set_title(f"{self.panel} = {value:g}", fontsize=10)
+        panel, y, x = self._best
+        best = self.ax_[panel]
+        best.plot(x, y, "*", ms=14, color=palette(6)[5], markeredgecolor="white")
+        best.annotate(
+            f"{self.best[self.score]:.3g}", (x, y), xytext=(0, -14), ha="center", fontsize=8,
+            textcoords="offset points", color="white", bbox={"fc": INK, "lw": 0, "pad": 2},
+        )  # fmt: skip
         bar = self.figure_.colorbar(image, ax=list(self.ax_), label=self.score, shrink=0.85)
         bar.outline.set_visible(False)
         return self
@@ -115,30 +123,9 @@ class ParameterSurfaceDisplay(Display):
         count = len(self.values[2])
         columns = 2 if count == 4 else min(count, 3)
         lines = -(-count // columns)
-        _, grid = optional("matplotlib.pyplot", extra="plot").subplots(
-            lines, columns, figsize=(0.8 + 3.6 * columns, 3.5 * lines), squeeze=False,
-            layout="constrained",
-        )  # fmt: skip
+        size = {"figsize": (0.8 + 3.6 * columns, 3.5 * lines), "layout": "constrained"}
+        pyplot = optional("matplotlib.pyplot", extra="plot")
+        _, grid = pyplot.subplots(lines, columns, squeeze=False, **size)
         for spare in grid.flat[count:]:
             spare.set_axis_off()
         return grid.ravel()[:count]
-
-    def _heatmap(self, axis: Any, panel: int, settings: dict[str, Any]) -> Any:
-        settings = {"origin": "lower", "aspect": "auto"} | settings
-        image = axis.imshow(self.scores[panel], **settings)
-        if panel == self._best[0]:
-            place = self._best[2], self._best[1]
-            axis.plot(*place, "*", ms=14, color=palette(6)[5], markeredgecolor="white")
-            axis.annotate(
-                f"{self.best[self.score]:.3g}", place, xytext=(0, -14), ha="center", fontsize=8,
-                textcoords="offset points", color="white", bbox={"fc": INK, "lw": 0, "pad": 2},
-            )  # fmt: skip
-        return image
-
-
-def _short(value: float) -> str:
-    """A number as it fits under a picture: far powers of ten as such."""
-    exponent = np.log10(value) if value > 0 else 0.0
-    if abs(exponent) < 2.5 or not np.isclose(exponent, round(exponent), rtol=0, atol=1e-9):
-        return f"{value:g}"
-    return f"$10^{{{round(exponent)}}}$"
