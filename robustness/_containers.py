@@ -193,6 +193,12 @@ def _two_level_names(frame, rng):
     return frame
 
 
+def _arrow(frame, rng):
+    if frame.shape[1] > 10_000:  # pandas takes longer to make it than a case may take
+        raise TypeError("an arrow frame of so many columns is not to be had")
+    return frame.convert_dtypes(dtype_backend="pyarrow")
+
+
 def _polars(X, rng):
     import polars
 
@@ -264,7 +270,7 @@ CONTAINERS: dict[str, Callable[[np.ndarray, np.random.Generator], Any]] = {
     "frame with one name": _frame(_same_names),
     "frame with mixed names": _frame(_mixed_names),
     "frame with two levels": _frame(_two_level_names),
-    "frame of arrow": _frame(lambda frame, rng: frame.convert_dtypes(dtype_backend="pyarrow")),
+    "frame of arrow": _frame(_arrow),
     "series": _frame(lambda frame, rng: frame.iloc[:, 0] if frame.shape[1] else frame),
     "polars": _polars,
     "three axes": lambda X, rng: np.stack([X, X + 1]),

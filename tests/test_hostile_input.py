@@ -257,3 +257,19 @@ def test_memory_limits_of_groups_inside_groups(tmp_path, monkeypatch):
         SCSK(2, kernel="gaussian").fit(X)
     (tmp_path / "own").write_text("nonsense\n4:memory:/\n")
     assert _memory.available_memory() == _memory._machine()
+
+
+def test_only_columns_that_may_be_wrong_are_looked_at_one_by_one():
+    """A frame of 100,000 columns was refused after ten seconds, each column taken by itself."""
+    from unispectral.tables._faults import _columns, table_fault
+
+    frame = pd.DataFrame(np.zeros((3, 2000))).rename(columns=str)
+    frame["flag"], frame["count"] = [True, False, True], [1, 2, 3]
+    assert list(_columns(frame)) == []
+    frame = pd.concat([frame, pd.DataFrame({"end": [0.0, np.inf, 1.0]})], axis=1)
+    assert [position for position, _ in _columns(frame)] == [2002]
+    assert table_fault(frame)[0] == "contains infinity in column 'end'"
+    frame["name"] = ["a", "b", "c"]
+    assert table_fault(frame)[0] == "holds text, not numbers, in column 'name', for example 'a'"
+    same = pd.DataFrame([[1.0, np.nan], [2.0, 3.0]], columns=["same", "same"], dtype="float32")
+    assert table_fault(same)[0] == "contains NaN, a missing value, in column 'same'"
