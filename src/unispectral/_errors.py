@@ -43,12 +43,13 @@ class InputError(ValueError):
     def __init__(
         self, argument: str, problem: str, remedy: str = "", *, value: Any = _UNSET
     ) -> None:
-        self.argument = argument
-        self.problem = problem
-        self.remedy = remedy
+        super().__init__(argument, problem, remedy)
+        self.argument, self.problem, self.remedy = argument, problem, remedy
         self.value = None if value is _UNSET else value
         self.has_value = value is not _UNSET
-        super().__init__(self.sentence())
+
+    def __str__(self) -> str:
+        return self.sentence()
 
     def sentence(self, name: str | None = None) -> str:
         """The error as one sentence, with another name for the argument if one is given."""
@@ -56,10 +57,6 @@ class InputError(ValueError):
         if self.has_value:
             subject += f"{' ' if name else '='}{self.value!r}"
         return f"{subject} {self.problem}{f'; {self.remedy}' if self.remedy else ''}."
-
-    def __reduce__(self) -> Any:
-        return _rebuild, (type(self), self.argument, self.problem, self.remedy, self.has_value,
-                          self.value)  # fmt: skip
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
@@ -93,9 +90,3 @@ class DoubtfulResultWarning(UserWarning):
     ...         print(warning)
     n_clusters=1 puts all samples into one cluster; there is nothing to find.
     """
-
-
-def _rebuild(
-    kind: type[InputError], argument: str, problem: str, remedy: str, has_value: bool, value: Any
-) -> InputError:
-    return kind(argument, problem, remedy, value=value if has_value else _UNSET)

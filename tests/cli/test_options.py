@@ -165,7 +165,7 @@ def test_a_model_is_not_overwritten_by_its_labels(capsys, things):
         (InputError("n_clusters", "is too large", "ask for less", value=9), "-k 9 is too large;"),
         (InputError("id", "must be given"), "--id must be given."),
         (InputError("alpha", "must be positive", value=-1), "alpha=-1 must be positive."),
-        (TableError("source", "is empty", value="The file 'a'"), "The file 'a' is empty."),
+        (TableError("The file 'a'", "is empty"), "The file 'a' is empty."),
         (ValueError("scale=3 stays\nas it is"), "scale=3 stays as it is"),
         (OSError(2, "No such file", "x"), "Cannot open 'x': no such file."),
         (KeyError("x"), "KeyError: 'x' (--debug shows where)"),

@@ -186,11 +186,7 @@ def test_mat_bomb_is_not_inflated():
 def test_mat_names_and_versions():
     content = saved(scipy.io.savemat, {"X": np.eye(2), "s": {"a": 1}, "S": sp.eye(3).tocsc()})
     assert sorted(read_mat(io.BytesIO(content))) == ["S", "X"]
-    assert read_mat(io.BytesIO(content), ["S"])["S"].toarray().tolist() == np.eye(3).tolist()
-    with pytest.raises(TableError, match="cannot give 's', which is a structure"):
-        read_mat(io.BytesIO(content), ["s"])
-    with pytest.raises(TableError, match="cannot give 'Q', which is not there"):
-        read_mat(io.BytesIO(content), ["Q"])
+    assert read_mat(io.BytesIO(content))["S"].toarray().tolist() == np.eye(3).tolist()
     old = saved(scipy.io.savemat, {"X": np.eye(2)}, format="4")
     with pytest.raises(TableError, match="not a MATLAB file of version 5 or later"):
         read_mat(io.BytesIO(old))
@@ -227,8 +223,6 @@ def test_mat_of_version_73(tmp_path):
     assert sorted(found) == ["S", "X"]
     np.testing.assert_array_equal(found["X"], np.arange(6.0).reshape(2, 3).T)
     np.testing.assert_array_equal(found["S"].toarray(), [[0, 1], [2, 0], [0, 3]])
-    with pytest.raises(TableError, match="not a matrix of real numbers"):
-        read_mat(tmp_path / "x.mat", ["t"])
 
 
 def test_hdf5_does_not_lead_out_of_its_file(tmp_path):

@@ -20,39 +20,28 @@ Array: TypeAlias = Any  # an ndarray or a csr_array; SciPy has no types to tell 
 
 
 def read_npy(source: Source) -> np.ndarray:
-    """Read one array."""
     return _read_array(source.open, source.size, source)
 
 
 def _read_array(open_: Callable[[], IO[bytes]], size: int, source: Source) -> np.ndarray:
-    with source.reading():
-        with open_() as file:
-            _check_header(file, size, source)
-        with open_() as file:
-            array = npy.read_array(file, allow_pickle=False)
-            file.read(1)  # the end, at which an archive checks the checksum
-    return array
-
-
-def _check_header(file: IO[bytes], size: int, source: Source) -> None:
-    """Hold the shape and the type that a file declares against the `size` of the whole file."""
-    with source.reading("is not a NumPy array file, or is damaged"):
+    """One array, once the shape and the type that it declares fit the `size` of the whole file."""
+    with source.reading("is not a NumPy array file, or is damaged"), open_() as file:
         major, _ = npy.read_magic(file)
         reader = npy.read_array_header_1_0 if major == 1 else npy.read_array_header_2_0
         shape, _, dtype = reader(file)
+        there = size - file.tell()
     if dtype.hasobject:
-        raise source.error(
-            "holds Python objects (a pickle), which could run code when read",
-            "save plain numbers instead",
-        )
+        problem = "holds Python objects (a pickle), which could run code when read"
+        raise source.error(problem, "save plain numbers instead")
     if any(extent < 0 for extent in shape):
         raise source.error(f"declares the impossible shape {shape}")
-    declared, there = math.prod(shape) * dtype.itemsize, size - file.tell()
-    if declared > there:
-        raise source.error(
-            f"declares {declared:,} bytes of values (shape {shape}) but holds {there:,}",
-            "it is cut short or damaged",
-        )
+    if (declared := math.prod(shape) * dtype.itemsize) > there:
+        problem = f"declares {declared:,} bytes of values (shape {shape}) but holds {there:,}"
+        raise source.error(problem, "it is cut short or damaged")
+    with source.reading(), open_() as file:
+        array = npy.read_array(file, allow_pickle=False)
+        file.read(1)  # the end, at which an archive checks the checksum
+    return array
 
 
 def read_members(
@@ -107,9 +96,7 @@ def sparse_array(parts: Sequence[np.ndarray], shape: Any, layout: str = "csr") -
     return matrix
 
 
-def checked_sparse(
-    parts: Sequence[np.ndarray], shape: Any, layout: str, source: Source
-) -> sp.csr_array:
+def checked_sparse(parts: Sequence[np.ndarray], shape: Any, layout: str, source: Source) -> Any:
     """The CSR array of data, indices and pointers from a file."""
     with source.reading("holds a sparse matrix whose indices do not fit"):
         matrix = sparse_array(parts, shape, layout)

@@ -16,18 +16,8 @@ from unispectral._compat import optional
 from unispectral.tables._frames import unique_names
 from unispectral.tables._source import plural
 
-__all__ = [
-    "APART",
-    "MAX_CATEGORIES",
-    "Plan",
-    "are_plans",
-    "category_spreads",
-    "column_names",
-    "decide",
-    "encode",
-    "left_out",
-    "used",
-]
+__all__ = ["APART", "MAX_CATEGORIES", "Plan", "are_plans", "category_spreads", "column_names",
+           "decide", "encode", "left_out", "made", "used"]  # fmt: skip
 
 #: name, kind, missing, fill and what the kind needs: decimal, categories or why it is left out.
 Plan: TypeAlias = dict[str, Any]
@@ -37,7 +27,8 @@ MAX_CATEGORIES = 20
 #: nearest neighbours a larger distance lets categories cut clusters of numbers into pieces;
 #: ``python -m benchmarks.label_free.categories`` compares several on real tables.
 APART = 0.5
-_YES, _NO = {"yes", "y", "true", "t", "on"}, {"no", "n", "false", "f", "off"}
+_ANSWERS = dict.fromkeys(("yes", "y", "true", "t", "on"), 1.0)
+_ANSWERS |= dict.fromkeys(("no", "n", "false", "f", "off"), 0.0)
 _ABSENT = {"", "-", "–", "—", "?", "na", "n/a", "nan", "nat", "null", "<na>"}
 _UNIT = r"[$€£¥₹₽₩%]|USD|EUR|GBP|CHF|JPY|CNY|INR"
 _DATE = re.compile(r"\d{4}[-/]\d\d?[-/]\d\d?([T ]\d.*)?|\d\d?[./-]\d\d?[./-](\d{4}|\d\d)")
@@ -73,7 +64,7 @@ def parse_number(text: str, decimal: str) -> tuple[float, str]:
 
 
 def decide(
-    frame: Any, *, impute: str | None, max_categories: int, dates: str = "leave out"
+    frame: Any, *, impute: str | None, max_categories: int = MAX_CATEGORIES, dates: str = ""
 ) -> list[Plan]:
     """How each column of a frame becomes numbers, or why it is left out."""
     plans = []
@@ -102,7 +93,7 @@ def _decide(column: Any, max_categories: int, dates: str) -> Plan:
     if not texts:
         return _out("no value present")
     counts = Counter(texts)
-    if all(text.casefold() in _YES | _NO for text in counts):
+    if all(text.casefold() in _ANSWERS for text in counts):
         return {"kind": "yes/no"}
     if not isinstance(column.dtype, optional("pandas", extra="io").CategoricalDtype):
         if _share(counts, lambda text: bool(_DATE.fullmatch(text))) >= _MOST:
@@ -130,10 +121,8 @@ def _share(counts: Counter[str], test: Callable[[str], Any]) -> float:
 def _as_number(counts: Counter[str]) -> Plan | None:
     """The reading, with a decimal point or comma, in which more values are numbers."""
     read = {sign: {text: parse_number(text, sign) for text in counts} for sign in _NUMBERS}
-    shares = {
-        sign: _share(counts, {text for text, (v, _) in found.items() if v == v}.__contains__)
-        for sign, found in read.items()
-    }
+    number = {sign: {t for t, (v, _) in found.items() if v == v} for sign, found in read.items()}
+    shares = {sign: _share(counts, texts.__contains__) for sign, texts in number.items()}
     decimal = max(shares, key=lambda sign: shares[sign])
     if shares[decimal] < _MOST:
         return None
@@ -174,19 +163,12 @@ def _column(plan: Plan, column: Any) -> np.ndarray:
     if kind == "category":
         values = np.array(texts, dtype=object)[:, None] == np.array(plan["categories"], object)
         return np.where(np.array([text is None for text in texts])[:, None], np.nan, values)
-    known: dict[str | None, float] = {None: np.nan}
-    for text in set(texts) - {None}:
-        if kind == "yes/no":
-            known[text] = _truth(str(text))
-        else:
-            known[text] = parse_number(str(text), plan["decimal"])[0]
+    if kind == "yes/no":
+        answers = _ANSWERS | {"1": 1.0, "0": 0.0}
+        known = {text: answers.get(str(text).casefold(), np.nan) for text in set(texts)}
+    else:
+        known = {text: parse_number(text or "", plan["decimal"])[0] for text in set(texts)}
     return np.array([known[text] for text in texts], dtype=np.float64)[:, None]
-
-
-def _truth(text: str) -> float:
-    if text.casefold() in _YES | _NO:
-        return float(text.casefold() in _YES)
-    return {"1": 1.0, "0": 0.0}.get(text, np.nan)
 
 
 def _fill(plan: Plan, values: np.ndarray, impute: str | None) -> float | str | None:

@@ -20,8 +20,7 @@ _FAULTS = {
 }
 _PREPARE = "turn the table into numbers with unispectral.tables.TablePreparer"
 _REMEDIES = {
-    "text": f"{_PREPARE}, or leave these columns out",
-    "dates": f"{_PREPARE}, or leave these columns out",
+    **dict.fromkeys(("text", "dates"), f"{_PREPARE}, or leave these columns out"),
     "NaN": "fill these values with unispectral.tables.TablePreparer, or leave these rows out",
     "infinity": "replace these values, or leave these rows out",
 }
@@ -32,21 +31,8 @@ _MOST_COLUMNS = 3
 def table_fault(X: Any) -> tuple[str, str] | None:
     """Why the values of a table cannot be clustered, and what to do; None where that is not why.
 
-    Parameters
-    ----------
-    X : array, frame, sparse matrix or nested list
-
-    Returns
-    -------
-    problem, remedy : str
-        As :class:`InputError` takes them. Columns are named where they have names.
-
-    Examples
-    --------
     >>> table_fault([[1.0, "red"], [2.0, "blue"]])[0]
     "holds text, not numbers, in column 1 (counted from 0), for example 'red'"
-    >>> table_fault([[1.0], [2.0]]) is None
-    True
     """
     found: dict[str, dict[int, Any]] = {}
     for position, values in _columns(X):
@@ -63,23 +49,15 @@ def table_fault(X: Any) -> tuple[str, str] | None:
 
 
 def in_columns(X: Any, positions: Iterable[int]) -> str:
-    """Columns of a table as a user knows them, by name or by number.
-
-    Examples
-    --------
-    >>> in_columns(np.zeros((2, 9)), [1, 3, 5, 7])
-    'in columns 1, 3, 5 and 1 more (counted from 0)'
-    """
+    """Columns of a table as a user knows them, by name or by number."""
     positions = list(positions)
     names = X.columns if _is_frame(X) else None
     listed = [str(at) if names is None else repr(names[at]) for at in positions]
     if len(listed) > _MOST_COLUMNS:
         listed[_MOST_COLUMNS:] = [f"{len(listed) - _MOST_COLUMNS} more"]
     *others, last = listed
-    counted = " (counted from 0)" if names is None else ""
-    if not others:
-        return f"in column {last}{counted}"
-    return f"in columns {', '.join(others)} and {last}{counted}"
+    before = f"s {', '.join(others)} and" if others else ""
+    return f"in column{before} {last}{' (counted from 0)' if names is None else ''}"
 
 
 def _is_frame(X: Any) -> bool:

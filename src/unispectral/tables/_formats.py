@@ -1,4 +1,4 @@
-"""One reader per format; each gives a frame, or a matrix with named vectors beside it."""
+"""Every format to one shape: a frame, or a matrix with named vectors beside it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unispectral._compat import optional
 from unispectral._errors import InputError
 from unispectral.tables._arrays import Array, checked_sparse, read_npy, read_npz
 from unispectral.tables._frames import unique_names
-from unispectral.tables._hdf import check_own, checked_dataset, matrix_names, member, open_hdf
+from unispectral.tables._hdf import check_own, matrix_names, member, open_hdf, read_numbers
 from unispectral.tables._mat import read_mat
 from unispectral.tables._source import Source, TableError
 from unispectral.tables._text import looks_like_text, read_text
@@ -23,7 +23,9 @@ FORMATS = ("csv", "tsv", "parquet", "excel", "npy", "npz", "mat", "h5ad", "hdf5"
 _ENDINGS = {"txt": "csv", "dat": "csv", "tab": "tsv", "pq": "parquet", "h5": "hdf5"}
 _ENDINGS |= {"xlsx": "excel", "xlsm": "excel"}
 _FAMILY = {"tsv": "csv", "h5ad": "hdf5"}  # formats that look the same from outside
+_MAGIC = {b"\x93NUMPY": "npy", b"PAR1": "parquet", b"MATLAB ": "mat", b"\x89HDF": "hdf5"}
 _USUAL = ("X", "data", "fea", "features", "values", "matrix")
+_ANNDATA = ("X", "obs", "var")
 
 
 @dataclass
@@ -40,42 +42,31 @@ class Loaded:
 
 def find_format(source: Source, format: str | None) -> str:
     """Decide on the format: what the user says, then the name, held against the first bytes."""
+    listed = ", ".join(FORMATS)
     if format is not None:
         if format not in FORMATS:
-            raise InputError("format", f"must be one of {', '.join(FORMATS)}", value=format)
+            raise InputError("format", f"must be one of {listed}", value=format)
         return format
     if not source.size:
         raise source.error("is empty")
-    seen = _by_content(source)
     if source.suffix == ".xls":
         raise source.error("is an old Excel file", "save it as .xlsx")
     ending = source.suffix.removeprefix(".")
-    by_name = ending if ending in FORMATS else _ENDINGS.get(ending)
-    if by_name is None and seen is None:
-        raise TableError(
-            "format", f"of {source.lower} is not known", f"name one of {', '.join(FORMATS)}"
-        )
-    if by_name is None or seen is None:
-        return by_name or seen or ""
-    if _FAMILY.get(by_name, by_name) != _FAMILY.get(seen, seen):
-        raise TableError(
-            "format",
-            f"must be given: {source.lower} looks like {seen}, not {by_name}",
-            f"rename the file or say {seen!r}",
-        )
-    return by_name
+    seen, by_name = _by_content(source), ending if ending in FORMATS else _ENDINGS.get(ending)
+    found = by_name or seen
+    if found is None:
+        raise TableError("format", f"of {source.lower} is not known", f"name one of {listed}")
+    if seen is not None and _FAMILY.get(found, found) != seen:
+        problem = f"must be given: {source.lower} looks like {seen}, not {found}"
+        raise TableError("format", problem, f"rename the file or say {seen!r}")
+    return found
 
 
 def _by_content(source: Source) -> str | None:
     head = source.head(4096)
-    for magic, format in ((b"\x93NUMPY", "npy"), (b"PAR1", "parquet"), (b"MATLAB ", "mat")):
+    for magic, format in _MAGIC.items():
         if head.startswith(magic):
             return format
-    if head.startswith(b"\x89HDF"):
-        if source.suffix in (".h5ad", ".h5", ".hdf5"):
-            return "hdf5"  # and the name says which kind
-        with open_hdf(source, values=False) as file:
-            return "h5ad" if {"obs", "var", "X"} <= set(file) else "hdf5"
     if head.startswith(b"PK\x03\x04"):
         try:
             with source.open() as file, zipfile.ZipFile(file) as archive:
@@ -97,22 +88,19 @@ def load(
         return _parquet(source)
     if format == "excel":
         return _excel(source, key)
-    if format == "h5ad":
-        return _h5ad(source)
     if format == "npy":
         return _choose({"array": read_npy(source)}, "array", beside, source)
     if format == "npz":
         return _choose(read_npz(source), key, beside, source)
     if format == "mat":
         return _choose(read_mat(source), key, beside, source)
-    with open_hdf(source) as file:
+    with open_hdf(source, _ANNDATA if format == "h5ad" else ()) as file:
+        if format == "h5ad" or (key is None and {*_ANNDATA} <= {*file}):
+            return _anndata(file, source)
         named = [name for name in (key, *beside) if name and file.get(name, getlink=True)]
         names = [*(matrix_names(file) if key is None else []), *named]
-        variables = {
-            name: checked_dataset(file, name, source.part(f"data set {name!r}"))[()]
-            for name in names
-        }
-    return _choose(variables, key, beside, source)
+        found = {n: read_numbers(file, n, source.part(f"data set {n!r}")) for n in names}
+    return _choose(found, key, beside, source)
 
 
 def _parquet(source: Source) -> Loaded:
@@ -159,40 +147,25 @@ def _excel(source: Source, sheet: str | None) -> Loaded:
     return Loaded(frame=frame, notes=[*notes, *changed])
 
 
-def _h5ad(source: Source) -> Loaded:
-    optional("anndata", extra="anndata")
-    try:
-        read_elem = optional("anndata.io", extra="anndata").read_elem
-    except (ImportError, AttributeError):  # before 0.11
-        read_elem = optional("anndata.experimental", extra="anndata").read_elem
-    with open_hdf(source, parts=("X", "obs", "var")) as file:
-        values = source.part("X")
-        stored = member(file, "X", source)
-        if hasattr(stored, "is_virtual"):
-            matrix: Array = checked_dataset(file, "X", values)[()]
-        else:
-            layout = str(stored.attrs.get("encoding-type", ""))[:3]
-            if layout not in ("csr", "csc"):
-                raise values.error("is neither a full nor a sparse matrix")
-            data, indices, indptr = (
-                checked_dataset(stored, part, values)[()] for part in ("data", "indices", "indptr")
-            )
-            shape = [int(extent) for extent in stored.attrs["shape"]]
-            matrix = checked_sparse((data, indices, indptr), shape, layout, values)
-        for part in ("obs", "var"):
-            check_own(member(file, part, source), source.part(repr(part)))
-        with source.reading("is not an AnnData file, or is damaged"):
-            rows, columns = read_elem(file["obs"]), read_elem(file["var"])
-    if matrix.shape != (len(rows), len(columns)):
-        raise source.error(
-            f"has names for {len(rows)} × {len(columns)} values, but X has the shape "
-            f"{matrix.shape}"
-        )
+def _anndata(file: Any, source: Source) -> Loaded:
+    read_elem = optional("anndata.io", extra="anndata").read_elem
+    values = source.part("'X'")
+    for part in _ANNDATA:
+        check_own(member(file, part, source), source.part(repr(part)))
+    with source.reading("is not an AnnData file, or is damaged"):
+        matrix, rows, columns = (read_elem(file[part]) for part in _ANNDATA)
+        if not hasattr(matrix, "dtype") or matrix.dtype.kind not in "biuf":
+            raise values.error("is neither a full nor a sparse matrix of numbers")
+        shape = (len(rows), len(columns))
+        if matrix.shape != shape:
+            problem = f"has names for {shape[0]} × {shape[1]} values, but X has the shape"
+            raise source.error(f"{problem} {matrix.shape}")
+        if hasattr(matrix, "indptr"):
+            parts = (matrix.data, matrix.indices, matrix.indptr)
+            matrix = checked_sparse(parts, shape, matrix.format, values)
+        beside = {str(name): rows[name] for name in rows.columns}
     names, notes = unique_names(columns.index)
-    beside = {str(name): rows[name] for name in rows.columns}
-    return Loaded(
-        matrix=matrix, columns=names, index=rows.index.to_numpy(), beside=beside, notes=notes
-    )
+    return Loaded(None, matrix, names, rows.index.to_numpy(), beside, notes)
 
 
 def _choose(
@@ -204,13 +177,11 @@ def _choose(
     usual = [name for name in _USUAL if name in tables]
     shapes = ", ".join(f"{name!r} {v.shape}" for name, v in variables.items()) or "none"
     if key is not None and key not in variables:
-        raise TableError(
-            "key", f"is not a variable of {source.lower}, which has {shapes}", value=key
-        )
+        problem = f"is not a variable of {source.lower}, which has {shapes}"
+        raise TableError("key", problem, value=key)
     if key is None and len(tables) != 1 and not usual:
-        raise TableError(
-            "key", f"must be given: {source.lower} has several variables ({shapes})", "name one"
-        )
+        problem = f"must be given: {source.lower} has several variables ({shapes})"
+        raise TableError("key", problem, "name one")
     chosen = key or (usual or tables)[0]
     matrix, notes = variables.pop(chosen), []
     if matrix.ndim == 1:
@@ -220,9 +191,8 @@ def _choose(
         unused = ", ".join(repr(name) for name in variables if name not in beside)
         notes.append(f"The matrix {chosen!r} is read" + (f"; not {unused}." if unused else "."))
     if matrix.ndim != 2:
-        raise source.error(
-            f"has {matrix.ndim} dimensions; a table has two", "reshape it to one row per sample"
-        )
+        problem = f"has {matrix.ndim} dimensions; a table has two"
+        raise source.error(problem, "reshape it to one row per sample")
     if matrix.dtype.kind not in "biuf":
         raise source.error(f"holds values of type {matrix.dtype}, not numbers")
     columns = [f"column_{i}" for i in range(1, matrix.shape[1] + 1)]

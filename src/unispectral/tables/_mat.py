@@ -34,20 +34,15 @@ _CLASSES |= {14: "i8", 15: "u8", 5: "f8"}
 _SPARSE = 5
 _OTHER = {1: "cell array", 2: "structure", 3: "object", 4: "text", 16: "function", 17: "object"}
 _COMPLEX, _LOGICAL = 0x0800, 0x0200
-_HEADER = 4096  # flags, dimensions and name of any honest variable fit in here
 
 
-def read_mat(
-    source: str | os.PathLike[str] | IO[bytes] | Source, names: list[str] | None = None
-) -> dict[str, Array]:
+def read_mat(source: str | os.PathLike[str] | IO[bytes] | Source) -> dict[str, Array]:
     """Read the numeric and sparse variables of a MATLAB file, without trusting it.
 
     Parameters
     ----------
     source : path or binary file
         A file that MATLAB (version 5 or later), Octave or SciPy has written.
-    names : list of str, default=None
-        The variables to read; None reads all that are numbers.
 
     Returns
     -------
@@ -58,8 +53,8 @@ def read_mat(
     Raises
     ------
     TableError
-        If the file is foreign, damaged or declares more than it can hold, if it has no numeric
-        variable, or if one of `names` is absent or is no matrix of real numbers.
+        If the file is foreign, damaged or declares more than it can hold, or if it has no numeric
+        variable.
 
     Examples
     --------
@@ -74,7 +69,7 @@ def read_mat(
     origin = as_source(source)
     head = origin.head(128)
     if head.startswith(b"MATLAB 7.3 MAT-file"):
-        return mat73_variables(origin, names)
+        return mat73_variables(origin)
     order = {b"IM": "<", b"MI": ">"}.get(head[126:128])
     if order is None:
         raise origin.error("is not a MATLAB file of version 5 or later, or is damaged")
@@ -82,19 +77,11 @@ def read_mat(
     others: dict[str, str] = {}
     with origin.open() as file, origin.reading():
         for kind, payload in _elements(memoryview(file.read())[128:], order):
-            name, refusal, values = _variable(kind, payload, order, names, origin)
-            if refusal:
-                others[name] = refusal
-            elif values is not None:
-                found[name] = values
-    listed = ", ".join(f"{name!r} ({kind})" for name, kind in others.items()) or "nothing"
-    if names is None and not found:
+            name, values = _variable(kind, payload, order, origin)
+            (others if isinstance(values, str) else found)[name] = values
+    if not found:
+        listed = ", ".join(f"{name!r} ({kind})" for name, kind in others.items()) or "nothing"
         raise origin.error(f"has no matrix of real numbers; it holds {listed}")
-    for name in names or []:
-        if name not in found:
-            absent = f"not there; the file holds {listed}"
-            reason = f"a {others[name]}" if name in others else absent
-            raise origin.error(f"cannot give {name!r}, which is {reason}")
     return found
 
 
@@ -115,62 +102,51 @@ def _elements(content: memoryview, order: str) -> Iterator[tuple[int, memoryview
 
 
 def _variable(
-    kind: int, payload: memoryview, order: str, names: list[str] | None, origin: Source
-) -> tuple[str, str, Array | None]:
-    """Name of a variable, why it is not read (or nothing), and its values."""
-    if kind not in (_MATRIX, _COMPRESSED):
+    kind: int, payload: memoryview, order: str, origin: Source
+) -> tuple[str, Array | str]:
+    """Name of a variable, and its values or what it is instead of numbers."""
+    if kind == _COMPRESSED:
+        payload = _unpacked(payload, order, origin)
+    elif kind != _MATRIX:
         raise ValueError("no variable")
-    packed = kind == _COMPRESSED
-    start = _unpacked(payload, order, origin, _HEADER) if packed else payload
-    if not len(start):
-        return "", "", None
-    first, extents, label = (part for _, part in islice(_elements(start, order), 3))
+    if not len(payload):
+        return "", "empty variable"
+    parts = _elements(payload, order)
+    first, extents, label = (part for _, part in islice(parts, 3))
     flags = int(np.frombuffer(first, dtype=f"{order}u4")[0])
     shape = np.frombuffer(extents, dtype=f"{order}i4").tolist()
     name = bytes(label).decode("utf-8", "replace")
     if len(shape) < 2 or min(shape) < 0:
         raise ValueError("impossible dimensions")
     kind = flags & 0xFF
-    if names is not None and name not in names:
-        return name, "variable not asked for", None
     if kind not in _CLASSES:
-        return name, _OTHER.get(kind, "variable of unknown kind"), None
+        return name, _OTHER.get(kind, "variable of unknown kind")
     if flags & _COMPLEX:
-        return name, "matrix of complex numbers", None
+        return name, "matrix of complex numbers"
     part = origin.part(f"variable {name!r}")
-    body = _unpacked(payload, order, part) if packed else payload
     dtype = np.dtype(bool if flags & _LOGICAL else _CLASSES[kind])
-    arrays = [_numbers(*element, order) for element in islice(_elements(body, order), 3, 6)]
+    arrays = [np.frombuffer(body, order + _STORED[code]) for code, body in islice(parts, 3)]
     if kind == _SPARSE:
         indices, starts, data = arrays
         shape = [shape[0], math.prod(shape[1:])]
-        return name, "", checked_sparse((data.astype(dtype), indices, starts), shape, "csc", part)
+        return name, checked_sparse((data.astype(dtype), indices, starts), shape, "csc", part)
     values = arrays[0] if arrays else np.empty(0)
     if len(values) != math.prod(shape):
         problem = f"declares the shape {tuple(shape)} but holds {len(values):,} values"
         raise part.error(problem, "it is cut short or damaged")
     part.check_memory(len(values) * dtype.itemsize)
-    return name, "", values.astype(dtype).reshape(shape, order="F")
+    return name, values.astype(dtype).reshape(shape, order="F")
 
 
-def _unpacked(
-    payload: memoryview, order: str, source: Source, limit: int | None = None
-) -> memoryview:
-    """Inflate a compressed matrix, or its first `limit` bytes, never beyond its own tag."""
+def _unpacked(payload: memoryview, order: str, source: Source) -> memoryview:
+    """Inflate a compressed matrix, never beyond its own tag."""
     stream = zlib.decompressobj()
-    tag = stream.decompress(payload, 8)
-    kind, size = np.frombuffer(tag, dtype=f"{order}u4").tolist()
+    kind, size = np.frombuffer(stream.decompress(payload, 8), dtype=f"{order}u4").tolist()
     if kind != _MATRIX:
         raise ValueError("no matrix in the compressed element")
     source.check_inflation(size, len(payload))
-    if limit is None:
-        source.check_memory(size)
-    wanted = size if limit is None else min(size, limit)
-    body = stream.decompress(stream.unconsumed_tail, wanted) if wanted else b""
-    if len(body) < wanted:
+    source.check_memory(size)
+    body = stream.decompress(stream.unconsumed_tail, size) if size else b""
+    if len(body) < size:
         raise ValueError("compressed element cut short")
     return memoryview(body)
-
-
-def _numbers(kind: int, payload: memoryview, order: str) -> np.ndarray:
-    return np.frombuffer(payload, dtype=order + _STORED[kind])

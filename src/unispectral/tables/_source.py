@@ -27,38 +27,30 @@ _SLACK = 64 * 1024
 _CHUNK = 2**22
 
 
-def _zstd(file: IO[bytes]) -> Any:
-    return optional("pyarrow", extra="parquet").CompressedInputStream(file, "zstd")
-
-
 # First bytes of a compressed file, the ending of its name, and what unpacks it.
 _CODECS: dict[bytes, tuple[str, Callable[[IO[bytes]], Any]]] = {
     b"\x1f\x8b": (".gz", gzip.open),
     b"BZh": (".bz2", bz2.open),
     b"\xfd7zXZ\x00": (".xz", lzma.open),
-    b"\x28\xb5\x2f\xfd": (".zst", _zstd),
+    b"\x28\xb5\x2f\xfd": (
+        ".zst",
+        lambda file: optional("pyarrow", extra="parquet").CompressedInputStream(file, "zstd"),
+    ),
 }
 
 
 class TableError(InputError):
     """A table that cannot be read, or an argument that does not fit it; the text is one sentence.
 
-    Where the file itself is at fault, ``argument`` is ``"source"`` and ``value`` says which file
-    or which part of it.
+    Where the file itself is at fault, ``argument`` is its name.
 
     Examples
     --------
-    >>> raise TableError("source", "is empty", value="The file 'a.csv'")
+    >>> raise TableError("The file 'a.csv'", "is empty")
     Traceback (most recent call last):
         ...
     unispectral.tables._source.TableError: The file 'a.csv' is empty.
     """
-
-    def sentence(self, name: str | None = None) -> str:
-        """The error as one sentence; a file is called by its own name."""
-        if self.argument != "source":
-            return super().sentence(name)
-        return f"{self.value} {self.problem}{f'; {self.remedy}' if self.remedy else ''}."
 
 
 def plural(number: int, word: str) -> str:
@@ -100,7 +92,7 @@ class Source:
 
     def error(self, problem: str, remedy: str = "") -> TableError:
         """An error about this file."""
-        return TableError("source", problem, remedy, value=self.name)
+        return TableError(self.name, problem, remedy)
 
     @contextlib.contextmanager
     def reading(self, problem: str = "is cut short or damaged") -> Iterator[None]:

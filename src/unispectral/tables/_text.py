@@ -21,11 +21,8 @@ _SAMPLE = 1 << 16
 _LINES = 50
 _SEPARATORS = (",", ";", "\t", "|")
 _SPACES = r"\s+"
-_BOMS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
+_BOMS = {codecs.BOM_UTF8: "utf-8-sig"}
+_BOMS |= dict.fromkeys((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE), "utf-16")
 _NO_TABLE = "cannot be read as a text table"
 
 
@@ -42,14 +39,7 @@ def read_text(
     encoding: str | None = None,
     missing: Sequence[str] = (),
 ) -> tuple[Any, list[str]]:
-    """Read a text table into a frame; the frame's index holds row names if the file has them.
-
-    Examples
-    --------
-    >>> frame, notes = read_text(Source("Standard input", None, b"a;b\\n1,5;2\\n3,5;4\\n"))
-    >>> frame["a"].tolist(), notes
-    ([1.5, 3.5], ['Numbers are written with a decimal comma.'])
-    """
+    """Read a text table into a frame; the frame's index holds row names if the file has them."""
     source.check_memory(2 * source.size)
     notes: list[str] = []
     encoding = encoding or _find_encoding(source, notes)
@@ -100,10 +90,8 @@ def _find_encoding(source: Source, notes: list[str]) -> str:
                 decoder.decode(chunk)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
-            notes.append(
-                "The text is not UTF-8; it is read as Latin-1, so check names with accents or "
-                "give the encoding."
-            )
+            told = "The text is not UTF-8; it is read as Latin-1, so check names with accents"
+            notes.append(f"{told} or give the encoding.")
             return "latin-1"
     return "utf-8"
 
@@ -180,10 +168,8 @@ def _has_decimal_comma(rows: list[list[str]]) -> bool:
 
 
 def _uneven(source: Source, where: str, found: int, width: int) -> TableError:
-    return source.error(
-        f"is uneven: {where} has {plural(found, 'value')}, but there are {width} columns",
-        "check separators and quotes there",
-    )
+    problem = f"is uneven: {where} has {plural(found, 'value')}, but there are {width} columns"
+    return source.error(problem, "check separators and quotes there")
 
 
 def _parse(source: Source, names: list[str], missing: Sequence[str], **dialect: Any) -> Any:
@@ -193,14 +179,8 @@ def _parse(source: Source, names: list[str], missing: Sequence[str], **dialect: 
     with source.open() as file, warnings.catch_warnings():
         warnings.simplefilter("error", pandas.errors.ParserWarning)
         try:
-            return pandas.read_csv(
-                file,
-                names=names,
-                index_col=False,
-                na_values=list(missing),
-                low_memory=False,
-                **dialect,
-            )
+            shape: Any = {"names": names, "index_col": False, "low_memory": False}
+            return pandas.read_csv(file, na_values=list(missing), **shape, **dialect)
         except (ValueError, pandas.errors.ParserWarning) as error:
             found = re.search(r"Expected \d+ fields in line (\d+), saw (\d+)", str(error))
             if found:

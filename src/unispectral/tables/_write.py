@@ -26,13 +26,14 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")  # also as wide characters
 
 
 def write_table(
-    path: str | os.PathLike[str],
-    columns: Mapping[str, ArrayLike],
-    format: str | None = None,
-    *,
-    escape_formulas: bool = True,
+    path: str | os.PathLike[str], columns: Mapping[str, ArrayLike], format: str | None = None
 ) -> None:
     """Write named columns of equal length.
+
+    In CSV and TSV, text that a spreadsheet would run as a formula gets an apostrophe in front:
+    text that begins with ``=``, ``+``, ``-``, ``@``, a tab or the end of a line, after any number
+    of apostrophes, and is no number. To undo it, remove one apostrophe from text that begins with
+    apostrophes and one of these characters.
 
     Parameters
     ----------
@@ -43,11 +44,6 @@ def write_table(
         empty cell in CSV.
     format : {"csv", "tsv", "json", "parquet"}, default=None
         None goes by the ending of the name, and is CSV on standard output.
-    escape_formulas : bool, default=True
-        In CSV and TSV, put an apostrophe before text that a spreadsheet would run as a formula:
-        text that begins with ``=``, ``+``, ``-``, ``@``, a tab or the end of a line, after any
-        number of apostrophes, and is no number. To undo it, remove one apostrophe from text that
-        begins with apostrophes and one of these characters.
 
     Examples
     --------
@@ -78,9 +74,7 @@ def write_table(
         records = [dict(zip(arrays, row, strict=True)) for row in rows]
         text = json.dumps(records, ensure_ascii=False, indent=1, default=str) + "\n"
     else:
-        cells = [tuple(arrays), *rows]
-        if escape_formulas:
-            cells = [tuple(map(escape_formula, row)) for row in cells]
+        cells = [map(escape_formula, row) for row in (arrays, *rows)]
         # The writer quotes "\r" only if it ends its own lines so.
         lines: list[str] = []
         sink = SimpleNamespace(write=lambda line: lines.append(line.removesuffix("\r\n")))
