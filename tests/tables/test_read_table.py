@@ -67,8 +67,10 @@ def test_mixed_columns():
 
 def test_missing_values_offer_impute():
     sentence = r"impute must be given: 1 missing value in 'y' \(1\); choose 'mean', 'median' or "
-    with pytest.raises(TableError, match=sentence):
+    with pytest.raises(TableError, match=sentence + ".* numbers of text, too: 'name', 'day'"):
         read_table(text(MIXED))
+    with pytest.raises(TableError, match=sentence + "'zero', or leave these columns out.$"):
+        read_table(text(MIXED), columns=["x", "y"])
 
 
 @pytest.mark.parametrize(("impute", "value"), [("mean", 2.0), ("median", 2.0), ("zero", 0.0)])

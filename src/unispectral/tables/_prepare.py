@@ -15,7 +15,7 @@ from unispectral.tables._arrays import Array
 from unispectral.tables._encode import Plan, are_plans, category_spreads, column_names
 from unispectral.tables._source import TableError, plural
 
-__all__ = ["IMPUTATIONS", "SCALES", "Preparation"]
+__all__ = ["IMPUTATIONS", "SCALES", "Preparation", "infinite_values", "missing_values"]
 
 IMPUTATIONS = ("mean", "median", "zero")
 SCALES = ("none", "standard", "unit")
@@ -79,9 +79,6 @@ class Preparation:
         _check_choice("impute", impute, (None, *IMPUTATIONS))
         _check_choice("scale", scale, SCALES)
         fill = None if impute is None else _fill_values(values, impute, columns)
-        if fill is None and (missing := _missing(values, columns)):
-            remedy = "choose 'mean', 'median' or 'zero', or leave these columns out"
-            raise TableError("impute", f"must be given: {missing}", remedy)
         whole = _filled(values, fill)
         if scale != "standard" or not whole.shape[0]:
             return cls(tuple(columns), scale, None, None, fill, encoding)
@@ -101,13 +98,10 @@ class Preparation:
         return cls(tuple(columns), scale, scaler.mean_, spread, fill, encoding)
 
     def apply(self, values: Array) -> Array:
-        """Fill and scale; the values given are not changed."""
+        """Fill and scale; the values given are not changed, and what has no filling stays NaN."""
         if values.shape[1] != len(self.columns):
             problem = f"has {values.shape[1]} columns, but {len(self.columns)} were prepared"
-            raise TableError("source", problem, value="The table")
-        if self.fill is None and (missing := _missing(values, self.columns)):
-            problem = f"has {missing}, and no imputation was learned"
-            raise TableError("source", problem, "fill them in", value="The table")
+            raise TableError("The table", problem)
         whole = _filled(values, self.fill)
         if self.scale == "unit":  # by the largest entry first: squares overflow or vanish
             return normalize(normalize(whole, "max"))
@@ -152,7 +146,18 @@ def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
         raise InputError(name, f"must be one of {', '.join(map(repr, choices))}", value=value)
 
 
-def _missing(values: Array, columns: Sequence[str]) -> str:
+def infinite_values(values: Array, columns: Sequence[str]) -> str:
+    """How many values are infinite, and where the first is, or nothing."""
+    full = not sp.issparse(values)
+    endless = np.isinf(values if full else values.data)
+    if not endless.any():
+        return ""
+    first = np.argwhere(endless)[0][-1] if full else values.indices[np.argmax(endless)]
+    count = plural(int(endless.sum()), "infinite value")
+    return f"{count}, the first in column {columns[int(first)]!r}"
+
+
+def missing_values(values: Array, columns: Sequence[str]) -> str:
     """How many values are missing, and where, or nothing."""
     sparse = sp.issparse(values)
     lost = np.isnan(values.data if sparse else values)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from unispectral._compat import Interval, StrOptions, fit_context, optional
 from unispectral._errors import InputError
 from unispectral.tables._encode import MAX_CATEGORIES, column_names, decide, encode, left_out, used
-from unispectral.tables._prepare import IMPUTATIONS, SCALES, Preparation
+from unispectral.tables._prepare import IMPUTATIONS, SCALES, Preparation, infinite_values
 
 __all__ = ["TablePreparer"]
 
@@ -122,9 +122,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         if self.scale == "standard":
             values = self._numbers(frame)
             names = self.get_feature_names_out().tolist()
-            ready = Preparation.fit(
-                values, names, impute=None, scale=self.scale, encoding=self.columns_
-            )
+            choices: Any = {"impute": None, "scale": self.scale, "encoding": self.columns_}
+            ready = Preparation.fit(values, names, **choices)
             self.centre_, self.spread_ = ready.centre, ready.spread
         return self
 
@@ -182,19 +181,14 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             validate_data(self, X, skip_check_array=True)
         else:
             names = [plan["name"] for plan in used(self.columns_)]
-            absent = [name for name in names if name not in frame.columns]
-            if absent:
-                listed = ", ".join(map(repr, absent[:5])) + (
-                    " and more" if len(absent) > 5 else ""
-                )
+            if absent := [name for name in names if name not in frame.columns]:
+                listed = ", ".join(map(repr, absent[:5])) + " and more" * (len(absent) > 5)
                 word = "column" if len(absent) == 1 else "columns"
                 raise InputError("X", f"lacks the {word} {listed}, which the fit had")
         return frame
 
     def _numbers(self, frame: Any) -> np.ndarray:
         values, _ = encode(frame, self.columns_)
-        infinite = np.isinf(values).any(axis=0)
-        if infinite.any():
-            name = self.get_feature_names_out()[int(infinite.argmax())]
-            raise InputError("X", f"has infinite values in column {name!r}", "replace them")
+        if endless := infinite_values(values, column_names(self.columns_)):
+            raise InputError("X", f"has {endless}", "replace them")
         return values

@@ -5,9 +5,8 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import IO, Any
 
 import numpy as np
@@ -16,24 +15,17 @@ import scipy.sparse as sp
 from unispectral._compat import optional
 from unispectral._errors import InputError, InputTypeError
 from unispectral.tables._arrays import Array
-from unispectral.tables._encode import (
-    MAX_CATEGORIES,
-    Plan,
-    column_names,
-    decide,
-    left_out,
-    made,
-    used,
-)
+from unispectral.tables._encode import column_names, decide, left_out, made, used
 from unispectral.tables._encode import encode as encode_columns
 from unispectral.tables._formats import Loaded, find_format, load
 from unispectral.tables._frames import float_for, label_values, number_column, row_numbers
-from unispectral.tables._prepare import Preparation
+from unispectral.tables._prepare import Preparation, infinite_values, missing_values
 from unispectral.tables._source import Source, TableError, as_source, plural
 
 __all__ = ["Table", "read_table"]
 
 _SHOWN = 10
+_NO_VALUE = "no value present"
 _ENCODE = "encode=True (--encode) makes numbers of text"
 
 
@@ -166,130 +158,134 @@ def read_table(
     >>> table.columns, table.dropped
     (['t', 'rain'], [('city', "text, for example 'Ulm'")])
     """
+    learned, plans = preparation is not None, None
     if preparation is not None:
         if columns is not None or encode or impute is not None or scale != "none":
             problem = "replaces columns, encode, impute and scale"
             raise InputError("preparation", problem, "give only one")
         plans = preparation.encoding
-        names = preparation.columns if plans is None else [plan["name"] for plan in used(plans)]
-        columns = ["".join(f"[{c}]" if c in "*?[" else c for c in name) for name in names]
+        columns = preparation.columns if plans is None else [p["name"] for p in used(plans)]
     origin = as_source(source)
     text = {"separator": separator, "header": header, "encoding": encoding, "missing": missing}
     beside = [name for name in (id, truth) if name is not None]
     loaded = load(origin, find_format(origin, format), key=key, beside=beside, text=text)
-    picker = _Picker(loaded, origin)
-    if encode:
-        impute = impute or "median"
-        picker.decide = partial(decide, impute=impute, max_categories=MAX_CATEGORIES)
-    elif preparation is not None and plans is not None:
-        picker.decide = lambda frame: plans
-    picker.learned = preparation is not None
-    table = picker.pick(id, truth, columns)
-    _check_finite(table.values, table.columns, origin)
-    if (ready := preparation) is None:
-        plans = table.preparation.encoding
-        choices: dict[str, Any] = {"impute": impute, "scale": scale, "encoding": plans}
-        ready = Preparation.fit(table.values, table.columns, **choices)
-    return replace(table, values=ready.apply(table.values), preparation=ready)
+    held = _Held(loaded, origin, learned)
+    index = held.index() if id is None else held.vector(id, "id")
+    classes = None if truth is None else held.vector(truth, "truth")
+    wanted = held.match(columns, beside)
+    notes, dropped = list(loaded.notes), []
+    if held.frame is not None and (encode or plans is not None):
+        impute, frame = impute or "median", held.frame[wanted]
+        plans = decide(frame, impute=impute) if plans is None else plans
+        if not used(plans):
+            raise held.nothing(left_out(plans))
+        values, odd = encode_columns(frame, plans)
+        kept = column_names(plans)
+        if not learned:
+            dropped, odd = left_out(plans), [*made(plans), *odd]
+        notes += odd
+    else:
+        values, kept, dropped = held.numbers(wanted, asked=columns is not None)
+    if columns is None and held.frame is not None:
+        notes += [
+            f"Column {name!r} only numbers the rows; if it is their name, give it as the id."
+            for name in row_numbers(values, kept)
+        ]
+    if endless := infinite_values(values, kept):
+        raise origin.error(f"has {endless}", "replace them or leave the column out")
+    choices: dict[str, Any] = {"impute": impute, "scale": scale, "encoding": plans}
+    ready = preparation or Preparation.fit(values, kept, **choices)
+    if ready.fill is None and (lacking := missing_values(values, kept)):
+        if learned:
+            problem = f"has {lacking}, and no imputation was learned"
+            raise TableError("The table", problem, "fill them in")
+        remedy = "choose 'mean', 'median' or 'zero', or leave these columns out"
+        if text_left := [repr(name) for name, why in dropped if why != _NO_VALUE]:
+            named = ", ".join(text_left[:_SHOWN])
+            remedy += (
+                f"; encode=True (--encode) fills them and makes numbers of text, too: {named}"
+            )
+        raise TableError("impute", f"must be given: {lacking}", remedy)
+    values = ready.apply(values)
+    return Table(values, kept, index, classes, dropped, notes, ready, origin.name)
 
 
-class _Picker:
-    """Take names, classes and numeric columns out of what a file holds."""
+class _Held:
+    """What a file holds, from which names, classes and numeric columns are taken."""
 
-    def __init__(self, loaded: Loaded, origin: Source) -> None:
-        self.loaded, self.origin, self.frame = loaded, origin, loaded.frame
-        held: Any = loaded.matrix if self.frame is None else self.frame
+    def __init__(self, loaded: Loaded, origin: Source, learned: bool) -> None:
+        self.loaded, self.origin, self.learned = loaded, origin, learned
+        self.columns, self.frame = loaded.columns, loaded.frame
+        self.matrix: Any = loaded.matrix
+        held: Any = self.matrix if self.frame is None else self.frame
         self.n_rows = held.shape[0]
         if not self.n_rows:
             raise origin.error("has no rows")
-        self.matrix: Any = None
         if self.frame is None:
             kept = float_for(held.dtype)
             full = not sp.issparse(held)
             self.matrix = np.ascontiguousarray(held, kept) if full else held.astype(kept)
-        self.learned = False
-        self.decide: Callable[[Any], Sequence[Plan]] | None = None
-        self.columns = loaded.columns if self.frame is None else [str(c) for c in held.columns]
+        else:
+            self.columns = [str(name) for name in held.columns]
+            self.frame = held.set_axis(self.columns, axis=1)
         self.position = {name: i for i, name in enumerate(self.columns)}
 
-    def pick(self, id: str | None, truth: str | None, columns: Sequence[str] | None) -> Table:
-        index = self._index() if id is None else self._vector(id, "id")
-        classes = None if truth is None else self._vector(truth, "truth")
-        wanted = [name for name in self.columns if name not in (id, truth)]
-        if columns is not None:
-            wanted = self._match(columns, wanted)
-        notes, plans = list(self.loaded.notes), None
-        if self.decide is not None and self.frame is not None:
-            frame = self.frame.iloc[:, [self.position[name] for name in wanted]]
-            frame = frame.set_axis(wanted, axis=1)
-            plans = self.decide(frame)
-            if not used(plans):
-                raise self._nothing(left_out(plans))
-            values, odd = encode_columns(frame, plans)
-            kept, dropped = column_names(plans), [] if self.learned else left_out(plans)
-            notes += odd if self.learned else [*made(plans), *odd]
-        else:
-            values, kept, dropped = self._numbers(wanted, asked=columns is not None)
-        if columns is None and self.frame is not None:
-            notes += [
-                f"Column {name!r} only numbers the rows; if it is their name, give it as the id."
-                for name in row_numbers(values, kept)
-            ]
-        so_far = Preparation(tuple(kept), encoding=plans)
-        return Table(values, kept, index, classes, dropped, notes, so_far, self.origin.name)
-
-    def _index(self) -> np.ndarray | None:
+    def index(self) -> np.ndarray | None:
         index = self.loaded.index if self.frame is None else self.frame.index
         counting = optional("pandas", extra="io").RangeIndex
         if index is None or (isinstance(index, counting) and index.name is None):
             return None
         return label_values(index)
 
-    def _vector(self, name: str, role: str) -> np.ndarray:
+    def vector(self, name: str, role: str) -> np.ndarray:
         if name in self.loaded.beside:
             values = self.loaded.beside[name]
         elif name not in self.position:
             raise self._absent(name, role)
         elif self.frame is not None:
-            values = self.frame.iloc[:, self.position[name]]
+            values = self.frame[name]
         else:
             column = self.matrix[:, [self.position[name]]]
             values = column.toarray() if sp.issparse(column) else column
         if sp.issparse(values) or np.size(values) != self.n_rows:
             problem = f"has the shape {values.shape}, but there are {self.n_rows} rows"
             raise TableError(role, problem, value=name)
-        if role == "truth" and (hasattr(values, "isna") or values.dtype.kind in "fO"):
-            lost = int(np.sum(optional("pandas", extra="io").isna(values)))
-            if lost:
-                problem = f"has {plural(lost, 'missing value')}"
-                raise TableError(role, problem, "fill them in", value=name)
+        if role == "truth" and (lost := int(np.sum(optional("pandas", extra="io").isna(values)))):
+            problem = f"has {plural(lost, 'missing value')}"
+            raise TableError(role, problem, "fill them in", value=name)
         return label_values(values)
 
     def _absent(self, name: str, role: str) -> TableError:
         known = [*self.columns, *self.loaded.beside]
         close = difflib.get_close_matches(name, known, n=3)
-        more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
-        listed = ", ".join(map(repr, close or known[:_SHOWN])) + ("" if close else more)
-        remedy = f"perhaps {listed} is meant" if close else f"it has {listed}"
+        remedy = f"perhaps {', '.join(map(repr, close))} is meant"
+        if not close:
+            more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
+            remedy = f"it has {', '.join(map(repr, known[:_SHOWN]))}{more}"
         if role == "columns" and self.learned:
             return self.origin.error(f"lacks the column {name!r}, which the model needs", remedy)
         return TableError(role, f"is not in {self.origin.lower}", remedy, value=name)
 
-    def _match(self, asked: Sequence[str], there: list[str]) -> list[str]:
+    def match(self, asked: Sequence[str] | None, beside: Iterable[str]) -> list[str]:
+        """The columns asked for by name or pattern, or all that are not beside."""
+        there = dict.fromkeys(name for name in self.columns if name not in beside)
+        if asked is None:
+            return list(there)
         if isinstance(asked, str):
             raise InputTypeError("columns", "must be a list of names, not a string", value=asked)
         found: dict[str, None] = {}
-        known = set(there)
         for name in asked:
-            matches = [name] if name in known else fnmatch.filter(there, name)
+            alike = [] if self.learned else fnmatch.filter(there, name)
+            matches = [name] if name in there else alike
             if not matches:
                 raise self._absent(name, "columns")
-            found.update(dict.fromkeys(matches))
+            found |= dict.fromkeys(matches)
         return list(found)
 
-    def _numbers(
+    def numbers(
         self, wanted: list[str], *, asked: bool
     ) -> tuple[Array, list[str], list[tuple[str, str]]]:
+        """The columns that are numbers as they stand, and why others are left out."""
         if self.matrix is not None:
             if not wanted:
                 raise self.origin.error("has no numeric column")
@@ -298,33 +294,22 @@ class _Picker:
             return self.matrix[:, [self.position[name] for name in wanted]], wanted, []
         kept, arrays, dropped = [], [], []
         for name in wanted:
-            values, why = number_column(self.frame.iloc[:, self.position[name]])
-            if values is None and asked and why == "no value present":
+            values, why = number_column(self.frame[name])
+            if values is None and asked:
+                if why != _NO_VALUE:
+                    problem = f"cannot be clustered: {why}"
+                    raise TableError("columns", problem, _ENCODE, value=name)
                 values = np.full(self.n_rows, np.nan)  # filling may have been learned elsewhere
-            if values is not None:
+            if values is None:
+                dropped.append((name, why))
+            else:
                 kept.append(name)
                 arrays.append(values)
-            elif asked:
-                remedy = "" if why == "no value present" else _ENCODE
-                raise TableError("columns", f"cannot be clustered: {why}", remedy, value=name)
-            else:
-                dropped.append((name, why))
         if not kept:
-            raise self._nothing(dropped, _ENCODE)
+            raise self.nothing(dropped, _ENCODE)
         return np.column_stack(arrays), kept, dropped
 
-    def _nothing(self, dropped: list[tuple[str, str]], remedy: str = "") -> TableError:
-        reasons = "; ".join(f"{n!r}: {why}" for n, why in dropped[:_SHOWN])
+    def nothing(self, dropped: list[tuple[str, str]], remedy: str = "") -> TableError:
+        reasons = "; ".join(f"{name!r}: {why}" for name, why in dropped[:_SHOWN])
         problem = f"has no numeric column{f' ({reasons})' if reasons else ''}"
         return self.origin.error(problem, remedy if reasons else "")
-
-
-def _check_finite(values: Array, columns: list[str], origin: Source) -> None:
-    full = not sp.issparse(values)
-    infinite = np.isinf(values if full else values.data)
-    if infinite.any():
-        first = np.argwhere(infinite)[0][-1] if full else values.indices[np.argmax(infinite)]
-        count, column = plural(int(infinite.sum()), "infinite value"), columns[int(first)]
-        raise origin.error(
-            f"has {count}, the first in column {column!r}", "replace them or leave the column out"
-        )
