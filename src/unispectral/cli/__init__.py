@@ -20,9 +20,6 @@ def main() -> None:
     except ImportError as error:
         if error.name != "click":
             raise
-        sys.stderr.write(
-            "Error: the command line needs click; install it with: "
-            "pip install 'unispectral[cli]'.\n"
-        )
-        sys.exit(1)
+        remedy = "install it with: pip install 'unispectral[cli]'."
+        sys.exit(f"Error: the command line needs click; {remedy}")
     sys.exit(run())

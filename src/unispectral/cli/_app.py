@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 import traceback
 from typing import Any
@@ -12,6 +11,7 @@ import click
 
 from unispectral._errors import InputError
 from unispectral._version import __version__
+from unispectral.cli._options import debug_option
 
 __all__ = ["app", "run"]
 
@@ -25,19 +25,13 @@ _COMMANDS = {
     "demo": "Cluster 178 wines; nothing needs to be downloaded.",
     "info": "Print versions, threads and memory, for bug reports.",
 }
-_INTERRUPTED = 130
-
 # The library speaks of arguments, the command line of options.
 _SAME = ("id", "truth", "columns", "encode", "impute", "scale", "format", "key", "separator",
-         "header", "encoding", "missing")  # fmt: skip
+         "header", "encoding", "missing", "kernel")  # fmt: skip
 _OPTIONS = {name: f"--{name}" for name in _SAME} | {
-    "n_clusters": "-k",
-    "kernel": "--kernel",
-    "kernels": "--kernel",
-    "views": "--view",
-    "random_state": "--seed",
+    "n_clusters": "-k", "kernels": "--kernel", "views": "--view", "random_state": "--seed",
     "n_jobs": "--jobs",
-}
+}  # fmt: skip
 _EXPECTED = (ValueError, TypeError, OSError, ImportError, MemoryError, ArithmeticError)
 _EPILOG = """\b
 Examples:
@@ -69,16 +63,10 @@ class _Lazy(click.Group):
         return list(_COMMANDS)
 
     def invoke(self, ctx: click.Context) -> Any:
-        try:
-            result = super().invoke(ctx)
-            if sys.stdout is not None:
-                sys.stdout.flush()
-            return result
-        except BrokenPipeError:  # whoever read us has seen enough; nor shall Python complain
-            nothing = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nothing, sys.stdout.fileno())
-            os.close(nothing)
-            return 0
+        result = super().invoke(ctx)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # where nobody reads us any more, click ends the program, with 1
+        return result
 
 
 @click.group(
@@ -88,25 +76,16 @@ class _Lazy(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="unispectral")
-@click.option("--debug", is_flag=True, help="Show where an error comes from.")
-@click.pass_context
-def app(ctx: click.Context, debug: bool) -> None:
+@debug_option
+def app() -> None:
     """Clustering with a learned graph, for a table that you have.
 
     Exit codes: 0 success, 1 something is wrong with the data or a file, 2 wrong usage.
     """
-    ctx.obj["debug"] = ctx.obj.get("debug", False) or debug
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run a command and return its exit code.
-
-    Examples
-    --------
-    >>> run(["--version"])
-    unispectral, version ...
-    0
-    """
+    """Run a command and return its exit code."""
     state: dict[str, Any] = {}
     _speak_unicode()
     try:
@@ -114,7 +93,7 @@ def run(arguments: list[str] | None = None) -> int:
         return code if isinstance(code, int) else 0
     except (KeyboardInterrupt, click.Abort):
         click.echo("\nInterrupted.", err=True)
-        return _INTERRUPTED
+        return 130
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -129,20 +108,12 @@ def _speak_unicode() -> None:
     """Files and pipes get UTF-8 whatever the locale says; a terminal shows what it can."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            if stream.isatty():
-                stream.reconfigure(errors="replace")
-            else:
-                stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+            other = {"encoding": "utf-8", "errors": "backslashreplace"}
+            stream.reconfigure(**({"errors": "replace"} if stream.isatty() else other))
 
 
 def sentence(error: Exception) -> str:
-    """What is wrong, in one sentence and in the words of the shell.
-
-    Examples
-    --------
-    >>> sentence(InputError("scale", "is not known", "use 'none'", value="log"))
-    "--scale 'log' is not known; use 'none'."
-    """
+    """What is wrong, in one sentence and in the words of the shell."""
     if isinstance(error, InputError):
         return " ".join(error.sentence(_OPTIONS.get(error.argument)).split())
     text = " ".join(str(error).split()) or type(error).__name__

@@ -51,9 +51,8 @@ class Input:
     @property
     def preparation(self) -> list[dict[str, Any]]:
         """Columns, filling and scaling as a saved model keeps them."""
-        return [
-            {"view": name, **table.preparation.to_dict()} for name, table in self.tables.items()
-        ]
+        tables = self.tables.items()
+        return [{"view": name, **table.preparation.to_dict()} for name, table in tables]
 
     def samples(self) -> Any:
         """What ``fit`` takes: a frame with the names of its columns, or a dict of arrays."""
@@ -71,9 +70,7 @@ class Input:
         if not self.several:
             (table,) = self.tables.values()
             return table.values, list(table.columns)
-        columns = [
-            f"{view}: {name}" for view, table in self.tables.items() for name in table.columns
-        ]
+        columns = [f"{view}: {name}" for view, t in self.tables.items() for name in t.columns]
         parts = [table.values for table in self.tables.values()]
         if any(sp.issparse(part) for part in parts):
             return sp.hstack([sp.csr_array(part) for part in parts], format="csr"), columns
@@ -158,11 +155,9 @@ def _together(tables: dict[str, Table], *, match: bool) -> Input:
     sizes = {view: table.values.shape[0] for view, table in tables.items()}
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{view}: {size}" for view, size in sizes.items())
-        raise TableError(
-            "id",
-            f"must be given: the tables have different numbers of rows ({listed})",
-            "name the column that identifies a row, and rows are matched by it",
-        )
+        problem = f"must be given: the tables have different numbers of rows ({listed})"
+        remedy = "name the column that identifies a row, and rows are matched by it"
+        raise TableError("id", problem, remedy)
     return Input(tables, first.index, first.truth, notes)
 
 
@@ -173,11 +168,8 @@ def _matched(tables: dict[str, Table], notes: list[str]) -> Input:
     indexes = {view: pd.Index(map(str, table.index)) for view, table in tables.items()}  # type: ignore[arg-type]
     for view, index in indexes.items():
         if not index.is_unique:
-            raise TableError(
-                "id",
-                f"must be unique to match rows across tables, but {index[index.duplicated()][0]!r}"
-                f" occurs twice in the view {view!r}",
-            )
+            twice = f"{index[index.duplicated()][0]!r} occurs twice in the view {view!r}"
+            raise TableError("id", f"must be unique to match rows across tables, but {twice}")
     names = list(dict.fromkeys(name for index in indexes.values() for name in index))
     joined = {}
     for view, table in tables.items():
@@ -193,9 +185,6 @@ def _matched(tables: dict[str, Table], notes: list[str]) -> Input:
         joined[view] = replace(table, values=values)
     truth = next(iter(tables.values())).truth
     if truth is not None and len(truth) < len(names):
-        raise TableError(
-            "truth",
-            "is unknown for rows that the first table lacks",
-            "put the table with all rows first",
-        )
+        problem = "is unknown for rows that the first table lacks"
+        raise TableError("truth", problem, "put the table with all rows first")
     return Input(joined, np.array(names), truth, notes)

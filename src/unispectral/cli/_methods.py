@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import click
@@ -14,18 +14,12 @@ __all__ = ["DEFAULT", "METHODS", "METHOD_NAME", "Method", "build_method"]
 
 @dataclass(frozen=True)
 class Method:
-    """Where an estimator lives, what it is and what it can do.
-
-    Examples
-    --------
-    >>> METHODS["kmeans"].load().__name__
-    'KMeans'
-    """
+    """Where an estimator lives, what it is and what it can do."""
 
     home: str
     name: str
     words: str
-    fixed: tuple[tuple[str, Any], ...] = ()
+    fixed: dict[str, Any] = field(default_factory=dict)
     #: What it can do: take views, choose the number of clusters, learn a graph.
     views: bool = False
     auto: bool = False
@@ -43,15 +37,14 @@ class Method:
         """Whether its models can be saved."""
         return self.home in (_OURS, _PEERS)
 
-    def load(self) -> Any:
-        """Import the estimator's class."""
-        return getattr(importlib.import_module(self.home), self.name)
-
 
 _OURS, _PEERS, _SKLEARN = "unispectral", "unispectral.baselines", "sklearn.cluster"
 _UNIFIED = "learned graph, nothing to tune; one table or several views"
 _SCMK = "the paper's model of several kernels, or of several views"
-_SPECTRAL = (("affinity", "nearest_neighbors"), ("assign_labels", "cluster_qr"))
+_NEIGHBOURS = "scikit-learn's, on nearest neighbours"
+_WARD = "scikit-learn's agglomerative, by Ward"
+_KMEANS = {"n_init": 10}
+_SPECTRAL = {"affinity": "nearest_neighbors", "assign_labels": "cluster_qr"}
 
 DEFAULT = "unified"
 METHODS = {
@@ -67,17 +60,10 @@ METHODS = {
     "MKKM": Method(_PEERS, "MKKM", "multiple kernel k-means", graph=False),
     "AASC": Method(_PEERS, "AASC", "affinity aggregation"),
     "RMKKM": Method(_PEERS, "RMKKM", "robust multiple kernel k-means", graph=False),
-    "kmeans": Method(
-        _SKLEARN, "KMeans", "scikit-learn's k-means", fixed=(("n_init", 10),), graph=False
-    ),
-    "spectral": Method(
-        _SKLEARN, "SpectralClustering", "scikit-learn's, on nearest neighbours", fixed=_SPECTRAL
-    ),
-    "ward": Method(
-        _SKLEARN, "AgglomerativeClustering", "scikit-learn's agglomerative, by Ward", graph=False
-    ),
+    "kmeans": Method(_SKLEARN, "KMeans", "scikit-learn's k-means", _KMEANS, graph=False),
+    "spectral": Method(_SKLEARN, "SpectralClustering", _NEIGHBOURS, _SPECTRAL),
+    "ward": Method(_SKLEARN, "AgglomerativeClustering", _WARD, graph=False),
 }
-
 
 METHOD_NAME = click.Choice(list(METHODS), case_sensitive=False)
 
@@ -91,26 +77,17 @@ def build_method(
     seed: int = 0,
     jobs: int | None = None,
 ) -> Any:
-    """Make the estimator; what it does not know is refused as wrong usage.
-
-    Examples
-    --------
-    >>> build_method("KKM", 3, kernels=["linear"]).kernel
-    'linear'
-    """
+    """Make the estimator; what it does not know is refused as wrong usage."""
     method = METHODS[name]
-    cls = method.load()
+    cls = getattr(importlib.import_module(method.home), method.name)
     known = set(cls().get_params())
     settings: dict[str, Any] = dict(method.fixed)
     if n_clusters == "auto" and not method.auto:
-        able = " or ".join(other for other, known in METHODS.items() if known.auto)
-        raise click.UsageError(
-            f"-k auto is not for the method {name}; give a number, or use {able}."
-        )
-    if "random_state" in known:
-        settings["random_state"] = seed
-    if "n_jobs" in known and jobs is not None:
-        settings["n_jobs"] = jobs
+        able = " or ".join(other for other, one in METHODS.items() if one.auto)
+        problem = f"-k auto is not for the method {name}; give a number, or use {able}."
+        raise click.UsageError(problem)
+    common = {"random_state": seed, "n_jobs": jobs}
+    settings |= {key: v for key, v in common.items() if key in known and v is not None}
     if kernels and "kernels" in known:
         settings["kernels"] = kernels[0] if len(kernels) == 1 else kernels
     elif kernels and "kernel" in known:

@@ -9,18 +9,9 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = [
-    "ImageShape",
-    "NumberOfClusters",
-    "all_of",
-    "debug_option",
-    "method_options",
-    "named_columns",
-    "parse_parameter",
-    "quiet_option",
-    "split_names",
-    "table_options",
-]
+__all__ = ["ImageShape", "NumberOfClusters", "all_of", "debug_option", "file_option",
+           "json_option", "many_option", "method_options", "named_columns", "output_options",
+           "parse_parameter", "quiet_option", "split_names", "table_options"]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -61,31 +52,11 @@ class ImageShape(click.ParamType):
     name = "shape"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, int, str]:
-        if isinstance(value, tuple):
-            return value
         text = str(value).lower()
-        order = "F" if text.endswith("t") else "C"
         height, sign, width = text.removesuffix("t").partition("x")
         if not (sign and height.isdigit() and width.isdigit() and int(height) * int(width)):
             self.fail(f"{value!r} must be height x width, such as 28x28.", param, ctx)
-        return int(height), int(width), order
-
-
-def _debug(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    if value:
-        ctx.obj["debug"] = True
-
-
-debug_option = click.option(
-    "--debug",
-    is_flag=True,
-    expose_value=False,
-    callback=_debug,
-    help="Show where an error comes from.",
-)
-quiet_option = click.option(
-    "-q", "--quiet", is_flag=True, help="No progress and no notes, only results and errors."
-)
+        return int(height), int(width), "F" if text.endswith("t") else "C"
 
 
 def all_of(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -99,70 +70,67 @@ def all_of(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
+def file_option(*names: str, help: str) -> Callable[[F], F]:
+    return click.option(*names, metavar="FILE", help=help)
+
+
+def many_option(*names: str, metavar: str, help: str) -> Callable[[F], F]:
+    return click.option(*names, multiple=True, metavar=metavar, help=help)
+
+
+def _debug(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    ctx.obj["debug"] = ctx.obj.get("debug", False) or value
+
+
+debug_option = click.option(
+    "--debug", is_flag=True, expose_value=False, callback=_debug, is_eager=True,
+    help="Show where an error comes from.",
+)  # fmt: skip
+quiet_option = click.option(
+    "-q", "--quiet", is_flag=True, help="No progress and no notes, only results and errors."
+)
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Summary as JSON on standard output."
+)
+output_options = all_of(quiet_option, debug_option)
 method_options = all_of(
     click.option("--jobs", type=int, metavar="N", help="Threads; all cores by default."),
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
 )
+_COLUMNS = "Columns to use, separated by commas; patterns such as 'pixel_*' match many."
+_ENCODE = "Use text too: numbers in text, yes and no, categories; gaps are filled, columns scaled."
+_IMPUTE = "How to fill missing values; without it they are an error."
+_SCALE = """'standard' when columns have different units; 'unit' scales rows.  [default: none; with
+--encode standard]"""
 _prepare_options = all_of(
-    click.option(
-        "--columns",
-        multiple=True,
-        metavar="NAMES",
-        help="Columns to use, separated by commas; patterns such as 'pixel_*' match many.",
-    ),
-    click.option(
-        "--encode",
-        is_flag=True,
-        help="Use text too: numbers in text, yes and no, categories; gaps are filled and columns "
-        "scaled.",
-    ),
-    click.option(
-        "--impute",
-        type=click.Choice(IMPUTATIONS),
-        help="How to fill missing values; without it they are an error.",
-    ),
-    click.option(
-        "--scale",
-        type=click.Choice(SCALES),
-        help="'standard' when columns have different units; 'unit' scales rows.  [default: none; "
-        "with --encode standard]",
-    ),
+    many_option("--columns", metavar="NAMES", help=_COLUMNS),
+    click.option("--encode", is_flag=True, help=_ENCODE),
+    click.option("--impute", type=click.Choice(IMPUTATIONS), help=_IMPUTE),
+    click.option("--scale", type=click.Choice(SCALES), help=_SCALE),
 )
+_CLASSES = "Column with known classes, used only for scores."
+_FORMAT = "Format, if the name does not show it."
+_HEADER = "Whether the first line holds names."
 
 
 def table_options(*, prepare: bool = True) -> Callable[[F], F]:
     """Options of everything that reads a table, by the names that `read_table` gives them."""
     return all_of(
         click.option("--id", metavar="COLUMN", help="Column with the names of the rows."),
-        click.option(
-            "--truth", metavar="COLUMN", help="Column with known classes, used only for scores."
-        ),
+        click.option("--truth", metavar="COLUMN", help=_CLASSES),
         *([_prepare_options] if prepare else []),
-        click.option(
-            "--format",
-            type=click.Choice(FORMATS),
-            help="Format, if the name does not show it.",
-        ),
+        click.option("--format", type=click.Choice(FORMATS), help=_FORMAT),
         click.option("--key", help="Sheet of a workbook, variable of an .npz, .mat, .h5 file."),
         click.option("--separator", help="Separator of a text table, if it is not detected."),
-        click.option(
-            "--header/--no-header", default=None, help="Whether the first line holds names."
-        ),
+        click.option("--header/--no-header", default=None, help=_HEADER),
         click.option("--encoding", help="Encoding of a text table, such as latin-1."),
-        click.option(
-            "--missing",
-            multiple=True,
-            metavar="WORD",
-            help="Word for a missing value, such as '?'.",
-        ),
+        many_option("--missing", metavar="WORD", help="Word for a missing value, such as '?'."),
     )
 
 
 def split_names(texts: tuple[str, ...] | list[str]) -> list[str]:
     """Split lists with commas; a name that holds a comma is quoted.
 
-    Examples
-    --------
     >>> split_names(("a,b", '"c, d"'))
     ['a', 'b', 'c, d']
     """
@@ -170,22 +138,14 @@ def split_names(texts: tuple[str, ...] | list[str]) -> list[str]:
 
 
 def named_columns(texts: tuple[str, ...]) -> dict[str, list[str]]:
-    """Read ``NAME=column,column,…`` for each view.
-
-    Examples
-    --------
-    >>> named_columns(("shape=width,height", "colour=rgb_*"))
-    {'shape': ['width', 'height'], 'colour': ['rgb_*']}
-    """
+    """Read ``NAME=column,column,…`` for each view."""
     views: dict[str, list[str]] = {}
     for text in texts:
-        name, sign, listed = text.partition("=")
+        name, _, listed = text.partition("=")
         name, columns = name.strip(), split_names([listed])
-        if not sign or not name or not columns:
-            raise click.BadParameter(
-                f"{text!r} must be NAME=column,column,… such as colour=red,green,blue.",
-                param_hint="'--view'",
-            )
+        if not name or not columns:
+            wanted = "must be NAME=column,column,… such as colour=red,green,blue."
+            raise click.BadParameter(f"{text!r} {wanted}", param_hint="'--view'")
         if name in views:
             raise click.BadParameter(f"{name!r} is given twice.", param_hint="'--view'")
         views[name] = columns
@@ -195,16 +155,13 @@ def named_columns(texts: tuple[str, ...]) -> dict[str, list[str]]:
 def parse_parameter(text: str) -> tuple[str, Any]:
     """Read ``name=value``; the value is JSON, or text if it is not.
 
-    Examples
-    --------
     >>> parse_parameter("alpha=0.5"), parse_parameter("solver=alm"), parse_parameter("tol=null")
     (('alpha', 0.5), ('solver', 'alm'), ('tol', None))
     """
     name, sign, value = text.partition("=")
     if not sign or not name.strip():
-        raise click.BadParameter(
-            f"{text!r} must be name=value, such as alpha=0.5.", param_hint="'--param'"
-        )
+        wanted = "must be name=value, such as alpha=0.5."
+        raise click.BadParameter(f"{text!r} {wanted}", param_hint="'--param'")
     try:
         return name.strip(), json.loads(value)
     except ValueError:

@@ -20,15 +20,7 @@ if TYPE_CHECKING:
     from unispectral.cli._fit import CommandFit
     from unispectral.cli._input import Input
 
-__all__ = [
-    "check_inputs",
-    "check_outputs",
-    "echo_json",
-    "label_columns",
-    "row_names",
-    "say",
-    "write_outputs",
-]
+__all__ = ["check_outputs", "echo_json", "label_columns", "row_names", "say", "write_outputs"]
 
 _TABLES = (".csv", ".tsv", ".json", ".parquet", ".pq")
 _ENDINGS = {"output": _TABLES, "labels": _TABLES, "report": (".html", ".htm")}
@@ -50,13 +42,6 @@ def echo_json(content: Any) -> None:
     click.echo(json.dumps(content, ensure_ascii=False, indent=1, default=plain))
 
 
-def check_inputs(tables: Iterable[str]) -> None:
-    """Refuse a file that is not there before anything slow is imported."""
-    for table in tables:
-        if table != "-" and not os.path.exists(table):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), table)
-
-
 def check_outputs(
     wanted: dict[str, str | None],
     inputs: Iterable[str],
@@ -64,11 +49,13 @@ def check_outputs(
     as_json: bool = False,
     method: str | None = None,
 ) -> None:
-    """Refuse before the work what could not, or should not, be written after it."""
-    if wanted.get("output") == "-" and as_json:
+    """Refuse before anything slow what could not be read, or should not be written after it."""
+    printed = {"-o -": wanted.get("output") == "-", "--json": as_json}
+    if all(printed.values()):
         raise click.UsageError("-o - and --json both want standard output; give one a file.")
-    if wanted.get("output") == "-" and sys.stdout is None:
-        raise click.UsageError("-o -: standard output is closed; name a file.")
+    if any(printed.values()) and sys.stdout is None:
+        option, remedy = ("--json", "open it") if as_json else ("-o -", "name a file")
+        raise click.UsageError(f"{option}: standard output is closed; {remedy}.")
     given = {"-o" if name == "output" else f"--{name}": path for name, path in wanted.items()}
     taken: dict[str, str] = {}
     for (option, path), endings in zip(given.items(), map(_ENDINGS.get, wanted), strict=True):
@@ -80,9 +67,8 @@ def check_outputs(
             raise click.UsageError(f"{option} {path}: must end in {', '.join(endings)}.")
         folder = Path(path).parent
         if not folder.is_dir():
-            raise FileNotFoundError(
-                f"Cannot write {path!r}: there is no folder {str(folder)!r}; make it first."
-            )
+            reason = f"there is no folder {str(folder)!r}; make it first."
+            raise FileNotFoundError(f"Cannot write {path!r}: {reason}")
         if not os.access(folder, os.W_OK):
             raise PermissionError(f"Cannot write {path!r}: the folder may not be written to.")
         place = os.path.realpath(path)
@@ -90,13 +76,15 @@ def check_outputs(
             raise click.UsageError(f"{taken[place]} and {option} both name {path!r}.")
         taken[place] = option
         if any(_same_file(path, source) for source in inputs):
-            raise click.UsageError(
-                f"{option} {path}: this file is read, and would be overwritten; name another."
-            )
+            reason = "this file is read, and would be overwritten; name another."
+            raise click.UsageError(f"{option} {path}: {reason}")
     if method is not None and wanted.get("graph") and not METHODS[method].graph:
         raise _graphless(method)
     if method is not None and wanted.get("model") and not METHODS[method].saved:
         raise click.UsageError(f"--model: a model of the method {method} cannot be saved.")
+    for source in inputs if "output" in wanted else ():  # a store of results says it itself
+        if source != "-" and not os.path.exists(source):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), source)
 
 
 def _same_file(path: str, other: str) -> bool:
@@ -113,59 +101,38 @@ def _graphless(method: str) -> click.UsageError:
 
 
 def write_outputs(
-    wanted: dict[str, str | None],
-    fitted: CommandFit,
-    *,
-    command: str,
-    title: str,
+    wanted: dict[str, str | None], fitted: CommandFit, *, command: str, title: str
 ) -> dict[str, str]:
     """Write what was asked for; return the files by kind."""
     estimator, data = fitted.estimator, fitted.data
-    written: dict[str, str] = {}
     if path := wanted.get("model"):
         from unispectral.persistence import save_model
 
         estimator.preparation_ = data.preparation
         save_model(estimator, path)
-        written["model"] = path
     if path := wanted.get("graph"):
         from unispectral.graph_files import write_graph
 
         if not hasattr(estimator, "affinity_matrix_"):
             raise _graphless(fitted.method)
         write_graph(path, estimator.affinity_matrix_, labels=fitted.labels, names=data.names)
-        written["graph"] = path
     if path := wanted.get("report"):
         from unispectral.report import write_report
 
         X, columns = data.stacked()
         write_report(
-            path,
-            estimator,
-            X,
-            labels=fitted.labels,
-            columns=columns,
-            names=data.names,
-            truth=data.truth,
-            title=title,
-            method=fitted.method,
-            seconds=round(fitted.seconds, 3),
-            command=command,
-            preparation=data.preparation,
-            reading=data.reading,
-            image_shape=data.image_shape,
-            notes=data.notes,
-            warnings=fitted.warnings,
-        )
-        written["report"] = path
+            path, estimator, X, labels=fitted.labels, columns=columns, names=data.names,
+            truth=data.truth, title=title, method=fitted.method, command=command,
+            seconds=round(fitted.seconds, 3), preparation=data.preparation, reading=data.reading,
+            image_shape=data.image_shape, notes=data.notes, warnings=fitted.warnings,
+        )  # fmt: skip
     if path := wanted.get("output"):
         from unispectral.tables import write_table
 
         found = [getattr(estimator, name, None) for name in ("membership_", "outlier_score_")]
         write_table(path, label_columns(data, fitted.labels, *found))
-        if path != "-":
-            written["labels"] = path
-    return written
+    kinds = {"labels" if kind == "output" else kind: path for kind, path in wanted.items()}
+    return {kind: path for kind, path in kinds.items() if path not in (None, "-")}
 
 
 def row_names(data: Input) -> dict[str, Any]:

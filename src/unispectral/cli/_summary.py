@@ -85,10 +85,8 @@ def summary_lines(summary: dict[str, Any]) -> list[str]:
     for table, reason in summary.get("scaling", {}).items():
         if reason.startswith("standardised"):
             named = "" if table == "X" else f" of {table}"
-            lines += [
-                "",
-                f"Columns{named} were {reason} (--param scaling=none leaves them as they are).",
-            ]
+            told = f"Columns{named} were {reason}"
+            lines += ["", f"{told} (--param scaling=none leaves them as they are)."]
     if weights := summary.get("kernel_weights"):
         from unispectral.plotting.charts import NO_WEIGHT
 
@@ -120,9 +118,7 @@ def size_lines(summary: dict[str, Any]) -> list[str]:
         lines.append(f"… and {len(sizes) - _SHOWN} more clusters")
     if "scores" in summary:
         words = {"nmi": "NMI", "ari": "ARI"}
-        shown = [
-            f"{words.get(name, name.replace('_', ' '))} {value:.3f}"
-            for name, value in summary["scores"].items()
-        ]
+        names = {name: words.get(name, name.replace("_", " ")) for name in summary["scores"]}
+        shown = [f"{names[name]} {value:.3f}" for name, value in summary["scores"].items()]
         lines += ["", f"Against the known classes: {'  '.join(shown)}"]
     return lines

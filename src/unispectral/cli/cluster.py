@@ -9,19 +9,9 @@ from typing import Any
 
 import click
 
+from unispectral.cli import _options
 from unispectral.cli._methods import DEFAULT, METHOD_NAME, METHODS, build_method
-from unispectral.cli._options import (
-    ImageShape,
-    NumberOfClusters,
-    debug_option,
-    method_options,
-    named_columns,
-    parse_parameter,
-    quiet_option,
-    split_names,
-    table_options,
-)
-from unispectral.cli._outputs import check_inputs, check_outputs, echo_json, say, write_outputs
+from unispectral.cli._outputs import check_outputs, echo_json, say, write_outputs
 
 __all__ = ["cluster"]
 
@@ -45,98 +35,48 @@ Examples:
 Methods:
 {_METHOD_LINES}
 """
+_K = "Number of clusters, or 'auto' to let the data choose."
+_LABELS = """Labels: .csv, .tsv, .json, .parquet or -. In .csv and .tsv a name that a spreadsheet
+would run as a formula gets an apostrophe in front."""
+_SHAPE = """Rows are pictures of this height and width, such as 28x28 (28x28t if the pixels are
+stored column by column); the page shows them."""
+_VIEW = "A group of columns as one view of the rows; give several."
+_KERNEL = "Kernel, such as gaussian, linear, laplacian; several for a method of several kernels."
+_PARAM = "Any other parameter of the method, such as alpha=0.5."
 
 
 @click.command(epilog=_EPILOG)
 @click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
-@click.option(
-    "-k",
-    "n_clusters",
-    type=NumberOfClusters(),
-    required=True,
-    help="Number of clusters, or 'auto' to let the data choose.",
-)
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    help="Labels: .csv, .tsv, .json, .parquet or -. In .csv and .tsv a name that a spreadsheet "
-    "would run as a formula gets an apostrophe in front.",
-)
-@click.option("--graph", metavar="FILE", help="Learned graph: .graphml, .npz, .csv or .tsv.")
-@click.option("--model", metavar="FILE", help="Fitted model, for unispectral predict.")
-@click.option("--report", metavar="FILE", help="Page to look at: one HTML file, works offline.")
-@click.option(
-    "--image-shape",
-    type=ImageShape(),
-    metavar="HxW",
-    help="Rows are pictures of this height and width, such as 28x28 (28x28t if the pixels are "
-    "stored column by column); the page shows them.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Summary as JSON on standard output.")
-@table_options()
-@click.option(
-    "--view",
-    "views",
-    multiple=True,
-    metavar="NAME=COLUMNS",
-    help="A group of columns as one view of the rows; give several.",
-)
-@click.option(
-    "--method",
-    type=METHOD_NAME,
-    default=DEFAULT,
-    show_default=True,
-    metavar="NAME",
-    help="See below.",
-)
-@click.option(
-    "--kernel",
-    "kernels",
-    multiple=True,
-    metavar="NAME",
-    help="Kernel, such as gaussian, linear, laplacian; several for a method of several kernels.",
-)
-@click.option(
-    "--param",
-    "parameters",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Any other parameter of the method, such as alpha=0.5.",
-)
-@method_options
-@quiet_option
-@debug_option
-def cluster(
-    tables: tuple[str, ...],
-    n_clusters: int | str,
-    output: str | None,
-    graph: str | None,
-    model: str | None,
-    report: str | None,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
-) -> None:
+@click.option("-k", "n_clusters", type=_options.NumberOfClusters(), required=True, help=_K)
+@_options.file_option("-o", "--output", help=_LABELS)
+@_options.file_option("--graph", help="Learned graph: .graphml, .npz, .csv or .tsv.")
+@_options.file_option("--model", help="Fitted model, for unispectral predict.")
+@_options.file_option("--report", help="Page to look at: one HTML file, works offline.")
+@click.option("--image-shape", type=_options.ImageShape(), metavar="HxW", help=_SHAPE)
+@_options.json_option
+@_options.table_options()
+@_options.many_option("--view", "views", metavar="NAME=COLUMNS", help=_VIEW)
+@click.option("--method", type=METHOD_NAME, default=DEFAULT, show_default=True, metavar="NAME",
+              help="See below.")  # fmt: skip
+@_options.many_option("--kernel", "kernels", metavar="NAME", help=_KERNEL)
+@_options.many_option("--param", "parameters", metavar="NAME=VALUE", help=_PARAM)
+@_options.method_options
+@_options.output_options
+def cluster(tables: tuple[str, ...], as_json: bool, quiet: bool, **options: Any) -> None:
     """Find the clusters of a TABLE, or of several tables of the same rows (views).
 
     Reads CSV, TSV, Parquet, Excel, .npy, .npz, .mat, .h5ad and HDF5 files, also compressed (.gz,
     .bz2, .xz, .zst), or standard input (-). Numeric columns are clustered; what is left out is
     said. Numbers of rows and clusters count from 0.
     """
-    wanted = {"output": output, "graph": graph, "model": model, "report": report}
-    method = options["method"]
+    wanted = {name: options[name] for name in ("output", "graph", "model", "report")}
+    method, output = options["method"], options["output"]
     check_outputs(wanted, tables, as_json=as_json, method=method)
-    check_inputs(tables)
-    estimator = build_method(
-        method,
-        n_clusters,
-        parameters=dict(parse_parameter(text) for text in options["parameters"]),
-        kernels=split_names(options["kernels"]),
-        seed=options["seed"],
-        jobs=options["jobs"],
-    )
-    views = named_columns(options["views"])
+    given = {name: options[name] for name in ("seed", "jobs")}
+    given["parameters"] = dict(_options.parse_parameter(text) for text in options["parameters"])
+    given["kernels"] = _options.split_names(options["kernels"])
+    estimator = build_method(method, options["n_clusters"], **given)
+    views = _options.named_columns(options["views"])
     from unispectral.cli._fit import fit
     from unispectral.cli._input import gather
     from unispectral.cli._summary import summarise, summary_lines
@@ -144,10 +84,8 @@ def cluster(
     data = gather(tables, options, views)
     data.image_shape = shape = options["image_shape"]
     if shape and shape[0] * shape[1] != data.n_features:
-        raise click.UsageError(
-            f"--image-shape {shape[0]}x{shape[1]}: these are {shape[0] * shape[1]} pixels, but "
-            f"{data.n_features} columns are clustered."
-        )
+        found = f"{shape[0] * shape[1]} pixels, but {data.n_features} columns are clustered."
+        raise click.UsageError(f"--image-shape {shape[0]}x{shape[1]}: these are {found}")
     for note in data.notes:
         say(note, quiet=quiet)
     fitted = fit(estimator, data, method, quiet=quiet)

@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unispectral.cli import _options
 from unispectral.cli._methods import METHOD_NAME, METHODS, build_method
-from unispectral.cli._options import (
-    NumberOfClusters,
-    debug_option,
-    method_options,
-    quiet_option,
-    split_names,
-    table_options,
-)
 from unispectral.cli._outputs import check_outputs, echo_json, row_names, say
 
 if TYPE_CHECKING:
@@ -32,6 +25,7 @@ Examples:
   unispectral compare digits.npz --key data --truth target -k 10 --json
 """
 _USUAL = [name for name, method in METHODS.items() if method.compared]
+_METHODS = f"Methods, separated by commas. [default: {', '.join(_USUAL)}]"
 _HEADS = {"calinski_harabasz": "C-H", "davies_bouldin": "D-B", "swapped_purity": "swapped"}
 _HEADS |= {"accuracy": "ACC", "nmi": "NMI", "ari": "ARI"}
 _KEY = "Larger is better (C-H: Calinski and Harabasz, D-B: minus Davies and Bouldin, cut: minus)."
@@ -42,38 +36,17 @@ _FAILURES = (ValueError, TypeError, MemoryError, ArithmeticError, ImportError)
 
 @click.command(epilog=_EPILOG)
 @click.argument("table")
-@click.option(
-    "-k",
-    "n_clusters",
-    type=NumberOfClusters(auto=False),
-    required=True,
-    help="Number of clusters.",
-)
-@click.option(
-    "--methods",
-    multiple=True,
-    metavar="NAMES",
-    help=f"Methods, separated by commas. [default: {', '.join(_USUAL)}]",
-)
-@click.option("-o", "--output", metavar="FILE", help="Scores: .csv, .tsv, .json or .parquet.")
-@click.option("--labels", metavar="FILE", help="Labels of all methods: .csv, .json, .parquet.")
+@click.option("-k", "n_clusters", type=_options.NumberOfClusters(auto=False), required=True,
+              help="Number of clusters.")  # fmt: skip
+@_options.many_option("--methods", metavar="NAMES", help=_METHODS)
+@_options.file_option("-o", "--output", help="Scores: .csv, .tsv, .json or .parquet.")
+@_options.file_option("--labels", help="Labels of all methods: .csv, .json, .parquet.")
 @click.option("--agreement", is_flag=True, help="Show how far any two methods agree.")
-@click.option("--json", "as_json", is_flag=True, help="Everything as JSON on standard output.")
-@table_options()
-@method_options
-@quiet_option
-@debug_option
-def compare(
-    table: str,
-    n_clusters: int,
-    methods: tuple[str, ...],
-    output: str | None,
-    labels: str | None,
-    agreement: bool,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
-) -> None:
+@_options.json_option
+@_options.table_options()
+@_options.method_options
+@_options.output_options
+def compare(table: str, n_clusters: int, as_json: bool, quiet: bool, **options: Any) -> None:
     """Run several methods on a TABLE and show them side by side, best first.
 
     The order is that of the accuracy if known classes are given (--truth, used for scores only),
@@ -81,8 +54,10 @@ def compare(
     clusters are. Times are without compilation. A method that fails says why, and the others go
     on.
     """
+    output, labels = options["output"], options["labels"]
     check_outputs({"output": output, "labels": labels}, [table], as_json=as_json)
-    asked = [METHOD_NAME.convert(name, None, None) for name in split_names(methods)] or _USUAL
+    asked = [METHOD_NAME.convert(n, None, None) for n in _options.split_names(options["methods"])]
+    names = list(dict.fromkeys(asked or _USUAL))
     import pandas as pd
     from sklearn.metrics import adjusted_rand_score
 
@@ -96,7 +71,6 @@ def compare(
     data = gather([table], options)
     for note in data.notes:
         say(note, quiet=quiet)
-    names = list(dict.fromkeys(asked))
     runs: list[dict[str, Any]] = []
     found: dict[str, Any] = {}
     for position, name in enumerate(names, 1):
@@ -119,19 +93,18 @@ def compare(
         for one, a in found.items()
     }
     if output:
-        keys = dict.fromkeys(key for run in runs for key in run.get("scores", {}))
-        columns: dict[str, Any] = {
-            key: [r.get(key) for r in runs] for key in ("method", "seconds")
-        }
-        columns |= {key: [run.get("scores", {}).get(key) for run in runs] for key in keys}
-        write_table(output, columns | {"failure": [run.get("failure", "") for run in runs]})
+        rows = [
+            {k: run.get(k) for k in ("method", "seconds")} | run.get("scores", {}) for run in runs
+        ]
+        scores = pd.DataFrame(rows).assign(failure=[run.get("failure", "") for run in runs])
+        write_table(output, dict(scores.items()))
     if labels and found:
         write_table(labels, row_names(data) | found)
     if as_json:
         echo_json({"methods": runs, "verdict": _verdict(runs, alike), "agreement": alike})
     else:
         lines = [*_lines(runs), *([_verdict(runs, alike)] if found else [])]
-        if agreement and len(found) > 1:
+        if options["agreement"] and len(found) > 1:
             lines += ["", "Agreement (adjusted Rand index: 1 the same, 0 by chance)"]
             lines += [pd.DataFrame(alike).to_string(float_format="{:.2f}".format)]
         click.echo("\n".join(lines), err=output == "-")
@@ -152,15 +125,12 @@ def _few(data: Input) -> Input:
 
 def _best_first(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """By accuracy if classes are known, else by the mean rank in the scores; failures last."""
-    from scipy.stats import rankdata
+    import pandas as pd
 
     good = [run for run in runs if "scores" in run]
-    keys = [key for key in good[0]["scores"] if key == "accuracy"] if good else []
-    ranks: Any = 0.0
-    for key in keys or (good[0]["scores"] if good else ()):
-        values = [run["scores"][key] for run in good]
-        ranks = ranks + rankdata([math.inf if value is None else -value for value in values])
-    order = sorted(range(len(good)), key=lambda i: ranks[i])
+    frame = pd.DataFrame([run["scores"] for run in good], dtype=float)
+    frame = frame[["accuracy"]] if "accuracy" in frame else frame
+    order = frame.rank(ascending=False, na_option="bottom").sum(axis=1).argsort(kind="stable")
     return [good[i] for i in order] + [run for run in runs if "scores" not in run]
 
 
@@ -173,20 +143,17 @@ def _verdict(runs: list[dict[str, Any]], alike: dict[str, dict[str, float]]) -> 
         return f"All {len(good)} methods found the same clusters."
     first, second = good[:2]
     if "accuracy" not in first["scores"]:
-        return (
-            f"By the mean rank in these scores {first['method']} comes first, before "
-            f"{second['method']}; they favour compact, round clusters, which need not be the "
-            "right ones."
-        )
+        order = f"{first['method']} comes first, before {second['method']}"
+        known = "they favour compact, round clusters, which need not be the right ones"
+        return f"By the mean rank in these scores {order}; {known}."
     best = first["scores"]["accuracy"]
     equal = [run["method"] for run in good if run["scores"]["accuracy"] == best]
     if len(equal) > 1:
         named = f"{', '.join(equal[:-1])} and {equal[-1]}"
         return f"{named} come closest to the known classes, with an accuracy of {best:.3f} each."
-    return (
-        f"{first['method']} comes closest to the known classes (accuracy {best:.3f}), before "
-        f"{second['method']} ({second['scores']['accuracy']:.3f})."
-    )
+    before = f"{second['method']} ({second['scores']['accuracy']:.3f})"
+    won = f"{first['method']} comes closest to the known classes (accuracy {best:.3f})"
+    return f"{won}, before {before}."
 
 
 def _lines(runs: list[dict[str, Any]]) -> list[str]:

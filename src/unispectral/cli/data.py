@@ -12,7 +12,6 @@ from unispectral.datasets import fetch as fetch_dataset
 
 __all__ = ["data"]
 
-
 _NAME = click.Choice(list_datasets(), case_sensitive=False)
 
 
@@ -50,19 +49,12 @@ def info(name: str) -> None:
     """Describe one data set: size, preparation, origin, terms of use."""
     row = dataset_info(name)
     described = {
-        "name": row.name,
-        "title": row.title,
-        "rows": row.shape[0],
-        "columns": row.shape[1],
+        "name": row.name, "title": row.title, "rows": row.shape[0], "columns": row.shape[1],
         "classes": row.n_classes,
         "images": None if row.image_shape is None else "{} × {}".format(*row.image_shape),
-        "prepared": row.description,
-        "file": row.file.name,
-        "sha256": row.file.sha256,
-        "origin": row.file.url,
-        "citation": row.citation,
-        "terms": row.licence,
-    }
+        "prepared": row.description, "file": row.file.name, "sha256": row.file.sha256,
+        "origin": row.file.url, "citation": row.citation, "terms": row.licence,
+    }  # fmt: skip
     for key, value in described.items():
         click.echo(f"{key:<12} {value}")
 

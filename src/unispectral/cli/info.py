@@ -17,34 +17,17 @@ __all__ = ["info"]
 _PACKAGES = (
     "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl", "click", "pandas",
     "pyarrow", "openpyxl", "h5py", "matplotlib", "pooch", "dask", "distributed",
-    "anndata", "mudata",
+    "anndata", "mudata", "umap-learn",
 )  # fmt: skip
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @debug_option
-def info(as_json: bool) -> None:
+def info() -> None:
     """Print versions, threads and memory, for bug reports.
 
     Nothing that names a person, a folder or a file is printed.
     """
-    found = collect()
-    if as_json:
-        echo_json(found)
-        return
-    for key, value in found.items():
-        if isinstance(value, dict):
-            click.echo(key if value else f"{key:<18} none")
-            for name, told in value.items():
-                click.echo(f"  {name:<16} {told}")
-        else:
-            for item in value if isinstance(value, list) else [value]:
-                click.echo(f"{key:<18} {item}")
-
-
-def collect() -> dict[str, Any]:
-    """Return versions and machine by name."""
     import numpy  # noqa: F401  loads the BLAS that is asked about below
     import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_info
@@ -58,11 +41,16 @@ def collect() -> dict[str, Any]:
     except (AttributeError, ValueError, OSError):
         total = None
     libraries = {
-        f"{row['internal_api']} {row.get('version') or ''}".strip()
-        + f", {row['num_threads']} threads"
+        f"{row['internal_api']} {row.get('version') or '?'}, {row['num_threads']} threads"
         for row in threadpool_info()
     }
-    return {
+    variables = sorted(os.environ.items())
+    threads = {
+        name: v
+        for name, v in variables
+        if name.endswith("_NUM_THREADS") or name == "NUMBA_DISABLE_JIT"
+    }
+    found: dict[str, Any] = {
         "unispectral": __version__,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
@@ -72,12 +60,9 @@ def collect() -> dict[str, Any]:
         "memory free": _gigabytes(available_memory()),
         "linear algebra": sorted(libraries),
         "packages": {name: _version(name) for name in _PACKAGES},
-        "variables": {
-            name: value
-            for name, value in sorted(os.environ.items())
-            if name.endswith("_NUM_THREADS") or name == "NUMBA_DISABLE_JIT"
-        },
+        "variables": threads,
     }
+    echo_json(found)
 
 
 def _version(package: str) -> str:
