@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ import scipy.sparse as sp
 
 from unispectral.cli._options import split_names
 from unispectral.tables import Preparation, Table, TableError, read_table
-from unispectral.tables._source import as_source
+from unispectral.tables._read import read_blocks
+from unispectral.tables._source import as_source, plural
 
 __all__ = ["Input", "gather", "gather_new"]
 
@@ -35,6 +36,9 @@ class Input:
     reading: list[dict[str, Any]] = field(default_factory=list)
     #: Height, width and order ("C": row by row) of the pixels, where rows are pictures.
     image_shape: tuple[int, int, str] | None = None
+    #: Number of the first row, and of all rows where it is known: this may be a block of a file.
+    first: int = 0
+    total: int | None = None
 
     @property
     def several(self) -> bool:
@@ -53,6 +57,15 @@ class Input:
         """Columns, filling and scaling as a saved model keeps them."""
         tables = self.tables.items()
         return [{"view": name, **table.preparation.to_dict()} for name, table in tables]
+
+    def headings(self, n_rows: int | None = None) -> list[str]:
+        """Where the rows come from, and how many there are; this may be a block of them."""
+        return [
+            f"{f'View {view!r}' if self.several else table.name}: "
+            f"{plural(n_rows or table.values.shape[0], 'row')}, "
+            f"{plural(table.values.shape[1], 'column')}."
+            for view, table in self.tables.items()
+        ]
 
     def samples(self) -> Any:
         """What ``fit`` takes: a frame with the names of its columns, or a dict of arrays."""
@@ -115,9 +128,15 @@ def gather(
 
 
 def gather_new(
-    sources: Sequence[str], preparation: Sequence[dict[str, Any]], options: dict[str, Any]
-) -> Input:
-    """Read new rows and make them ready as the rows of the fit were."""
+    sources: Sequence[str],
+    preparation: Sequence[dict[str, Any]],
+    options: dict[str, Any],
+    entries: int | None,
+) -> Iterator[Input]:
+    """Read new rows and make them ready as the rows of the fit were.
+
+    One table is read in blocks of about so many values, several are read as a whole.
+    """
     ready = {str(part["view"]): Preparation.from_dict(part) for part in preparation}
     if len(sources) not in (1, len(ready)):
         raise TableError(
@@ -126,14 +145,20 @@ def gather_new(
             f"({', '.join(ready)}) in this order, not {len(sources)} times",
         )
     origins = [as_source(source) for source in sources]
-    if len(sources) == 1:
-        origins *= len(ready)
     common = {name: options[name] for name in ("id", *_READING)}
     tables: dict[str, Table] = {}
+    if len(sources) == 1:
+        first, common = 0, common | {"truth": options["truth"], "entries": entries}
+        for found, total in read_blocks(origins[0], list(ready.values()), **common):
+            block = _together(dict(zip(ready, found, strict=True)), match=False)
+            block.first, block.total = first, total
+            first += block.n_samples
+            yield block
+        return
     for (view, prepared), origin in zip(ready.items(), origins, strict=True):
         truth = None if tables else options["truth"]
         tables[view] = read_table(origin, preparation=prepared, truth=truth, **common)
-    return _together(tables, match=options["id"] is not None and len(sources) > 1)
+    yield _together(tables, match=options["id"] is not None)
 
 
 def _view_names(sources: Sequence[str]) -> list[str]:
@@ -145,20 +170,18 @@ def _view_names(sources: Sequence[str]) -> list[str]:
 
 def _together(tables: dict[str, Table], *, match: bool) -> Input:
     first = next(iter(tables.values()))
-    notes = []
-    for view, table in tables.items():
-        head, *more = table.describe()
-        notes.append(f"{f'View {view!r}' if len(tables) > 1 else table.name}: {head}")
-        notes += [f"  {line}" for line in more]
+    joined = Input(tables, first.index, first.truth)
+    for head, table in zip(joined.headings(), tables.values(), strict=True):
+        joined.notes += [head, *(f"  {line}" for line in table.describe()[1:])]
     if match and len(tables) > 1:
-        return _matched(tables, notes)
+        return _matched(tables, joined.notes)
     sizes = {view: table.values.shape[0] for view, table in tables.items()}
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{view}: {size}" for view, size in sizes.items())
         problem = f"must be given: the tables have different numbers of rows ({listed})"
         remedy = "name the column that identifies a row, and rows are matched by it"
         raise TableError("id", problem, remedy)
-    return Input(tables, first.index, first.truth, notes)
+    return joined
 
 
 def _matched(tables: dict[str, Table], notes: list[str]) -> Input:

@@ -137,7 +137,9 @@ def write_outputs(
 
 def row_names(data: Input) -> dict[str, Any]:
     """The first column of a table of labels."""
-    return {"row": range(data.n_samples)} if data.names is None else {"id": data.names}
+    if data.names is not None:
+        return {"id": data.names}
+    return {"row": range(data.first, data.first + data.n_samples)}
 
 
 def label_columns(

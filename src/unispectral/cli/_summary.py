@@ -10,7 +10,14 @@ from unispectral._version import __version__
 from unispectral.cli._fit import CommandFit
 from unispectral.tables._source import plural
 
-__all__ = ["count_clusters", "size_lines", "summarise", "summary_lines"]
+__all__ = [
+    "count_clusters",
+    "size_lines",
+    "summarise",
+    "summary_lines",
+    "tell_scores",
+    "tell_sizes",
+]
 
 _SHOWN = 40
 _WIDTH = 24
@@ -18,22 +25,31 @@ _KERNELS = 5
 
 
 def count_clusters(
-    method: str, labels: np.ndarray, truth: np.ndarray | None, seconds: float, least: int = 0
+    method: str, labels: np.ndarray, truth: np.ndarray | None, seconds: float
 ) -> dict[str, Any]:
     """Sizes of the clusters, and scores if the classes are known, as JSON takes them."""
-    sizes = np.bincount(labels[labels >= 0], minlength=least)
-    summary: dict[str, Any] = {
+    sizes = np.bincount(labels[labels >= 0])
+    return tell_sizes(method, sizes, seconds, len(labels)) | tell_scores(truth, labels)
+
+
+def tell_sizes(method: str, sizes: np.ndarray, seconds: float, n_samples: int) -> dict[str, Any]:
+    """Sizes of the clusters, as JSON takes them."""
+    return {
         "method": method,
-        "n_samples": len(labels),
+        "n_samples": n_samples,
         "n_clusters": len(sizes),
         "sizes": sizes.tolist(),
         "seconds": round(seconds, 3),
     }
-    if truth is not None:
-        from unispectral.metrics import scores
 
-        summary["scores"] = {name: float(v) for name, v in scores(truth, labels).items()}
-    return summary
+
+def tell_scores(truth: np.ndarray | None, labels: np.ndarray) -> dict[str, Any]:
+    """Scores if the classes are known, as JSON takes them."""
+    if truth is None:
+        return {}
+    from unispectral.metrics import scores
+
+    return {"scores": {name: float(v) for name, v in scores(truth, labels).items()}}
 
 
 def summarise(fitted: CommandFit) -> dict[str, Any]:

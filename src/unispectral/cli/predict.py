@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import time
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from unispectral.cli._options import debug_option, quiet_option, table_options
 from unispectral.cli._outputs import check_outputs, echo_json, label_columns, say
 
+if TYPE_CHECKING:
+    from unispectral.cli._input import Input
+
 __all__ = ["predict"]
+
+#: Values of a table that are in memory at a time.
+_ENTRIES = 2**21
 
 _EPILOG = """\b
 Examples:
@@ -42,13 +51,14 @@ def predict(
     The model knows its columns, and how they were filled and scaled: columns are found by name,
     others are left out. A model of several views takes one table with all columns, or one table
     for each view in the order of the fit. The labels come with how much each row belongs to its
-    cluster, and how unlike the rows of the fit it is.
+    cluster, and how unlike the rows of the fit it is. One table of CSV, Parquet or .npy is read
+    and answered block by block, however large it is.
     """
     check_outputs({"output": output}, [model, *tables], as_json=as_json)
     from unispectral.cli._input import gather_new
-    from unispectral.cli._summary import count_clusters, size_lines
+    from unispectral.cli._summary import size_lines
     from unispectral.persistence import load_model
-    from unispectral.tables import write_table
+    from unispectral.tables._read import MixedColumnError
     from unispectral.tables._source import plural
 
     loaded = load_model(model)
@@ -59,32 +69,76 @@ def predict(
             "use another method."
         )
     preparation, steps = _preparation(loaded)
-    data = gather_new(tables, preparation, options)
-    for note in data.notes:
-        say(note, quiet=quiet)
-    begun = time.perf_counter()
-    samples = data.samples()
-    for step in steps:
-        samples = step.transform(_known_to(step, samples))
-    found = estimator.predict_all(_known_to(estimator, samples))
-    seconds = time.perf_counter() - begun
-    if output:
-        columns = label_columns(data, found.labels, found.membership, found.outlier_score)
-        write_table(output, columns)
-    count = int(getattr(estimator, "n_clusters_", 0))
-    summary = count_clusters(type(estimator).__name__, found.labels, data.truth, seconds, count)
+    try:
+        blocks = gather_new(tables, preparation, options, _ENTRIES)
+        summary = _assign(blocks, estimator, steps, output, quiet=quiet)
+    except MixedColumnError:  # only the whole column says whether it is text
+        blocks = gather_new(tables, preparation, options, None)
+        summary = _assign(blocks, estimator, steps, output, quiet=quiet)
     if as_json:
         echo_json(summary)
     elif not (quiet and output == "-"):
-        rows = plural(data.n_samples, "row")
+        rows = plural(summary["n_samples"], "row")
         lines = [
-            f"{summary['method']} assigned {rows} ({seconds:.1f} s).",
+            f"{summary['method']} assigned {rows} ({summary['seconds']:.1f} s).",
             "",
             *size_lines(summary),
         ]
         if output not in (None, "-"):
             lines += ["", f"Wrote {output}."]
         click.echo("\n".join(lines), err=output == "-")
+
+
+def _assign(
+    blocks: Iterable[Input], estimator: Any, steps: list[Any], output: str | None, *, quiet: bool
+) -> dict[str, Any]:
+    """Predict and write block by block; the sizes of the clusters in all."""
+    import numpy as np
+
+    from unispectral._run import Progress
+    from unispectral.cli._summary import tell_scores, tell_sizes
+    from unispectral.tables._write import table_writer
+
+    progress = Progress(not quiet and sys.stderr is not None)
+    sizes = np.zeros(estimator.n_clusters_, dtype=np.int64)
+    known: list[tuple[np.ndarray, np.ndarray]] = []
+    notes: list[tuple[int, list[str]]] = []
+    seconds = 0.0
+    with table_writer(output) if output else contextlib.nullcontext() as write:
+        for data in blocks:
+            begun = time.perf_counter()
+            samples = data.samples()
+            for step in steps:
+                samples = step.transform(_known_to(step, samples))
+            found = estimator.predict_all(_known_to(estimator, samples))
+            seconds += time.perf_counter() - begun
+            sizes += np.bincount(found.labels, minlength=len(sizes))
+            if data.truth is not None:
+                known.append((data.truth, found.labels))
+            if write is not None:
+                parts = found.labels, found.membership, found.outlier_score
+                write(label_columns(data, *parts))
+            notes.append((data.first, data.notes))
+            done = data.first + data.n_samples
+            if data.first or done < (data.total or 0):
+                progress("new rows", done, data.total, "" if data.total else f"{done:,}")
+    progress.close()
+    for note in notes[0][1] if len(notes) == 1 else _by_block(notes, data, done):
+        say(note, quiet=quiet)
+    summary = tell_sizes(type(estimator).__name__, sizes, seconds, done)
+    if known:
+        summary |= tell_scores(*map(np.concatenate, zip(*known, strict=True)))
+    return summary
+
+
+def _by_block(notes: list[tuple[int, list[str]]], data: Input, n_rows: int) -> list[str]:
+    """What was noticed in each block, under one heading for the whole table."""
+    lines = data.headings(n_rows)
+    ends = [first - 1 for first, _ in notes[1:]] + [n_rows - 1]
+    for (first, block), last in zip(notes, ends, strict=True):
+        more = [f"  {line}" for line in block if line.startswith(" ")]
+        lines += [f"  Rows {first:,} to {last:,}:", *more] if more else []
+    return lines
 
 
 def _known_to(step: Any, samples: Any) -> Any:

@@ -14,7 +14,15 @@ from numpy.lib import format as npy
 
 from unispectral.tables._source import Source
 
-__all__ = ["Array", "checked_sparse", "read_members", "read_npy", "read_npz", "sparse_array"]
+__all__ = [
+    "Array",
+    "checked_sparse",
+    "map_npy",
+    "read_members",
+    "read_npy",
+    "read_npz",
+    "sparse_array",
+]
 
 Array: TypeAlias = Any  # an ndarray or a csr_array; SciPy has no types to tell them apart by
 
@@ -23,8 +31,25 @@ def read_npy(source: Source) -> np.ndarray:
     return _read_array(source.open, source.size, source)
 
 
+def map_npy(source: Source) -> np.ndarray:
+    """One array, whose values stay in its file, if it has one, until they are used."""
+    if source.path is None:
+        return read_npy(source)
+    _check_header(source.open, source.size, source)
+    with source.reading():
+        return npy.open_memmap(source.path, mode="r")
+
+
 def _read_array(open_: Callable[[], IO[bytes]], size: int, source: Source) -> np.ndarray:
-    """One array, once the shape and the type that it declares fit the `size` of the whole file."""
+    _check_header(open_, size, source)
+    with source.reading(), open_() as file:
+        array = npy.read_array(file, allow_pickle=False)
+        file.read(1)  # the end, at which an archive checks the checksum
+    return array
+
+
+def _check_header(open_: Callable[[], IO[bytes]], size: int, source: Source) -> None:
+    """Hold the shape and the type that a file declares against the `size` of the whole file."""
     with source.reading("is not a NumPy array file, or is damaged"), open_() as file:
         major, _ = npy.read_magic(file)
         reader = npy.read_array_header_1_0 if major == 1 else npy.read_array_header_2_0
@@ -38,10 +63,6 @@ def _read_array(open_: Callable[[], IO[bytes]], size: int, source: Source) -> np
     if (declared := math.prod(shape) * dtype.itemsize) > there:
         problem = f"declares {declared:,} bytes of values (shape {shape}) but holds {there:,}"
         raise source.error(problem, "it is cut short or damaged")
-    with source.reading(), open_() as file:
-        array = npy.read_array(file, allow_pickle=False)
-        file.read(1)  # the end, at which an archive checks the checksum
-    return array
 
 
 def read_members(

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unispectral._compat import optional
 from unispectral._errors import InputError
-from unispectral.tables._arrays import Array, checked_sparse, read_npy, read_npz
+from unispectral.tables._arrays import Array, checked_sparse, map_npy, read_npy, read_npz
 from unispectral.tables._frames import unique_names
 from unispectral.tables._hdf import check_own, matrix_names, member, open_hdf, read_numbers
 from unispectral.tables._mat import read_mat
-from unispectral.tables._source import Source, TableError
-from unispectral.tables._text import looks_like_text, read_text
+from unispectral.tables._source import Source, TableError, block_rows
+from unispectral.tables._text import looks_like_text, read_text, text_blocks
 
-__all__ = ["FORMATS", "Loaded", "find_format", "load"]
+__all__ = ["FORMATS", "Loaded", "find_format", "load", "load_blocks"]
 
 FORMATS = ("csv", "tsv", "parquet", "excel", "npy", "npz", "mat", "h5ad", "hdf5")
 # Endings that are not the format's own name.
@@ -38,6 +38,8 @@ class Loaded:
     index: Any = None
     beside: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    #: Rows of the whole file, where this is a block of it and the file says so.
+    total: int | None = None
 
 
 def find_format(source: Source, format: str | None) -> str:
@@ -81,8 +83,7 @@ def load(
 ) -> Loaded:
     """Read the file; `key` chooses a sheet or a variable, `beside` names vectors next to it."""
     if format in ("csv", "tsv"):
-        text = {**text, "separator": text["separator"] or ("\t" if format == "tsv" else None)}
-        frame, notes = read_text(source, **text)
+        frame, notes = read_text(source, **_dialect(format, text))
         return Loaded(frame=frame, notes=notes)
     if format == "parquet":
         return _parquet(source)
@@ -103,15 +104,73 @@ def load(
     return _choose(found, key, beside, source)
 
 
+def load_blocks(
+    source: Source,
+    format: str,
+    entries: int,
+    *,
+    key: str | None,
+    beside: Sequence[str],
+    text: dict[str, Any],
+) -> Iterator[Loaded]:
+    """The rows of a text table, a Parquet or .npy file in blocks with about so many values.
+
+    Other formats, and small files, come as one block.
+    """
+    if format in ("csv", "tsv"):
+        for frame, notes in text_blocks(source, entries=entries, **_dialect(format, text)):
+            yield Loaded(frame=frame, notes=notes)
+    elif format == "parquet":
+        yield from _parquet_blocks(source, entries)
+    elif format == "npy":
+        whole = _choose({"array": map_npy(source)}, "array", beside, source)
+        matrix: Any = whole.matrix
+        rows = block_rows(entries, matrix.shape[1])
+        for start in range(0, max(1, len(matrix)), rows):
+            yield replace(whole, matrix=matrix[start : start + rows], total=len(matrix))
+    else:
+        yield load(source, format, key=key, beside=beside, text=text)
+
+
+def _dialect(format: str, text: dict[str, Any]) -> dict[str, Any]:
+    return {**text, "separator": text.get("separator") or ("\t" if format == "tsv" else None)}
+
+
+_NO_PARQUET = "is not a Parquet file, or is damaged"
+
+
 def _parquet(source: Source) -> Loaded:
     parquet = optional("pyarrow.parquet", extra="parquet")
     optional("pandas", extra="parquet")
-    with source.reading("is not a Parquet file, or is damaged"):
+    with source.reading(_NO_PARQUET):
         with source.open() as handle, parquet.ParquetFile(handle) as file:
             source.check_memory(8 * file.metadata.num_rows * len(file.schema_arrow.names))
             table = file.read()
-        names, notes = unique_names(table.column_names)
-        frame = table.rename_columns(names).to_pandas() if notes else table.to_pandas()
+        return _of_arrow(table)
+
+
+def _parquet_blocks(source: Source, entries: int) -> Iterator[Loaded]:
+    table = optional("pyarrow", extra="parquet").Table
+    parquet = optional("pyarrow.parquet", extra="parquet")
+    optional("pandas", extra="parquet")
+    with source.open() as handle:
+        with source.reading(_NO_PARQUET):
+            file = parquet.ParquetFile(handle)
+            total = file.metadata.num_rows
+            rows = block_rows(entries, len(file.schema_arrow.names))
+            batches = iter(file.iter_batches(rows) if total else [file.read()])
+        while True:
+            with source.reading(_NO_PARQUET):
+                batch = next(batches, None)
+                if batch is None:
+                    return
+                loaded = _of_arrow(table.from_batches([batch]) if total else batch)
+            yield replace(loaded, total=total)
+
+
+def _of_arrow(table: Any) -> Loaded:
+    names, notes = unique_names(table.column_names)
+    frame = table.rename_columns(names).to_pandas() if notes else table.to_pandas()
     return Loaded(frame=frame, notes=notes)
 
 

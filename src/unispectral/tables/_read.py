@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
 import numpy as np
@@ -17,12 +17,12 @@ from unispectral._errors import InputError, InputTypeError
 from unispectral.tables._arrays import Array
 from unispectral.tables._encode import column_names, decide, left_out, made, used
 from unispectral.tables._encode import encode as encode_columns
-from unispectral.tables._formats import Loaded, find_format, load
+from unispectral.tables._formats import Loaded, find_format, load, load_blocks
 from unispectral.tables._frames import float_for, label_values, number_column, row_numbers
 from unispectral.tables._prepare import Preparation, infinite_values, missing_values
 from unispectral.tables._source import Source, TableError, as_source, plural
 
-__all__ = ["Table", "read_table"]
+__all__ = ["MixedColumnError", "Table", "read_blocks", "read_table"]
 
 _SHOWN = 10
 _NO_VALUE = "no value present"
@@ -158,21 +158,109 @@ def read_table(
     >>> table.columns, table.dropped
     (['t', 'rain'], [('city', "text, for example 'Ulm'")])
     """
-    learned, plans = preparation is not None, None
-    if preparation is not None:
-        if columns is not None or encode or impute is not None or scale != "none":
-            problem = "replaces columns, encode, impute and scale"
-            raise InputError("preparation", problem, "give only one")
-        plans = preparation.encoding
-        columns = preparation.columns if plans is None else [p["name"] for p in used(plans)]
+    if preparation is not None and (columns is not None or encode or impute or scale != "none"):
+        problem = "replaces columns, encode, impute and scale"
+        raise InputError("preparation", problem, "give only one")
     origin = as_source(source)
     text = {"separator": separator, "header": header, "encoding": encoding, "missing": missing}
     beside = [name for name in (id, truth) if name is not None]
     loaded = load(origin, find_format(origin, format), key=key, beside=beside, text=text)
+    choices: dict[str, Any] = {"columns": columns, "encode": encode, "impute": impute}
+    choices |= {"scale": scale, "preparation": preparation}
+    return _prepared(loaded, origin, id=id, truth=truth, **choices)
+
+
+class MixedColumnError(Exception):
+    """A column whose blocks, each on its own, would not be read as the column is as a whole."""
+
+
+def read_blocks(
+    source: str | os.PathLike[str] | IO[bytes] | Source,
+    preparations: Sequence[Preparation],
+    *,
+    entries: int | None,
+    id: str | None = None,
+    truth: str | None = None,
+    format: str | None = None,
+    key: str | None = None,
+    **text: Any,
+) -> Iterator[tuple[list[Table], int | None]]:
+    """New rows in blocks of about so many values, made ready in one way or in several.
+
+    None reads all rows at once. With each block comes the number of rows of the file, where the
+    file says so.
+    """
+    origin = as_source(source)
+    format = find_format(origin, format)
+    beside = [name for name in (id, truth) if name is not None]
+    kinds: dict[str, Any] = {}
+    given: dict[str, Any] = {"key": key, "beside": beside, "text": text}
+    if entries is None:
+        blocks = iter([load(origin, format, **given)])
+    else:
+        blocks = load_blocks(origin, format, entries, **given)
+    for number, loaded in enumerate(blocks):
+        if number:  # what is said of the file is said once
+            loaded = replace(loaded, notes=[])
+        if loaded.frame is not None:
+            _check_kinds(loaded.frame, kinds, preparations, beside)
+        yield (
+            [
+                _prepared(loaded, origin, id=id, truth=truth, preparation=ready)
+                for ready in preparations
+            ],
+            loaded.total,
+        )
+
+
+def _check_kinds(
+    frame: Any, kinds: dict[str, Any], preparations: Sequence[Preparation], beside: list[str]
+) -> None:
+    """Text among numbers makes text of a whole column; blocks without it would be numbers."""
+    pandas = optional("pandas", extra="io")
+    infer = pandas.api.types.infer_dtype
+    found: dict[str, Any] = {}
+    for name in {name for ready in preparations for name in _sources(ready)} & set(frame.columns):
+        if frame[name].notna().any():  # an empty block is read in one way whatever is around it
+            kind = infer(frame[name])
+            found[name] = "number" if kind in ("integer", "floating") else kind
+    names = {name: frame[name] for name in beside if name in frame}
+    if not isinstance(frame.index, pandas.RangeIndex):
+        names[""] = frame.index
+    for name, values in names.items():
+        found[name] = infer(values), label_values(values).dtype.kind
+    for name, kind in found.items():
+        if kinds.setdefault(name, kind) != kind:
+            raise MixedColumnError(name)
+
+
+def _sources(ready: Preparation) -> Sequence[str]:
+    """The columns of a file that those of a preparation are made of."""
+    if ready.encoding is None:
+        return ready.columns
+    return [plan["name"] for plan in used(ready.encoding)]
+
+
+def _prepared(
+    loaded: Loaded,
+    origin: Source,
+    *,
+    id: str | None,
+    truth: str | None,
+    columns: Sequence[str] | None = None,
+    encode: bool = False,
+    impute: str | None = None,
+    scale: str = "none",
+    preparation: Preparation | None = None,
+) -> Table:
+    """What a file holds, or a block of it, as `read_table` returns it."""
+    learned, plans = preparation is not None, None
+    if preparation is not None:
+        plans, columns = preparation.encoding, _sources(preparation)
     held = _Held(loaded, origin, learned)
     index = held.index() if id is None else held.vector(id, "id")
     classes = None if truth is None else held.vector(truth, "truth")
-    wanted = held.match(columns, beside)
+    wanted = held.match(columns, (id, truth))
     notes, dropped = list(loaded.notes), []
     if held.frame is not None and (encode or plans is not None):
         impute, frame = impute or "median", held.frame[wanted]
@@ -266,7 +354,7 @@ class _Held:
             return self.origin.error(f"lacks the column {name!r}, which the model needs", remedy)
         return TableError(role, f"is not in {self.origin.lower}", remedy, value=name)
 
-    def match(self, asked: Sequence[str] | None, beside: Iterable[str]) -> list[str]:
+    def match(self, asked: Sequence[str] | None, beside: Iterable[str | None]) -> list[str]:
         """The columns asked for by name or pattern, or all that are not beside."""
         there = dict.fromkeys(name for name in self.columns if name not in beside)
         if asked is None:

@@ -18,13 +18,15 @@ from unispectral import _memory
 from unispectral._compat import optional
 from unispectral._errors import InputError, InputTypeError
 
-__all__ = ["Source", "TableError", "as_source", "plural"]
+__all__ = ["Source", "TableError", "as_source", "block_rows", "plural"]
 
 # Deflate, which zip, gzip, .mat and HDF5 use, cannot shrink data by more than this (RFC 1951: 258
 # bytes for two bits, in blocks); what claims to is not what it says. Other codecs are held to it.
 _DEFLATE = 1032
 _SLACK = 64 * 1024
 _CHUNK = 2**22
+# A row takes memory of its own, too, however few values it has.
+_ROWS = 65_536
 
 
 # First bytes of a compressed file, the ending of its name, and what unpacks it.
@@ -51,6 +53,11 @@ class TableError(InputError):
         ...
     unispectral.tables._source.TableError: The file 'a.csv' is empty.
     """
+
+
+def block_rows(entries: int, width: int) -> int:
+    """Rows of a block with about so many values, where a row has so many."""
+    return max(1, min(_ROWS, entries // max(1, width)))
 
 
 def plural(number: int, word: str) -> str:

@@ -7,14 +7,14 @@ import csv
 import io
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from unispectral._compat import optional
 from unispectral.tables._frames import unique_names
-from unispectral.tables._source import Source, TableError, plural
+from unispectral.tables._source import Source, TableError, block_rows, plural
 
-__all__ = ["looks_like_text", "read_text"]
+__all__ = ["looks_like_text", "read_text", "text_blocks"]
 
 _CHUNK = 1 << 20
 _SAMPLE = 1 << 16
@@ -31,16 +31,22 @@ def looks_like_text(head: bytes) -> bool:
     return head.startswith(tuple(_BOMS)) or b"\x00" not in head
 
 
-def read_text(
+def read_text(source: Source, **dialect: Any) -> tuple[Any, list[str]]:
+    """Read a text table into a frame; the frame's index holds row names if the file has them."""
+    source.check_memory(2 * source.size)
+    return next(text_blocks(source, **dialect))
+
+
+def text_blocks(
     source: Source,
     *,
+    entries: int | None = None,
     separator: str | None = None,
     header: bool | None = None,
     encoding: str | None = None,
     missing: Sequence[str] = (),
-) -> tuple[Any, list[str]]:
-    """Read a text table into a frame; the frame's index holds row names if the file has them."""
-    source.check_memory(2 * source.size)
+) -> Iterator[tuple[Any, list[str]]]:
+    """Blocks of rows with about so many values, or all rows, each with the notes."""
     notes: list[str] = []
     encoding = encoding or _find_encoding(source, notes)
     lines = _sample_lines(source, encoding)
@@ -66,14 +72,17 @@ def read_text(
     if comma:
         notes.append("Numbers are written with a decimal comma.")
     unique, changed = unique_names(names)
-    dialect: Any = {"sep": separator, "encoding": encoding, "header": 0 if header else None}
-    frame = _parse(source, unique, missing, decimal="," if comma else ".", **dialect)
-    if separator != _SPACES and frame.iloc[:, -1].isna().any():
-        _check_lengths(source, len(names), **dialect)  # pandas fills up rows that are too short
     if row_names:
-        frame = frame.set_index(frame.columns[0])
         changed.append("The first column has no name; it is taken as the rows' names.")
-    return frame, [*notes, *changed]
+    notes += changed
+    dialect: Any = {"sep": separator, "encoding": encoding, "header": 0 if header else None}
+    many = None if entries is None else block_rows(entries, len(names))
+    checked = separator == _SPACES
+    for frame in _parse(source, unique, missing, many, decimal="," if comma else ".", **dialect):
+        if not checked and frame.iloc[:, -1].isna().any():
+            _check_lengths(source, len(names), **dialect)  # pandas fills up rows too short
+            checked = True
+        yield frame.set_index(frame.columns[0]) if row_names else frame, notes
 
 
 def _find_encoding(source: Source, notes: list[str]) -> str:
@@ -172,22 +181,36 @@ def _uneven(source: Source, where: str, found: int, width: int) -> TableError:
     return source.error(problem, "check separators and quotes there")
 
 
-def _parse(source: Source, names: list[str], missing: Sequence[str], **dialect: Any) -> Any:
+def _parse(
+    source: Source, names: list[str], missing: Sequence[str], rows: int | None, **dialect: Any
+) -> Iterator[Any]:
+    """Frames of so many rows, or one of all."""
     pandas = optional("pandas", extra="io")
     if tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1):  # later ones always do
         dialect["float_precision"] = "round_trip"
-    with source.open() as file, warnings.catch_warnings():
-        warnings.simplefilter("error", pandas.errors.ParserWarning)
-        try:
-            shape: Any = {"names": names, "index_col": False, "low_memory": False}
-            return pandas.read_csv(file, na_values=list(missing), **shape, **dialect)
-        except (ValueError, pandas.errors.ParserWarning) as error:
-            found = re.search(r"Expected \d+ fields in line (\d+), saw (\d+)", str(error))
-            if found:
-                raise _uneven(source, f"line {found[1]}", int(found[2]), len(names)) from error
-            unclosed = "EOF inside string" in str(error)
-            told = "has a quote that is never closed" if unclosed else _NO_TABLE
-            raise source.error(told) from error
+    dialect |= {"names": names, "index_col": False, "na_values": list(missing)}
+    reader = None
+    with source.open() as file:
+        while True:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", pandas.errors.ParserWarning)
+                try:
+                    if reader is None:
+                        reader = pandas.read_csv(file, low_memory=False, iterator=True, **dialect)
+                    frame = reader.read(rows)
+                except StopIteration:
+                    return
+                except (ValueError, pandas.errors.ParserWarning) as error:
+                    raise _unparsed(source, error, len(names)) from error
+            yield frame
+
+
+def _unparsed(source: Source, error: Exception, width: int) -> TableError:
+    found = re.search(r"Expected \d+ fields in line (\d+), saw (\d+)", str(error))
+    if found:
+        return _uneven(source, f"line {found[1]}", int(found[2]), width)
+    unclosed = "EOF inside string" in str(error)
+    return source.error("has a quote that is never closed" if unclosed else _NO_TABLE)
 
 
 def _check_lengths(source: Source, width: int, *, sep: str, encoding: str, header: Any) -> None:

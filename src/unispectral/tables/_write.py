@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
 import re
+import shutil
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,11 +20,13 @@ from numpy.typing import ArrayLike
 
 from unispectral._compat import optional
 from unispectral._errors import InputError
-from unispectral._files import atomic_path, write_text_atomic
+from unispectral._files import atomic_path
 
-__all__ = ["escape_formula", "write_table"]
+__all__ = ["escape_formula", "table_writer", "write_table"]
 
 _FORMATS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".parquet": "parquet", ".pq": "parquet"}
+#: Text for standard output that is kept in memory; more goes to a temporary file.
+_SPOOLED = 2**24
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")  # also as wide characters
 
 
@@ -52,38 +57,90 @@ def write_table(
     a,0
     '=1+2,1
     """
-    chosen = format or ("csv" if path == "-" else _FORMATS.get(Path(path).suffix.lower()))
-    if chosen not in _FORMATS.values():
+    with table_writer(path, format) as write:
+        write(columns)
+
+
+@contextlib.contextmanager
+def table_writer(
+    path: str | os.PathLike[str], format: str | None = None
+) -> Iterator[Callable[[Mapping[str, ArrayLike]], None]]:
+    """Give a function that writes blocks of rows; they appear when all are written.
+
+    Parameters are those of `write_table`.
+    """
+    named = "csv" if path == "-" else _FORMATS.get(Path(path).suffix.lower())
+    chosen = format or named
+    if chosen is None or chosen not in _FORMATS.values():
         problem = f"must be one of csv, tsv, json, parquet to write {str(path)!r}"
         raise InputError("format", problem, value=chosen)
+    if path == "-" and chosen == "parquet":
+        raise InputError("path", "is standard output, which Parquet cannot use", "name a file")
+    if path == "-":
+        with tempfile.SpooledTemporaryFile(_SPOOLED, "w+", encoding="utf-8", newline="") as spool:
+            with _text_blocks(spool, chosen) as write:
+                yield lambda columns: write(_checked(columns))
+            spool.seek(0)
+            shutil.copyfileobj(spool, sys.stdout)
+        return
+    with atomic_path(path) as temporary, contextlib.ExitStack() as stack:
+        if chosen == "parquet":
+            write = stack.enter_context(_parquet_blocks(temporary))
+        else:
+            file = stack.enter_context(temporary.open("w", encoding="utf-8", newline=""))
+            write = stack.enter_context(_text_blocks(file, chosen))
+        yield lambda columns: write(_checked(columns))
+
+
+def _checked(columns: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
     arrays = {str(name): np.asarray(values) for name, values in columns.items()}
     shapes = {name: array.shape for name, array in arrays.items()}
     if not arrays or len(set(shapes.values())) > 1 or len(next(iter(shapes.values()))) != 1:
         raise InputError("columns", f"must be lists of one length, not of the shapes {shapes}")
-    if chosen == "parquet":
-        if path == "-":
-            raise InputError("path", "is standard output, which Parquet cannot use", "name a file")
-        pyarrow = optional("pyarrow", extra="parquet")
-        parquet = optional("pyarrow.parquet", extra="parquet")
-        table = pyarrow.table({name: pyarrow.array(a.tolist()) for name, a in arrays.items()})
-        with atomic_path(path) as temporary:
-            parquet.write_table(table, temporary)
-        return
-    rows = list(zip(*map(_plain, arrays.values()), strict=True))
-    if chosen == "json":
-        records = [dict(zip(arrays, row, strict=True)) for row in rows]
-        text = json.dumps(records, ensure_ascii=False, indent=1, default=str) + "\n"
-    else:
-        cells = [map(escape_formula, row) for row in (arrays, *rows)]
-        # The writer quotes "\r" only if it ends its own lines so.
-        lines: list[str] = []
-        sink = SimpleNamespace(write=lambda line: lines.append(line.removesuffix("\r\n")))
-        csv.writer(sink, delimiter="," if chosen == "csv" else "\t").writerows(cells)
-        text = "\n".join([*lines, ""])
-    if path == "-":
-        sys.stdout.write(text)
-    else:
-        write_text_atomic(path, text)
+    return arrays
+
+
+@contextlib.contextmanager
+def _parquet_blocks(path: Path) -> Iterator[Callable[[dict[str, np.ndarray]], None]]:
+    pyarrow = optional("pyarrow", extra="parquet")
+    parquet = optional("pyarrow.parquet", extra="parquet")
+    with contextlib.ExitStack() as stack:
+        writer: Any = None
+
+        def write(arrays: dict[str, np.ndarray]) -> None:
+            nonlocal writer
+            table = pyarrow.table({name: pyarrow.array(a.tolist()) for name, a in arrays.items()})
+            if writer is None:
+                writer = stack.enter_context(parquet.ParquetWriter(path, table.schema))
+            writer.write_table(table)
+
+        yield write
+
+
+@contextlib.contextmanager
+def _text_blocks(file: Any, format: str) -> Iterator[Callable[[dict[str, np.ndarray]], None]]:
+    begun = False
+    # The writer quotes "\r" only if it ends its own lines so.
+    sink = SimpleNamespace(write=lambda line: file.write(line.removesuffix("\r\n") + "\n"))
+    writer = csv.writer(sink, delimiter="\t" if format == "tsv" else ",")
+
+    def write(arrays: dict[str, np.ndarray]) -> None:
+        nonlocal begun
+        rows = list(zip(*map(_plain, arrays.values()), strict=True))
+        if format == "json":
+            if not rows:
+                return
+            records = [dict(zip(arrays, row, strict=True)) for row in rows]
+            text = json.dumps(records, ensure_ascii=False, indent=1, default=str)
+            file.write(("," if begun else "[") + text.removeprefix("[").removesuffix("\n]"))
+        else:
+            cells = rows if begun else [tuple(arrays), *rows]
+            writer.writerows(map(escape_formula, row) for row in cells)
+        begun = True
+
+    yield write
+    if format == "json":
+        file.write("\n]\n" if begun else "[]\n")
 
 
 def _plain(array: np.ndarray) -> list[Any]:
