@@ -81,7 +81,7 @@ def _count() -> list[Any]:
         UnifiedSpectralClustering("auto", n_jobs=1).fit(X).cluster_count_
         for X in (*(X for X, _ in _small()), noise)
     ]
-    return [value for one in found for value in (one.ratios, one.n_clusters, one.structure)]
+    return [value for one in found for value in (one.scores, one.n_clusters, one.structure)]
 
 
 def _outliers() -> list[Any]:

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs, make_circles, make_moons
 
 from unispectral import UnifiedSpectralClustering
 from unispectral._run import Run
+from unispectral.graph.quality import modularity
 from unispectral.kernels import KernelBank
 from unispectral.labelfree import Recipe
-from unispectral.labelfree._counting import STRUCTURELESS, _deviations, structure_ratio
+from unispectral.labelfree._coding import first_graph
+from unispectral.labelfree._counting import (
+    STRUCTURELESS,
+    _deviations,
+    merged_modularity,
+    structure_ratio,
+)
 from unispectral.labelfree._geometry import KernelDistance, KernelPart
+from unispectral.labelfree._neighbourhoods import localize
 from unispectral.persistence import load_model, save_model
+from unispectral.spectrum import smallest_eigenvectors
 
 
 def _distance(points, kernel="linear"):
@@ -68,9 +80,8 @@ def test_the_evidence_is_kept(tmp_path):
     model = UnifiedSpectralClustering("auto", max_clusters=9, n_init=1).fit(X)
     found = model.cluster_count_
     assert found.n_clusters == model.n_clusters_ == count
-    assert len(found.eigenvalues) == len(found.reference) == 10
-    assert len(found.ratios) == 8
-    assert np.argmax(found.ratios) + 2 == count
+    assert len(found.scores) == 8
+    assert np.argmax(found.scores) + 2 == count
     assert found.structure < 0.1 < STRUCTURELESS
     assert str(count) in found.reason
     assert UnifiedSpectralClustering(5, n_init=1).fit(X).cluster_count_ is None
@@ -122,20 +133,43 @@ def touching(count=8, each=30, dimension=20, seed=0):
     return np.vstack([centre + rng.normal(size=(each, dimension)) for centre in centres])
 
 
-@pytest.mark.parametrize(
-    "seed",
-    [
-        pytest.param(0, marks=pytest.mark.xfail(reason="6 are found", strict=True)),
-        pytest.param(1, marks=pytest.mark.xfail(reason="2 are found", strict=True)),
-        2,
-        3,
-        4,
-    ],
-)
+@pytest.mark.parametrize("seed", range(5))
 def test_touching_clusters_are_counted(seed):
     model = UnifiedSpectralClustering("auto", max_clusters=16, n_init=1).fit(touching(seed=seed))
     assert model.cluster_count_.structure < STRUCTURELESS
     assert abs(model.n_clusters_ - 8) <= 1
+
+
+def test_many_small_clusters_are_counted():
+    """Of nine members each, fewer than the candidates of the graph that shows larger ones."""
+    X = separated(40, 30, [9] * 40, 0) / 3
+    model = UnifiedSpectralClustering("auto", max_clusters=80, n_init=1).fit(X)
+    assert abs(model.n_clusters_ - 40) <= 4
+
+
+def test_merging_raises_modularity_most():
+    """Every number on the way from many clusters to two, beside an exhaustive choice of pairs."""
+    W = first_graph_of(touching(count=4, each=15))
+    found, _ = merged_modularity(W, 19, Run.of(random_state=0))
+    assert len(found) == 18
+    pairs = smallest_eigenvectors(W, 20, tol=1e-2, rng=0)
+    rows = pairs.vectors / np.linalg.norm(pairs.vectors, axis=1, keepdims=True)
+    labels = KMeans(20, n_init=1, random_state=0).fit(rows).labels_
+    for c in range(20, 1, -1):
+        if c < 20:
+            assert found[c - 2] == pytest.approx(modularity(W, labels), abs=1e-12)
+        merged = [
+            np.where(labels == other, one, labels)
+            for one, other in combinations(np.unique(labels), 2)
+        ]
+        best = max(merged, key=lambda trial: modularity(W, trial))
+        labels = np.unique(best, return_inverse=True)[1]
+
+
+def first_graph_of(points):
+    """The affinity of eight candidates."""
+    around = localize(_distance(points), 8, Run.of())
+    return first_graph(around, Recipe(n_clusters=4))
 
 
 def test_structure_lies_between_separate_clusters_and_none():
@@ -164,7 +198,7 @@ def test_neither_seed_nor_unit_changes_the_count():
     ]
     for other in found[1:]:
         assert other.n_clusters == found[0].n_clusters
-        np.testing.assert_allclose(other.eigenvalues, found[0].eigenvalues, atol=1e-9)
+        np.testing.assert_allclose(other.scores, found[0].scores, atol=1e-6)
 
 
 def test_copies_are_not_counted_as_clusters() -> None:

@@ -443,7 +443,7 @@ def test_evidence_for_the_number_of_clusters(blobs):
     assert display.n_clusters == model.n_clusters_ == 4
     assert display.counts.tolist() == list(range(2, 9))
     heights = [bar.get_height() for bar in display.ax_.patches]
-    assert heights == model.cluster_count_.ratios.tolist()
+    assert heights == model.cluster_count_.scores.tolist()
     assert display.counts[int(np.argmax(heights))] == 4
 
 

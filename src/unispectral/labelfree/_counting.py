@@ -1,23 +1,27 @@
-"""How many clusters, and whether there are any: two witnesses, the spectrum and the density.
+"""How many clusters, and whether there are any.
 
-A graph of near neighbours has small eigenvalues whatever the data, the smaller the fewer
-dimensions the data have. So eigenvalues are compared with those of Gaussian samples of the same
-covariance, which have the same size, shape and dimension, and no clusters. A number of clusters
-after which the eigenvalues rise is the better, the more prominent so many modes of the density are
-beside the next.
+A graph of near neighbours has small eigenvalues and a large modularity whatever the data, the more
+so the fewer dimensions the data have. So both are compared with those of Gaussian samples of the
+same covariance, which have the same size, shape and dimension, and no clusters. In few dimensions
+a number of clusters is the better, the more the eigenvalues rise after it, and the more prominent
+so many modes of the density are beside the next; in many dimensions, where the density says
+nothing, the more its modularity exceeds that of the reference.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.cluster import KMeans
 
 from unispectral._errors import InputError
-from unispectral._run import Run
+from unispectral._run import Run, one_thread
 from unispectral.kernels import KernelBank
-from unispectral.labelfree._coding import code_graph, eigenvectors
+from unispectral.labelfree._coding import code_graph, eigenvectors, embed
 from unispectral.labelfree._component_repair import repaired
 from unispectral.labelfree._contest import LEAST_COLUMNS, SEPARATE, Choice, eigenvalue_sum
 from unispectral.labelfree._geometry import (
@@ -30,9 +34,9 @@ from unispectral.labelfree._geometry import (
 from unispectral.labelfree._modes import local_dimension, mode_prominences, nearest_squared
 from unispectral.labelfree._neighbourhoods import localize
 from unispectral.labelfree._recipe import NEIGHBORS, Recipe
-from unispectral.spectrum import affinity
+from unispectral.spectrum import affinity, smallest_eigenvectors
 
-__all__ = ["ClusterCount", "count_clusters", "structure_ratio"]
+__all__ = ["ClusterCount", "count_clusters", "merged_modularity", "structure_ratio"]
 
 #: Samples whose spectrum is looked at, and reference samples drawn, to count clusters.
 _COUNTED, _DRAWS = 1_200, 2
@@ -47,6 +51,14 @@ STRUCTURELESS = 0.6
 _FLOOR = 0.02
 #: Candidates of each code in the graphs that are looked at; the clearest of them decides.
 _NEIGHBORS = (8, 10, 12)
+#: The same where modularity decides: many, or few for numbers of clusters whose mean size is no
+#: larger than that. Clusters are merged from at least so many.
+_MANY, _FEW = 12, 4
+_MERGED = 60
+#: An eigenvalue that is so many times the one before it, in logs, tells the number alone.
+_CLEAR = np.log(10.0)
+#: To find these, eigenvectors need not be exact.
+_ROUGH = 1e-2
 #: Prominences of modes beyond which they mean no less and no more, and what the log of their ratio
 #: weighs beside that of the eigenvalues.
 _PROMINENCES, _MODES = (1.5, 4.0), 1.5
@@ -63,14 +75,11 @@ class ClusterCount(NamedTuple):
     Attributes
     ----------
     n_clusters : int
-    eigenvalues : ndarray
-        The smallest eigenvalues of the normalised Laplacian of the first graph.
-    reference : ndarray
-        The same of samples without clusters: the mean of Gaussian samples of the same covariance.
-    ratios : ndarray
-        ``ratios[i]`` is the log ratio of the shares λ/reference after and at c = i + 2 clusters,
-        how much more the next cluster would cost to cut off; in few dimensions one and a half
-        times that of the prominences of mode c and the next is added.
+    scores : ndarray
+        ``scores[i]`` speaks for c = i + 2 clusters. In few dimensions it is the log ratio of the
+        eigenvalues after and at c, as shares of the reference: how much more the next cluster
+        would cost to cut off; one and a half times that of the prominences of mode c and the next
+        is added. Otherwise it is the modularity of c clusters less that of the reference.
     structure : float
         The smallest sum of the first eigenvalues, for a few numbers of clusters, as a share of
         the reference, in the geometry in which it is smallest; above 0.6 nothing but one cluster
@@ -80,15 +89,13 @@ class ClusterCount(NamedTuple):
     """
 
     n_clusters: int
-    eigenvalues: np.ndarray
-    reference: np.ndarray
-    ratios: np.ndarray
+    scores: np.ndarray
     structure: float
     reason: str
 
 
 def count_clusters(distance: KernelDistance, recipe: Recipe, run: Run) -> ClusterCount:
-    """The number of clusters after which eigenvalues rise and the modes of the density fall most.
+    """The number of clusters that stands out most beside samples without clusters.
 
     Parameters
     ----------
@@ -105,26 +112,121 @@ def count_clusters(distance: KernelDistance, recipe: Recipe, run: Run) -> Cluste
     forms = _forms(few, recipe)
     tested = distance.subset(evenly_spaced(n, _TESTED))
     structure = min(_least_share(tested, form, recipe, run) for form in forms)
-    wanted = min(most + 1, few.n_samples)
+    low = distance.n_columns is None or distance.n_columns < LEAST_COLUMNS
+    modes, limit = mode_prominences(few) if low else None, STRUCTURELESS
+    if modes is None:
+        scores, witness = _excess_modularity(few, forms, most, recipe, run)
+    else:
+        gaps = _eigenvalue_gaps(few, forms, most, recipe, run)
+        scores, witness = gaps + _MODES * _mode_gaps(modes, len(gaps)), "eigenvalues"
+        limit = _DOUBTFUL[int(len(modes) > 1 and modes[1] > _SECOND_MODE)]
+    if structure > limit or not len(scores):
+        reason = "the samples show no more clusters than Gaussian samples of the same covariance"
+        return ClusterCount(1, scores, structure, reason)
+    found = int(np.argmax(scores)) + 2
+    density = "" if modes is None else " and the modes of the density"
+    reason = f"{found} clusters stand out most, by the {witness} of the graph{density}"
+    return ClusterCount(found, scores, structure, reason)
+
+
+def _eigenvalue_gaps(
+    few: KernelDistance, forms: list[Whitening | None], most: int, recipe: Recipe, run: Run
+) -> np.ndarray:
+    """The log ratio of the eigenvalues after and at c = 2, 3, … clusters, where it is clearest."""
     looks = []
     for form in forms:
         for k in _candidates(form, recipe):
+            wanted = min(most + 1, few.n_samples)
             values, reference = _spectra(few, form, wanted, k, recipe, run, _DRAWS)
-            shares = values / np.maximum(reference, 1e-12) + _FLOOR
-            looks.append((np.log(shares[2:] / shares[1:-1]), values, reference))
-    gaps, values, reference = max(looks, key=lambda look: look[0].max(initial=-np.inf))
-    modes = mode_prominences(few)
-    ratios, limit = gaps, STRUCTURELESS
-    if modes is not None:
-        ratios = gaps + _MODES * _mode_gaps(modes, len(gaps))
-        limit = _DOUBTFUL[int(len(modes) > 1 and modes[1] > _SECOND_MODE)]
-    if structure > limit or not len(ratios):
-        reason = "the samples show no more clusters than Gaussian samples of the same covariance"
-        return ClusterCount(1, values, reference, ratios, structure, reason)
-    found = int(np.argmax(ratios)) + 2
-    density = "" if modes is None else " and the modes of the density"
-    reason = f"{found} clusters stand out most, by the eigenvalues of the graph{density}"
-    return ClusterCount(found, values, reference, ratios, structure, reason)
+            looks.append(_gaps(values, reference))
+    return max(looks, key=lambda gaps: gaps.max(initial=-np.inf))
+
+
+def _excess_modularity(
+    few: KernelDistance, forms: list[Whitening | None], most: int, recipe: Recipe, run: Run
+) -> tuple[np.ndarray, str]:
+    """The modularity of c = 2, 3, … clusters less that of the reference, where it is largest.
+
+    A graph shows no clusters that have fewer members than its nodes have neighbours, so that large
+    numbers of clusters are judged with fewer candidates. Where clusters are separate, the
+    eigenvalues tell, and their log ratios are returned instead.
+    """
+    n = few.n_samples
+    excess, clearest = np.zeros(most - 1), np.zeros(most - 1)
+    deviations = _deviations(few, run)
+    if not len(deviations):  # all samples are equal
+        return excess, "modularity"
+    clouds = [_cloud(n, deviations, draw) for draw in range(_DRAWS)]
+    large = n // np.arange(2, most + 1) > _MANY
+    for k, judged in ((_MANY, large), (_FEW, ~large)):
+        if not judged.any():
+            continue
+        k, looks = recipe.n_neighbors or k, []
+        for form in forms:
+            (own, values), *drawn = (
+                merged_modularity(_graph(_formed(one, form), k, recipe, run), most, run)
+                for one in (few, *clouds)
+            )
+            looks.append((own - np.mean([one[0] for one in drawn], axis=0))[judged])
+            gaps = np.where(judged, _gaps(values, np.mean([one[1] for one in drawn], axis=0)), 0)
+            clearest = max(clearest, gaps, key=np.max)
+        excess[judged] = max(looks, key=np.max)
+    return (clearest, "eigenvalues") if clearest.max() > _CLEAR else (excess, "modularity")
+
+
+def _gaps(values: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """The log ratio of eigenvalues after and at c = 2, 3, …, as shares of the reference."""
+    shares = values / np.maximum(reference, 1e-12) + _FLOOR
+    return np.log(shares[2:] / shares[1:-1])
+
+
+def merged_modularity(W: sp.csr_array, most: int, run: Run) -> tuple[np.ndarray, np.ndarray]:
+    """The modularity of 2, 3, … clusters, found by merging more of them one pair at a time.
+
+    k-means in the embedding finds at least 60, if there are three samples for each; then the pair
+    is merged whose merging raises modularity most, or lowers it least.
+
+    Parameters
+    ----------
+    W : CSR array of shape (n, n)
+    most : int
+    run : Run
+
+    Returns
+    -------
+    modularity : ndarray of shape (most - 1,)
+    eigenvalues : ndarray of shape (most + 1,)
+        The smallest of the normalised Laplacian.
+
+    Examples
+    --------
+    Three cliques:
+
+    >>> W = sp.csr_array(np.kron(np.eye(3), np.ones((4, 4))))
+    >>> merged_modularity(W, 4, Run.of(random_state=0))[0].round(3).tolist()
+    [0.444, 0.667, 0.583]
+    """
+    n = W.shape[0]
+    count = max(min(most + 1, n), min(_MERGED, n // _MEMBERS))
+    pairs = smallest_eigenvectors(W, count, tol=_ROUGH, rng=0, run=run.replace(executor=None))
+    embedding = embed(pairs.vectors, Recipe())
+    with one_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # copies of a sample may leave some clusters empty
+        labels = KMeans(count, n_init=1, random_state=0).fit(embedding).labels_
+    members = sp.csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, count))
+    between = (members.T @ (W @ members)).toarray()
+    between /= between.sum()
+    found = np.empty(count - 1)
+    for c in range(count, 1, -1):
+        volumes = between.sum(axis=1)
+        found[c - 2] = np.trace(between) - np.sum(volumes**2)
+        gain = between - np.outer(volumes, volumes)
+        np.fill_diagonal(gain, -np.inf)
+        one, other = np.unravel_index(int(np.argmax(gain)), gain.shape)
+        between[one] += between[other]
+        between[:, one] += between[:, other]
+        between = np.delete(np.delete(between, other, axis=0), other, axis=1)
+    return found[: most - 1], pairs.values[: most + 1]
 
 
 def _forms(distance: KernelDistance, recipe: Recipe) -> list[Whitening | None]:
@@ -269,9 +371,15 @@ def _deviations(distance: KernelDistance, run: Run) -> np.ndarray:
 def _eigenvalues(distance: Any, count: int, k: int, recipe: Recipe, run: Run) -> np.ndarray:
     """The smallest eigenvalues of the first graph of a geometry."""
     alone = run.replace(rng=np.random.default_rng(0), executor=None)
-    recipe = replace(recipe, n_clusters=max(2, min(10, count)), gamma=0.0)
+    W = _graph(distance, k, recipe.with_clusters(max(2, min(10, count))), run)
+    return eigenvectors(W, recipe.with_clusters(count), alone).values
+
+
+def _graph(distance: Any, k: int, recipe: Recipe, run: Run) -> sp.csr_array:
+    """The first graph of a geometry, with k candidates."""
+    alone = run.replace(rng=np.random.default_rng(0), executor=None)
+    recipe = replace(recipe, n_clusters=recipe.n_clusters or 10, gamma=0.0)
     k = min(k, distance.n_samples - 1)
     around = localize(distance, k, alone)
     graph, _ = code_graph(around, recipe, None, alone)
-    graph = repaired(graph, distance, around.rate, recipe, k, 0, alone)
-    return eigenvectors(affinity(graph), recipe.with_clusters(count), alone).values
+    return affinity(repaired(graph, distance, around.rate, recipe, k, 0, alone))

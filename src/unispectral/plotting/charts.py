@@ -191,15 +191,14 @@ def _below(ax: Any, text: str) -> str:
 class ClusterCountDisplay(Display):
     """The evidence for each number of clusters, and the number chosen.
 
-    A bar says how much more, in proportion, cutting off one cluster more would cost than the last
-    one did: the log ratio of two eigenvalues of the graph, each as a share of what samples
-    without clusters show, to which in few dimensions that of the prominences of two modes of the
-    density is added. It is high where splitting further would cut through a connected part.
+    In few dimensions a bar says how much more, in proportion, cutting off one cluster more would
+    cost than the last one did; in many, how far the modularity of so many clusters exceeds that of
+    samples without any (:class:`unispectral.labelfree._counting.ClusterCount`).
 
     Parameters
     ----------
-    ratios : array of shape (m,)
-        ``ratios[i]`` belongs to i + 2 clusters; NaN where a number was not looked at.
+    scores : array of shape (m,)
+        ``scores[i]`` belongs to i + 2 clusters; NaN where a number was not looked at.
     n_clusters : int
         The number chosen; 1 if the samples show no clusters.
     reason : str
@@ -220,17 +219,17 @@ class ClusterCountDisplay(Display):
     ([2, 3, 4], 4)
     """
 
-    ratios: Any
+    scores: Any
     n_clusters: int
     reason: str = ""
     needs = ("cluster_count_",)
     grid = "y"
 
     def __post_init__(self) -> None:
-        self.ratios = np.asarray(self.ratios, dtype=np.float64)
-        self.counts = np.arange(2, len(self.ratios) + 2)
-        others = self.counts[(self.counts != self.n_clusters) & ~np.isnan(self.ratios)]
-        self.runner_up = int(others[np.argmax(self.ratios[others - 2])]) if len(others) else None
+        self.scores = np.asarray(self.scores, dtype=np.float64)
+        self.counts = np.arange(2, len(self.scores) + 2)
+        others = self.counts[(self.counts != self.n_clusters) & ~np.isnan(self.scores)]
+        self.runner_up = int(others[np.argmax(self.scores[others - 2])]) if len(others) else None
 
     @classmethod
     def _of(cls, estimator: Any, **given: Any) -> Self:
@@ -238,19 +237,19 @@ class ClusterCountDisplay(Display):
         if found is None:
             problem = "was given the number of clusters, so there is no evidence for it"
             raise InputError("estimator", problem, "fit it with n_clusters='auto'")
-        return cls(found.ratios, found.n_clusters, **({"reason": found.reason} | given))
+        return cls(found.scores, found.n_clusters, **({"reason": found.reason} | given))
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> str:
         blue, orange = palette(2)
         chosen = self.counts == self.n_clusters
         settings = {"color": np.where(chosen[:, None], orange, blue), "width": 0.8} | kwargs
-        bars = ax.bar(self.counts, self.ratios, **settings)
+        bars = ax.bar(self.counts, self.scores, **settings)
         names = [str(self.n_clusters) if is_it else "" for is_it in chosen]
         ax.bar_label(bars, names, padding=2, fontweight="bold")
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.margins(y=0.12)
         reason = _below(ax, self.reason)
-        ax.set(xlabel=f"number of clusters\n{reason}".rstrip(), ylabel="evidence (log ratio)")
+        ax.set(xlabel=f"number of clusters\n{reason}".rstrip(), ylabel="evidence")
         if self.n_clusters == 1:
             return "No evidence for more than one cluster"
         second = f" (next best: {self.runner_up})" if self.runner_up else ""
