@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from unispectral._errors import InputError, InputTypeError
 
@@ -28,120 +28,8 @@ __all__ = [
 
 # Above this many cells (32 MB) the matching works on the non-zero counts alone.
 _DENSE_CELLS = 4_000_000
-
-
-def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
-    """Share of samples that are right under the best one-to-one map of clusters to classes.
-
-    Parameters
-    ----------
-    labels_true : array-like of shape (n_samples,)
-        Known classes: integers, booleans or strings.
-    labels_pred : array-like of shape (n_samples,)
-        Found clusters. Clusters beyond the number of classes stay without a partner.
-
-    Returns
-    -------
-    float
-        Between 0 (never reached) and 1 (equal up to renaming). Symmetric in its arguments.
-
-    Examples
-    --------
-    >>> clustering_accuracy([0, 0, 1, 1, 2, 2], [2, 2, 0, 0, 0, 1])
-    0.8333333333333334
-    """
-    counts = _contingency(labels_true, labels_pred)
-    return _matched(counts) / float(counts.sum())
-
-
-def normalized_mutual_info(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
-    """Mutual information divided by the larger of the two entropies, as in the paper.
-
-    Parameters
-    ----------
-    labels_true, labels_pred : array-like of shape (n_samples,)
-        Known classes and found clusters.
-
-    Returns
-    -------
-    float
-        Between 0 (independent) and 1 (equal up to renaming). Symmetric. Two labellings of one
-        cluster each are equal, hence 1.
-
-    Examples
-    --------
-    >>> round(normalized_mutual_info(["a", "a", "b", "b"], [0, 0, 1, 2]), 6)
-    0.666667
-    """
-    return _information(_contingency(labels_true, labels_pred))
-
-
-def purity(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
-    """Share of samples that belong to the commonest class of their cluster.
-
-    Parameters
-    ----------
-    labels_true, labels_pred : array-like of shape (n_samples,)
-        Known classes and found clusters.
-
-    Returns
-    -------
-    float
-        Never below the accuracy; rises to 1 when every sample is its own cluster, so compare it
-        only at equal numbers of clusters.
-
-    Examples
-    --------
-    >>> purity([0, 0, 1, 1], [0, 0, 0, 1])
-    0.75
-    """
-    return _largest_share(_contingency(labels_true, labels_pred), axis=0)
-
-
-def swapped_purity(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
-    """Share of samples that belong to the commonest cluster of their class.
-
-    This is the third number of the public code of the paper, which passes the two labellings to
-    its purity function in the other order.
-
-    Parameters
-    ----------
-    labels_true, labels_pred : array-like of shape (n_samples,)
-        Known classes and found clusters.
-
-    Returns
-    -------
-    float
-        ``purity(labels_pred, labels_true)``.
-
-    Examples
-    --------
-    >>> swapped_purity([0, 0, 1, 1], [0, 0, 0, 0])
-    1.0
-    """
-    return _largest_share(_contingency(labels_true, labels_pred), axis=1)
-
-
-def adjusted_rand(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
-    """Agreement of all pairs of samples, adjusted for chance (scikit-learn's ARI).
-
-    Parameters
-    ----------
-    labels_true, labels_pred : array-like of shape (n_samples,)
-        Known classes and found clusters.
-
-    Returns
-    -------
-    float
-        1 if equal up to renaming, about 0 for labels drawn at random, at least -0.5.
-
-    Examples
-    --------
-    >>> adjusted_rand([0, 0, 1, 1], [1, 1, 0, 0])
-    1.0
-    """
-    classes, clusters = _encode_both(labels_true, labels_pred)
-    return float(adjusted_rand_score(classes, clusters))
+_LEAVE_OUT = "leave those samples out of both labellings"
+_KINDS = "labels must be all integers, all booleans or all strings"
 
 
 def scores(labels_true: ArrayLike, labels_pred: ArrayLike) -> dict[str, float]:
@@ -149,8 +37,10 @@ def scores(labels_true: ArrayLike, labels_pred: ArrayLike) -> dict[str, float]:
 
     Parameters
     ----------
-    labels_true, labels_pred : array-like of shape (n_samples,)
-        Known classes and found clusters.
+    labels_true : array-like of shape (n_samples,)
+        Known classes: integers, booleans or strings.
+    labels_pred : array-like of shape (n_samples,)
+        Found clusters.
 
     Returns
     -------
@@ -165,16 +55,86 @@ def scores(labels_true: ArrayLike, labels_pred: ArrayLike) -> dict[str, float]:
     classes, clusters = _encode_both(labels_true, labels_pred)
     counts = _count(classes, clusters)
     return {
-        "accuracy": _matched(counts) / float(counts.sum()),
-        "nmi": _information(counts),
-        "purity": _largest_share(counts, axis=0),
-        "swapped_purity": _largest_share(counts, axis=1),
+        "accuracy": _matched(counts) / len(classes),
+        "nmi": float(normalized_mutual_info_score(classes, clusters, average_method="max")),
+        "purity": float(counts.max(axis=0).sum() / len(classes)),
+        "swapped_purity": float(counts.max(axis=1).sum() / len(classes)),
         "ari": float(adjusted_rand_score(classes, clusters)),
     }
 
 
-def _contingency(labels_true: ArrayLike, labels_pred: ArrayLike) -> sp.csr_array:
-    return _count(*_encode_both(labels_true, labels_pred))
+def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
+    """Share of samples that are right under the best one-to-one map of clusters to classes.
+
+    Between 0 (never reached) and 1 (equal up to renaming), and symmetric. Clusters beyond the
+    number of classes stay without a partner. Parameters as in :func:`scores`.
+
+    Examples
+    --------
+    >>> clustering_accuracy([0, 0, 1, 1, 2, 2], [2, 2, 0, 0, 0, 1])
+    0.8333333333333334
+    """
+    classes, clusters = _encode_both(labels_true, labels_pred)
+    return _matched(_count(classes, clusters)) / len(classes)
+
+
+def normalized_mutual_info(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
+    """Mutual information divided by the larger of the two entropies, as in the paper.
+
+    Between 0 (independent) and 1 (equal up to renaming), and symmetric. Two labellings of one
+    cluster each are equal, hence 1. Parameters as in :func:`scores`.
+
+    Examples
+    --------
+    >>> round(normalized_mutual_info(["a", "a", "b", "b"], [0, 0, 1, 2]), 6)
+    0.666667
+    """
+    classes, clusters = _encode_both(labels_true, labels_pred)
+    return float(normalized_mutual_info_score(classes, clusters, average_method="max"))
+
+
+def purity(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
+    """Share of samples that belong to the commonest class of their cluster.
+
+    Never below the accuracy; rises to 1 when every sample is its own cluster, so compare it only
+    at equal numbers of clusters. Parameters as in :func:`scores`.
+
+    Examples
+    --------
+    >>> purity([0, 0, 1, 1], [0, 0, 0, 1])
+    0.75
+    """
+    classes, clusters = _encode_both(labels_true, labels_pred)
+    return float(_count(classes, clusters).max(axis=0).sum() / len(classes))
+
+
+def swapped_purity(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
+    """Share of samples that belong to the commonest cluster of their class.
+
+    This is the third number of the public code of the paper, which passes the two labellings to
+    its purity function in the other order: ``purity(labels_pred, labels_true)``.
+
+    Examples
+    --------
+    >>> swapped_purity([0, 0, 1, 1], [0, 0, 0, 0])
+    1.0
+    """
+    classes, clusters = _encode_both(labels_true, labels_pred)
+    return float(_count(classes, clusters).max(axis=1).sum() / len(classes))
+
+
+def adjusted_rand(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
+    """Agreement of all pairs of samples, adjusted for chance (scikit-learn's ARI).
+
+    1 if equal up to renaming, about 0 for labels drawn at random, at least −0.5. Parameters as in
+    :func:`scores`.
+
+    Examples
+    --------
+    >>> adjusted_rand([0, 0, 1, 1], [1, 1, 0, 0])
+    1.0
+    """
+    return float(adjusted_rand_score(*_encode_both(labels_true, labels_pred)))
 
 
 def _count(classes: np.ndarray, clusters: np.ndarray) -> sp.csr_array:
@@ -204,35 +164,12 @@ def _matched(counts: sp.csr_array) -> float:
     return float(np.asarray(counts[left[real], right[real]]).sum())
 
 
-def _information(counts: sp.csr_array) -> float:
-    joint = counts.tocoo()
-    p = joint.data / joint.data.sum()
-    p_class, p_cluster = (np.asarray(counts.sum(axis=axis)) / joint.data.sum() for axis in (1, 0))
-    larger = max(_entropy(p_class), _entropy(p_cluster))
-    if larger == 0.0:
-        return 1.0
-    row, column = joint.coords
-    mutual = np.sum(p * (np.log(p) - np.log(p_class[row]) - np.log(p_cluster[column])))
-    return float(np.clip(mutual / larger, 0.0, 1.0))
-
-
-def _entropy(p: np.ndarray) -> float:
-    return float(-np.sum(p * np.log(p))) if len(p) > 1 else 0.0
-
-
-def _largest_share(counts: sp.csr_array, axis: int) -> float:
-    return float(counts.max(axis=axis).sum() / counts.sum())
-
-
 def _encode_both(labels_true: ArrayLike, labels_pred: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     classes = _encode(labels_true, "labels_true")
     clusters = _encode(labels_pred, "labels_pred")
     if len(classes) != len(clusters):
-        raise InputError(
-            "labels_true",
-            f"has {len(classes)} labels and labels_pred has {len(clusters)}",
-            "both must label the same samples",
-        )
+        problem = f"has {len(classes)} labels and labels_pred has {len(clusters)}"
+        raise InputError("labels_true", problem, "both must label the same samples")
     return classes, clusters
 
 
@@ -241,25 +178,28 @@ def _encode(labels: ArrayLike, name: str) -> np.ndarray:
     if sp.issparse(labels):
         raise InputTypeError(name, "is a sparse matrix", "pass a one-dimensional array of labels")
     if np.ma.is_masked(labels):
-        raise InputError(name, "has masked entries", "leave those samples out of both labellings")
+        raise InputError(name, "has masked entries", _LEAVE_OUT)
     try:
         values = np.asarray(labels)
     except ValueError as error:
         raise InputError(name, "is ragged", "pass one label per sample") from error
     if values.ndim != 1:
-        raise InputError(
-            name, f"must be one-dimensional, one label per sample, but has shape {values.shape}"
-        )
+        problem = f"must be one-dimensional, one label per sample, but has shape {values.shape}"
+        raise InputError(name, problem)
     if len(values) == 0:
         raise InputError(name, "is empty", "at least one label is needed")
     if values.dtype.kind == "O":
         values = _from_objects(values, name)
     if values.dtype.kind == "f":
-        _check_whole(values, name)
+        strange = values[~np.isfinite(values)]
+        if len(strange):
+            problem = f"has {len(strange)} labels that are NaN or infinite"
+            raise InputError(name, problem, _LEAVE_OUT)
+        broken = values[values != np.floor(values)]
+        if len(broken):
+            raise InputError(name, f"has continuous values such as {broken[0]}", _KINDS)
     elif values.dtype.kind not in "biuUST":
-        raise InputTypeError(
-            name, f"has dtype {values.dtype}", "labels must be integers, booleans or strings"
-        )
+        raise InputTypeError(name, f"has dtype {values.dtype}", _KINDS)
     return np.unique(values, return_inverse=True)[1]
 
 
@@ -270,23 +210,4 @@ def _from_objects(values: np.ndarray, name: str) -> np.ndarray:
         return np.unique(values, return_inverse=True)[1]  # Python integers may exceed 64 bits
     if all(isinstance(value, numbers.Real) for value in values):
         return values.astype(float)
-    raise InputError(
-        name,
-        "has missing labels or labels of mixed types",
-        "labels must be all numbers or all strings",
-    )
-
-
-def _check_whole(values: np.ndarray, name: str) -> None:
-    if not np.isfinite(values).all():
-        raise InputError(
-            name,
-            f"has {int((~np.isfinite(values)).sum())} labels that are NaN or infinite",
-            "leave those samples out of both labellings",
-        )
-    if (values != np.floor(values)).any():
-        raise InputError(
-            name,
-            f"has continuous values such as {values[values != np.floor(values)][0]}",
-            "labels must be integers or strings",
-        )
+    raise InputError(name, "has missing labels or labels of mixed types", _KINDS)
