@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from unispectral._errors import InputError, InputTypeError
 from unispectral._validation import (
     Shift,
+    absent,
     check_kernel_matrix,
     check_samples,
     check_views,
@@ -21,7 +22,7 @@ from unispectral._validation import (
     recentred,
     view_names,
 )
-from unispectral.kernels import Kernel, KernelBank
+from unispectral.kernels import Abilities, Kernel, KernelBank
 
 __all__ = ["Layout", "Samples", "read", "read_new"]
 
@@ -56,14 +57,13 @@ class Layout:
 
     def move(self, tables: list[Any]) -> list[Any]:
         """Do to new samples what was done to the training samples."""
-        alike = [
-            table if sp.issparse(table) == sparse else _turned(table)
-            for table, sparse in zip(tables, self.sparse, strict=True)
-        ]
-        return [
-            table if shift is None else recentred(table, shift)[0]
-            for table, shift in zip(alike, self.shifts or [None] * len(tables), strict=True)
-        ]
+        moved = []
+        shifts = self.shifts or [None] * len(tables)
+        for table, sparse, shift in zip(tables, self.sparse, shifts, strict=True):
+            if sp.issparse(table) != sparse:
+                table = sp.csr_array(table) if sparse else table.toarray()
+            moved.append(table if shift is None else recentred(table, shift)[0])
+        return moved
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,9 @@ class Samples:
         """Kernel names with the names of their views where there are several."""
         if len(self.tables) < 2:
             return tuple(names)
+        views = [self.layout.view_names[view] for view in self.kernel_views]
         plain = [name.rpartition(":")[2] for name in names]
-        return tuple(
-            f"{self.layout.view_names[view]}:{name}"
-            for view, name in zip(self.kernel_views, plain, strict=True)
-        )
+        return tuple(f"{view}:{name}" for view, name in zip(views, plain, strict=True))
 
     @property
     def kernel_views(self) -> tuple[int, ...]:
@@ -114,32 +112,22 @@ def read(
 ) -> Samples:
     """Check X and bring it into the form that the solvers take.
 
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        Gets ``n_features_in_`` and ``feature_names_in_``.
-    X : table, several views, or precomputed kernels
-    kernels : tuple of kernels or None
-        None for precomputed ones.
-    views : mapping or None
-        Names of views and their columns, for an X that is one table.
-    normalize : see :class:`KernelBank`
-    scaling : callable(table) or None
-        Gives the shift of a table, or None, and a reason. For the label-free model, which takes
-        distances in units of their median alone, so that a table may be moved also under the
-        linear kernel, and which knows what to do with samples that a view lacks.
+    The features are noted in the estimator. ``kernels`` is None for precomputed ones; ``views``
+    names the columns of each view, for an X that is one table. ``scaling`` gives the shift of a
+    table, or None, and a reason: it is for the label-free model, which takes distances in units of
+    their median alone, so that a table may be moved also under the linear kernel, and which knows
+    what to do with samples that a view lacks.
     """
     if kernels is None:
-        stack = list(X.values() if isinstance(X, Mapping) else X) if is_views(X) else [X]
-        bank = X if isinstance(X, KernelBank) else _precomputed(stack, normalize)
+        bank = X if isinstance(X, KernelBank) else _precomputed(_stack(X), normalize)
         estimator.n_features_in_ = bank.n_samples
         layout = Layout("kernels", ("kernel",), (bank.n_samples,) * len(bank))
         return Samples(layout, (), None, bank, normalize)
     columns: tuple[np.ndarray, ...] = ()
     if views is not None:
         if is_views(X):
-            raise InputError("views", "names columns of one table, but X holds several", "leave "
-                             "views out, or give one table")  # fmt: skip
+            problem = "names columns of one table, but X holds several"
+            raise InputError("views", problem, "leave views out, or give one table")
         table = check_samples(estimator, X, reset=True)
         groups = _columns(estimator, views)
         kind, names, columns = "columns", list(groups), tuple(groups.values())
@@ -170,29 +158,20 @@ def read(
     return Samples(layout, tuple(tables), tuple(kernels), None, normalize, tuple(reasons))
 
 
-def _turned(table: Any) -> Any:
-    """A sparse table as a dense one, and the other way round."""
-    return table.toarray() if sp.issparse(table) else sp.csr_array(table)
-
-
 def _is_movable(kernel: Kernel, by_distance: bool) -> bool:
     """Whether a kernel enters the model by distances in units of the data's own alone."""
-    able = getattr(kernel, "abilities", None)
-    if able is None:
-        return False
+    able = getattr(kernel, "abilities", Abilities())
     return able.movable or (by_distance and able.distances == "table")
 
 
 def _refuse_absent(tables: Sequence[Any], names: Sequence[str]) -> None:
     """The paper's models have no place for samples that a view lacks."""
     for name, table in zip(names, tables, strict=True):
-        lacking = 0 if sp.issparse(table) else int(np.isnan(table[:, 0]).sum())
+        lacking = int(absent(table).sum())
         if lacking:
-            raise InputError(
-                f"view {name!r}",
-                f"lacks {lacking} samples (rows of NaN)",
-                "use UnifiedSpectralClustering, which takes such views",
-            )
+            problem = f"lacks {lacking} samples (rows of NaN)"
+            remedy = "use UnifiedSpectralClustering, which takes such views"
+            raise InputError(f"view {name!r}", problem, remedy)
 
 
 def read_new(estimator: BaseEstimator, X: Any, layout: Layout) -> list[Any]:
@@ -205,12 +184,9 @@ def read_new(estimator: BaseEstimator, X: Any, layout: Layout) -> list[Any]:
             return layout.move([table[:, numbers_] for numbers_ in layout.columns])
         return layout.move([table])
     if not is_views(X):
-        raise InputError(
-            "X",
-            f"is one table, but the model was fitted on {len(layout.view_names)} views "
-            f"({', '.join(layout.view_names)})",
-            "give one table per view",
-        )
+        known = f"{len(layout.view_names)} views ({', '.join(layout.view_names)})"
+        problem = f"is one table, but the model was fitted on {known}"
+        raise InputError("X", problem, "give one table per view")
     if isinstance(X, Mapping):
         named = dict(zip(view_names(X), X.values(), strict=True))
         missing = [name for name in layout.view_names if name not in named]
@@ -218,17 +194,20 @@ def read_new(estimator: BaseEstimator, X: Any, layout: Layout) -> list[Any]:
             raise InputError("X", f"lacks the view {missing[0]!r} on which the model was fitted")
         X = {name: named[name] for name in layout.view_names}
     tables, _ = check_views(X, least=1)
-    if len(tables) != len(layout.n_features):
-        raise InputError(
-            "X", f"holds {len(tables)} views, but the model was fitted on {len(layout.n_features)}"
-        )
+    _require_fitted("X", "holds", len(tables), "views", len(layout.n_features))
     for name, table, known in zip(layout.view_names, tables, layout.n_features, strict=True):
-        if table.shape[1] != known:
-            raise InputError(
-                f"view {name!r}",
-                f"has {table.shape[1]} features, but the model was fitted on {known}",
-            )
+        _require_fitted(f"view {name!r}", "has", table.shape[1], "features", known)
     return layout.move(tables)
+
+
+def _require_fitted(argument: str, verb: str, count: int, what: str, known: int) -> None:
+    if count != known:
+        raise InputError(argument, f"{verb} {count} {what}, but the model was fitted on {known}")
+
+
+def _stack(X: Any) -> list[Any]:
+    """One or several matrices as a list."""
+    return list(X.values() if isinstance(X, Mapping) else X) if is_views(X) else [X]
 
 
 def _columns(estimator: BaseEstimator, groups: Mapping) -> dict[str, np.ndarray]:
@@ -253,18 +232,15 @@ def _column_numbers(argument: str, given: Any, known: list[str], n_features: int
         try:
             return list(range(*given.indices(n_features)))
         except TypeError:
-            raise InputTypeError(
-                argument, "is a slice of names", "list the names", value=given
-            ) from None
+            problem = "is a slice of names"
+            raise InputTypeError(argument, problem, "list the names", value=given) from None
     items = [given] if isinstance(given, (str, numbers.Integral)) else list(given)
     masks = [isinstance(item, (bool, np.bool_)) for item in items]
     if any(masks):
         if not all(masks) or len(items) != n_features:
-            raise InputError(
-                argument,
-                f"is a mask of {len(items)} entries for {n_features} columns",
-                "give one True or False per column, or the numbers of the columns",
-            )
+            problem = f"is a mask of {len(items)} entries for {n_features} columns"
+            remedy = "give one True or False per column, or the numbers of the columns"
+            raise InputError(argument, problem, remedy)
         return [number for number, chosen in enumerate(items) if chosen]
     return [_column_number(argument, item, known, n_features) for item in items]
 
@@ -277,9 +253,8 @@ def _column_number(argument: str, item: Any, known: list[str], n_features: int) 
     if not isinstance(item, numbers.Integral):
         raise InputTypeError(argument, f"holds {item!r}", "give names or numbers of columns")
     if not -n_features <= int(item) < n_features:
-        raise InputError(
-            argument, f"holds the column number {item}, but X has {n_features} columns"
-        )
+        problem = f"holds the column number {item}, but X has {n_features} columns"
+        raise InputError(argument, problem)
     return int(item) % n_features
 
 
@@ -294,25 +269,15 @@ def _precomputed(stack: list[Any], normalize: Any) -> KernelBank:
 
 def _cross(X: Any, layout: Layout) -> list[np.ndarray]:
     """Cross kernels of new points: one (m, n) matrix for each kernel."""
-    stack = list(X.values() if isinstance(X, Mapping) else X) if is_views(X) else [X]
-    if len(stack) != len(layout.n_features):
-        raise InputError(
-            "X",
-            f"holds {len(stack)} cross kernels, but the model was fitted on "
-            f"{len(layout.n_features)}",
-        )
-    n = layout.n_features[0]
+    stack, n = _stack(X), layout.n_features[0]
+    _require_fitted("X", "holds", len(stack), "cross kernels", len(layout.n_features))
     tables = []
     for K in stack:
         K = np.asarray(K.toarray() if sp.issparse(K) else K)
-        if K.dtype not in (np.float32, np.float64):
-            K = K.astype(np.float64)
+        K = K if K.dtype in (np.float32, np.float64) else K.astype(np.float64)
         if K.ndim != 2 or K.shape[1] != n:
-            raise InputError(
-                "X",
-                f"is a cross kernel of shape {K.shape}",
-                f"it needs one column for each of the {n} training samples",
-            )
+            remedy = f"it needs one column for each of the {n} training samples"
+            raise InputError("X", f"is a cross kernel of shape {K.shape}", remedy)
         if not np.isfinite(K).all():
             raise InputError("X", "is a cross kernel with NaN or infinity", "remove these samples")
         tables.append(K)

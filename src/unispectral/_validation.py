@@ -17,6 +17,7 @@ from unispectral.kernels._features import Table
 
 __all__ = [
     "Shift",
+    "absent",
     "check_cluster_count",
     "check_kernel_matrix",
     "check_samples",
@@ -35,6 +36,9 @@ _FAR = 1e3
 #: A table whose largest value lies outside is scaled by a power of two, which changes no digit.
 _SIZES = (1e-9, 1e9)
 
+#: How scikit-learn reads a table.
+_AS_TABLE: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+
 #: The offset (one value per feature, or None) and the factor (one, or one per feature) of a table
 #: that was moved or scaled.
 Shift = tuple[np.ndarray | None, float | np.ndarray]
@@ -48,40 +52,22 @@ def is_views(X: Any) -> bool:
     >>> is_views([[1.0, 2.0], [3.0, 4.0]]), is_views([np.eye(2), np.eye(2)])
     (False, True)
     """
-    if sp.issparse(X):  # one of SciPy's formats is also a mapping
-        return False
     if isinstance(X, Mapping):
-        return True
-    if isinstance(X, np.ndarray):
-        return X.ndim == 3
-    return (
-        isinstance(X, (list, tuple))
-        and len(X) > 0
-        and all(len(getattr(view, "shape", ())) == 2 for view in X)
-    )
+        return not sp.issparse(X)  # one of SciPy's formats is also a mapping
+    if isinstance(X, (list, tuple)):
+        return len(X) > 0 and all(len(getattr(view, "shape", ())) == 2 for view in X)
+    return isinstance(X, np.ndarray) and X.ndim == 3
 
 
 def check_samples(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
-    """A table of samples as a float32 or float64 array or CSR array, feature names noted.
+    """A table of samples as a float32 or float64 array or CSR array.
 
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        Gets ``n_features_in_`` and ``feature_names_in_`` (``reset``), or is asked for them.
-    X : array, frame or sparse matrix
-    reset : bool
-        True in ``fit``, False afterwards.
+    With ``reset``, in ``fit``, its features are noted in the estimator; afterwards the table is
+    compared with them.
     """
     with _naming(X, "X"):
-        X = validate_data(
-            estimator,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-            ensure_min_samples=2 if reset else 1,
-        )
+        least = 2 if reset else 1
+        X = validate_data(estimator, X, reset=reset, ensure_min_samples=least, **_AS_TABLE)
     X = _canonical(X)
     _refuse_extremes(X, "X")
     return X
@@ -97,35 +83,29 @@ def check_views(X: Any, least: int = 2) -> tuple[list[Table], list[str]]:
     if not tables:
         raise InputError("X", "holds no view", "give at least one table of samples")
     checked = []
+    options = {"ensure_all_finite": False, "ensure_min_samples": least, **_AS_TABLE}
     for name, table in zip(names, _aligned(names, tables), strict=True):
-        with _naming(table, f"view {name!r}"):
-            array = check_array(
-                table,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                order="C",
-                ensure_all_finite=False,
-                ensure_min_samples=least,
-                input_name=f"view {name!r}",
-            )
-        checked.append(_check_absent(_canonical(array), name, table))
-    sizes = {name: table.shape[0] for name, table in zip(names, checked, strict=True)}
-    if len(set(sizes.values())) > 1:
-        listed = ", ".join(f"{name}: {size}" for name, size in sizes.items())
+        argument = f"view {name!r}"
+        with _naming(table, argument):
+            array = check_array(table, input_name=argument, **options)
+        checked.append(_check_absent(_canonical(array), argument, table))
+    if len({table.shape[0] for table in checked}) > 1:
+        sizes = (f"{name}: {table.shape[0]}" for name, table in zip(names, checked, strict=True))
         raise InputError(
             "X",
-            f"holds views with different numbers of samples ({listed})",
+            f"holds views with different numbers of samples ({', '.join(sizes)})",
             "every view needs one row per sample, filled with NaN where the sample is absent",
         )
-    present = np.column_stack([_present(table) for table in checked])
-    lost = np.flatnonzero(~present.any(axis=1))
+    lost = np.flatnonzero(np.all([absent(table) for table in checked], axis=0))
     if len(lost):
-        raise InputError(
-            "X",
-            f"has {len(lost)} samples that are absent from every view (first: row {lost[0]})",
-            "remove them",
-        )
+        problem = f"has {len(lost)} samples that are absent from every view (first: row {lost[0]})"
+        raise InputError("X", problem, "remove them")
     return checked, names
+
+
+def absent(table: Table) -> np.ndarray:
+    """The samples that a view lacks."""
+    return np.zeros(table.shape[0], bool) if sp.issparse(table) else np.isnan(table[:, 0])
 
 
 def view_names(X: Any) -> list[str]:
@@ -161,14 +141,15 @@ def _aligned(names: Sequence[str], tables: Sequence[Any]) -> list[Any]:
         first, index = tables[frames[0]].index, tables[at].index
         if first.equals(index):
             continue
-        remedy = "give both the same index, or .to_numpy() of each to match rows by position"
-        pair = f"views {names[frames[0]]!r} and {names[at]!r}"
+        problem = ""
         if not (first.is_unique and index.is_unique):
-            raise InputError(
-                "X", f"has {pair} whose indexes differ and hold values more than once", remedy
-            )
-        if len(first) != len(index) or not first.isin(index).all():
-            raise InputError("X", f"has {pair} with different rows in their indexes", remedy)
+            problem = "whose indexes differ and hold values more than once"
+        elif len(first) != len(index) or not first.isin(index).all():
+            problem = "with different rows in their indexes"
+        if problem:
+            pair = f"has views {names[frames[0]]!r} and {names[at]!r}"
+            remedy = "give both the same index, or .to_numpy() of each to match rows by position"
+            raise InputError("X", f"{pair} {problem}", remedy)
         aligned[at] = tables[at].loc[first]
     return aligned
 
@@ -182,33 +163,19 @@ def check_kernel_matrix(
 ) -> np.ndarray:
     """A precomputed kernel: square, finite, symmetric and, if asked for, semi-definite."""
     with _naming(K, argument, "leave these samples out"):
-        K = check_array(
-            K.toarray() if sp.issparse(K) else K,
-            dtype=[np.float64, np.float32],
-            order="C",
-            input_name=argument,
-            ensure_min_samples=2,
-        )
+        K = K.toarray() if sp.issparse(K) else K
+        options = {**_AS_TABLE, "accept_sparse": False, "ensure_min_samples": 2}
+        K = check_array(K, input_name=argument, **options)
     if K.shape[0] != K.shape[1]:
-        raise InputError(
-            argument,
-            f"is a precomputed kernel of shape {K.shape}, which is not square",
-            "give the kernel between all pairs of samples",
-        )
+        problem = f"is a precomputed kernel of shape {K.shape}, which is not square"
+        raise InputError(argument, problem, "give the kernel between all pairs of samples")
     if n_samples is not None and K.shape[0] != n_samples:
-        raise InputError(
-            argument,
-            f"is a kernel of {K.shape[0]} samples, the first kernel has {n_samples}",
-            "all kernels must be on the same samples",
-        )
-    largest = float(np.abs(K).max())
+        problem = f"is a kernel of {K.shape[0]} samples, the first kernel has {n_samples}"
+        raise InputError(argument, problem, "all kernels must be on the same samples")
     gap = _asymmetry(K)
-    if gap > SYMMETRY * max(largest, np.finfo(K.dtype).tiny):
-        raise InputError(
-            argument,
-            f"is a precomputed kernel that is not symmetric (largest difference {gap:.3g})",
-            "give (K + K.T) / 2 if that is what is meant",
-        )
+    if gap > SYMMETRY * max(float(np.abs(K).max()), np.finfo(K.dtype).tiny):
+        problem = f"is a precomputed kernel that is not symmetric (largest difference {gap:.3g})"
+        raise InputError(argument, problem, "give (K + K.T) / 2 if that is what is meant")
     if gap > 0:
         K = (K + K.T) / 2
     if definite:
@@ -219,24 +186,16 @@ def check_kernel_matrix(
 def check_cluster_count(n_clusters: int, n_samples: int, tables: Sequence[Table] = ()) -> None:
     """No more clusters than samples; what is no clustering is fitted, and called what it is."""
     if n_samples < n_clusters:
-        raise InputError(
-            "n_clusters",
-            f"is more than n_samples={n_samples}",
-            "ask for fewer clusters or give more samples",
-            value=n_clusters,
-        )
+        problem, remedy = f"is more than n_samples={n_samples}", "ask for fewer or give more"
+        raise InputError("n_clusters", problem, remedy, value=n_clusters)
+    said = ""
     if n_clusters == 1:
-        warn(
-            "n_clusters=1 puts all samples into one cluster; there is nothing to find.",
-            DoubtfulResultWarning,
-        )
-    distinct = _distinct(tables, 2 * n_clusters)
-    if distinct < n_clusters:
-        warn(
-            f"X has {distinct} distinct samples, fewer than n_clusters={n_clusters}: equal "
-            "samples are put into different clusters.",
-            DoubtfulResultWarning,
-        )
+        said = "n_clusters=1 puts all samples into one cluster; there is nothing to find."
+    elif (distinct := _distinct(tables, 2 * n_clusters)) < n_clusters:
+        said = f"X has {distinct} distinct samples, fewer than n_clusters={n_clusters}: equal "
+        said += "samples are put into different clusters."
+    if said:
+        warn(said, DoubtfulResultWarning)
 
 
 def _distinct(tables: Sequence[Table], enough: int) -> int:
@@ -277,43 +236,27 @@ def _naming(X: Any, argument: str, remedy: str | None = None) -> Iterator[None]:
 
 def _refuse_broken(X: Any, argument: str) -> None:
     """A sparse matrix that points outside itself would make compiled code read foreign memory."""
-    if X.format in ("csr", "csc", "bsr"):
-        wide = X.shape[0] if X.format == "csc" else X.shape[1]
-        if X.format == "bsr":
-            wide //= X.blocksize[1]
-        long = X.shape[1] if X.format == "csc" else X.shape[0]
-        if X.format == "bsr":
-            long //= X.blocksize[0]
-        starts = X.indptr
-        sound = len(starts) == long + 1 and starts[0] == 0 and bool((np.diff(starts) >= 0).all())
-        sound = sound and starts[-1] <= min(len(X.indices), len(X.data))
-        places = [(X.indices, wide)]
-    elif X.format == "coo":
+    sound = True
+    if X.format == "coo":
         sound = len({len(X.data), *map(len, X.coords)}) == 1
-        places = list(zip(X.coords, X.shape, strict=True))
-    else:
-        return
-    for indices, size in places:
-        sound = sound and (len(indices) == 0 or 0 <= indices.min() <= indices.max() < size)
+        for at, size in zip(X.coords, X.shape, strict=True):
+            sound = sound and (len(at) == 0 or 0 <= at.min() <= at.max() < size)
+    elif X.format in ("csr", "csc", "bsr"):
+        try:
+            type(X)((X.data, X.indices, X.indptr), shape=X.shape).check_format()
+        except ValueError:
+            sound = False
     if not sound:
-        raise InputError(
-            argument,
-            f"is a sparse matrix whose indices point outside its shape {X.shape}",
-            "build it again from rows, columns and values",
-        )
+        problem = f"is a sparse matrix whose indices point outside its shape {X.shape}"
+        raise InputError(argument, problem, "build it again from rows, columns and values")
 
 
 def recentred(X: Table, shift: Shift | None = None) -> tuple[Table, Shift | None]:
     """A table moved and scaled to where squared distances keep their digits, and how.
 
     Only for kernels that depend on distances relative to the data's own: their values are the
-    same. A table that is well placed already is returned as it is.
-
-    Parameters
-    ----------
-    X : ndarray or CSR array
-    shift : Shift or None
-        What was done to the training samples, to be done to new ones.
+    same. A table that is well placed already is returned as it is. ``shift`` is what was done to
+    the training samples, to be done to new ones.
 
     Examples
     --------
@@ -323,10 +266,9 @@ def recentred(X: Table, shift: Shift | None = None) -> tuple[Table, Shift | None
     >>> recentred(np.array([[1e9 + 2]]), shift)[0].tolist()
     [[1.5]]
     """
+    shift = _shift_of(X) if shift is None else shift
     if shift is None:
-        shift = _shift_of(X)
-        if shift is None:
-            return X, None
+        return X, None
     offset, factor = shift
     moved = X if offset is None else (X - offset).astype(X.dtype, copy=False)
     if isinstance(factor, float) and factor == 1.0:
@@ -380,20 +322,16 @@ def _check_definite(K: np.ndarray, argument: str) -> None:
     try:
         np.linalg.cholesky(shifted)
     except np.linalg.LinAlgError:
-        if not np.diagonal(K).any():
-            raise InputError(
-                argument,
-                "has a diagonal of zeros, as distances have, where a kernel has the similarity of "
-                "each sample with itself",
-                "turn distances D into a kernel with np.exp(-D / np.median(D))",
-            ) from None
-        smallest = float(np.linalg.eigvalsh(K)[0])
-        raise InputError(
-            argument,
-            f"is a precomputed kernel with a negative eigenvalue ({smallest:.3g})",
-            "a kernel must be positive semi-definite: clip its eigenvalues, or add "
-            f"{-smallest:.3g} to its diagonal",
-        ) from None
+        if np.diagonal(K).any():
+            least = float(np.linalg.eigvalsh(K)[0])
+            problem = f"is a precomputed kernel with a negative eigenvalue ({least:.3g})"
+            remedy = "a kernel must be positive semi-definite: clip its eigenvalues, or add "
+            remedy += f"{-least:.3g} to its diagonal"
+        else:
+            problem = "has a diagonal of zeros, as distances have, where a kernel has the "
+            problem += "similarity of each sample with itself"
+            remedy = "turn distances D into a kernel with np.exp(-D / np.median(D))"
+        raise InputError(argument, problem, remedy) from None
 
 
 def _canonical(X: Any) -> Table:
@@ -407,9 +345,8 @@ def _canonical(X: Any) -> Table:
         X.eliminate_zeros()
     if X.indices.dtype != np.int32 and max(X.nnz, *X.shape) < 2**31:
         # Half of scikit-learn's kernels know no other indices.
-        X = sp.csr_array(
-            (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape
-        )
+        places = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        X = sp.csr_array((X.data, *places), shape=X.shape)
     return X
 
 
@@ -423,12 +360,9 @@ def _refuse_extremes(X: Table, argument: str) -> None:
     ceiling = float(np.sqrt(limits.max)) / max(X.shape[1], 1) ** 0.5 / 4
     floor = float(np.sqrt(limits.tiny)) * 4
     if largest > ceiling or 0 < largest < floor:
-        kind = "large" if largest > ceiling else "small"
-        raise InputError(
-            argument,
-            f"has values up to {largest:.3g}, too {kind} for squared distances in {values.dtype}",
-            "rescale the features",
-        )
+        why = f"too {'large' if largest > ceiling else 'small'} for squared distances"
+        problem = f"has values up to {largest:.3g}, {why} in {values.dtype}"
+        raise InputError(argument, problem, "rescale the features")
 
 
 def _reads_as_numbers(X: Any) -> bool:
@@ -451,36 +385,26 @@ def _refuse_values(X: Any, argument: str, remedy: str | None = None) -> None:
         raise InputError(argument, fault[0], remedy or fault[1]) from None
 
 
-def _present(table: Table) -> np.ndarray:
-    if sp.issparse(table):
-        return np.ones(table.shape[0], dtype=bool)
-    return ~np.isnan(table[:, 0])
-
-
-def _check_absent(table: Table, name: str, given: Any) -> Table:
+def _check_absent(table: Table, argument: str, given: Any) -> Table:
     """A view that lacks samples as a whole or not at all; ``given`` knows its columns' names."""
-    if sp.issparse(table):
-        _refuse_values(table, f"view {name!r}")
-        _refuse_extremes(table, f"view {name!r}")
-        return table
     from unispectral.tables._faults import in_columns
 
-    endless = np.isinf(table).any(axis=0)
-    if endless.any():
-        raise InputError(
-            f"view {name!r}",
-            f"contains infinity {in_columns(given, np.flatnonzero(endless))}",
-            "replace these values",
-        )
-    missing = np.isnan(table)
-    partly = missing.any(axis=1) & ~missing.all(axis=1)
-    if partly.any():
-        where = in_columns(given, np.flatnonzero(missing[partly].any(axis=0)))
-        raise InputError(
-            f"view {name!r}",
-            f"contains NaN in part of {int(partly.sum())} rows, {where}",
-            "fill these values with unispectral.tables.TablePreparer, or fill the whole row with "
-            "NaN to say that the sample is absent from this view",
-        )
-    _refuse_extremes(table, f"view {name!r}")
+    if sp.issparse(table):
+        _refuse_values(table, argument)
+    else:
+        endless = np.flatnonzero(np.isinf(table).any(axis=0))
+        if len(endless):
+            problem = f"contains infinity {in_columns(given, endless)}"
+            raise InputError(argument, problem, "replace these values")
+        missing = np.isnan(table)
+        partly = missing.any(axis=1) & ~missing.all(axis=1)
+        if partly.any():
+            where = in_columns(given, np.flatnonzero(missing[partly].any(axis=0)))
+            raise InputError(
+                argument,
+                f"contains NaN in part of {int(partly.sum())} rows, {where}",
+                "fill these values with unispectral.tables.TablePreparer, or fill the whole row "
+                "with NaN to say that the sample is absent from this view",
+            )
+    _refuse_extremes(table, argument)
     return table
