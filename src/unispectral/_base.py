@@ -220,23 +220,14 @@ class LearnedGraphClustering(
         predictor = self._predictor_
         run = Run.of(self.n_jobs, 0, self.verbose)
         with run.limited() as run:
-            blocks = [
-                predictor.predict(read_new(self, part, predictor.layout), run)
-                for part in row_blocks(X)
-            ]
+            parts = (read_new(self, part, predictor.layout) for part in row_blocks(X))
+            blocks = [predictor.predict(part, run) for part in parts]
         return Prediction(*(np.concatenate(values) for values in zip(*blocks, strict=True)))
 
     def transform(self, X: Any) -> np.ndarray:
         """The embedding of new points: the weighted mean of those of their neighbours.
 
-        Parameters
-        ----------
-        X : as in ``predict_all``
-
-        Returns
-        -------
-        ndarray of shape (n_new, n_clusters)
-            Or a frame, with the index of X, where ``set_output`` asked for one.
+        X as in ``predict_all``. A frame with its index where ``set_output`` asked for one.
         """
         return self._indexed(self.predict_all(X).embedding, X)
 
@@ -248,43 +239,20 @@ class LearnedGraphClustering(
         return optional("pandas", extra="io").DataFrame(embedding, index=index)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The cluster of new points, by their embedding and the learned rotation.
-
-        Parameters
-        ----------
-        X : as in ``predict_all``
-
-        Returns
-        -------
-        ndarray of shape (n_new,)
-        """
+        """The cluster of each new point; X as in ``predict_all``."""
         return self.predict_all(X).labels
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """How much new points belong to each cluster, as ``membership_`` of training points.
+        """How much new points belong to each cluster, as ``membership_``; rows sum to one.
 
-        Parameters
-        ----------
-        X : as in ``predict_all``
-
-        Returns
-        -------
-        ndarray of shape (n_new, n_clusters)
-            Rows sum to one.
+        X as in ``predict_all``.
         """
         return self.predict_all(X).membership
 
     def score_samples(self, X: Any) -> np.ndarray:
         """How usual new points are: minus their outlier score, on the scale of ``outlier_score_``.
 
-        Parameters
-        ----------
-        X : as in ``predict_all``
-
-        Returns
-        -------
-        ndarray of shape (n_new,)
-            Low for points that the training points explain badly.
+        X as in ``predict_all``.
         """
         return -self.predict_all(X).outlier_score
 

@@ -47,15 +47,12 @@ class Interval(_param_validation.Interval):
     """
 
     def __str__(self) -> str:
-        bounds = []
-        if self.left is not None:
-            least = "of at least" if self.closed in ("left", "both") else "above"
-            bounds.append(f"{least} {self.left}")
-        if self.right is not None:
-            most = "of at most" if self.closed in ("right", "both") else "below"
-            bounds.append(f"{most} {self.right}")
+        least = "of at least" if self.closed in ("left", "both") else "above"
+        most = "of at most" if self.closed in ("right", "both") else "below"
+        ends = ((least, self.left), (most, self.right))
+        bounds = " and ".join(f"{word} {end}" for word, end in ends if end is not None)
         kind = "a whole number" if self.type is Integral else "a number"
-        return " ".join([kind, " and ".join(bounds)]).rstrip()
+        return f"{kind} {bounds}".rstrip()
 
 
 class StrOptions(_param_validation.StrOptions):
@@ -100,12 +97,7 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Fit], Fit]:
 class FitTasks:
     """The stages of a fit as tasks of scikit-learn's callbacks.
 
-    Parameters
-    ----------
-    estimator : estimator with CallbackSupportMixin
-        In its ``fit``; callbacks were given to it by ``set_callbacks``, or to the pipeline in
-        which it is.
-    X : what it is fitted on
+    Callbacks were given to the estimator by ``set_callbacks``, or to the pipeline in which it is.
     """
 
     def __init__(self, estimator: Any, X: Any) -> None:
@@ -146,27 +138,13 @@ def output_container(estimator: Any) -> str:
 
 
 def joblib_jobs() -> tuple[int | None, bool]:
-    """The ``n_jobs`` of joblib's ``parallel_config`` or None, and whether a worker runs this.
-
-    Examples
-    --------
-    >>> from joblib import parallel_config
-    >>> with parallel_config(n_jobs=3):
-    ...     joblib_jobs()
-    (3, False)
-    """
+    """The ``n_jobs`` of joblib's ``parallel_config`` or None, and whether a worker runs this."""
     backend, jobs = get_active_backend()
     return jobs, backend.nesting_level > 0
 
 
 def optional(module: str, *, extra: str) -> ModuleType:
-    """Import an optional module, or say which extra brings it.
-
-    Examples
-    --------
-    >>> optional("math", extra="none").sqrt(4.0)
-    2.0
-    """
+    """Import an optional module, or say which extra brings it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -183,11 +161,6 @@ def njit(**options: Any) -> Callable[[Callable], Callable]:
     Numba raises at the definition of a function if neither the installation, nor the user's cache
     folder, nor ``NUMBA_CACHE_DIR`` can be written. The function is compiled in every process then;
     a shared temporary folder would be no place for code.
-
-    Examples
-    --------
-    >>> njit(cache=False)(lambda x: x + 1)(2)
-    3
     """
     import numba
 
@@ -203,18 +176,9 @@ def njit(**options: Any) -> Callable[[Callable], Callable]:
 def as_generator(
     random_state: int | np.random.RandomState | np.random.Generator | None,
 ) -> np.random.Generator:
-    """Turn scikit-learn's ``random_state`` into a NumPy Generator.
-
-    Examples
-    --------
-    >>> int(as_generator(0).integers(10)) == int(as_generator(0).integers(10))
-    True
-    """
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if random_state is None:
-        return np.random.default_rng()
-    if isinstance(random_state, (int, np.integer)):
-        check_random_state(random_state)  # scikit-learn's own sentence for a seed out of range
-        return np.random.default_rng(int(random_state))
-    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+    """Turn scikit-learn's ``random_state`` into a NumPy Generator."""
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(random_state)
+    state = check_random_state(random_state)  # scikit-learn's own sentence for a bad seed
+    is_seed = isinstance(random_state, (int, np.integer))
+    return np.random.default_rng(int(random_state) if is_seed else state.randint(2**31 - 1))

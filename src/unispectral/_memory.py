@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 from collections.abc import Iterator
@@ -31,10 +32,6 @@ def keep_freed() -> None:
     For the workers of a cluster, whose threads and settings make the C library give every freed
     array back at once: the system then fills each new one with zeros, page by page, which takes
     as long as the computation. Nothing happens where the C library is not glibc.
-
-    Examples
-    --------
-    >>> keep_freed()
     """
     library = _glibc()
     if library is not None:
@@ -46,10 +43,6 @@ def give_back() -> None:
     """Return to the system what freed arrays have left.
 
     Threads that have ended leave behind what they had; it would count to the end of the fit.
-
-    Examples
-    --------
-    >>> give_back()
     """
     library = _glibc()
     if library is not None:
@@ -68,57 +61,30 @@ def _glibc() -> Any:
 def available_memory() -> int | None:
     """Bytes that can still be allocated, container limits included; None where nobody knows.
 
-    Examples
-    --------
-    >>> free = available_memory()
-    >>> free is None or free > 0
-    True
+    What is left is that of the tightest limit of this process's control group and of those
+    around it.
     """
-    found = [value for value in (_machine(), _control_groups()) if value is not None]
-    return min(found) if found else None
+    groups = [_left(folder, *files) for files in _FILES for folder in _folders(files[0])]
+    return min((value for value in (_machine(), *groups) if value is not None), default=None)
 
 
 def require_memory(needed: float, what: str, remedy: str) -> None:
-    """Raise MemoryError with a sentence if ``needed`` bytes are not there.
-
-    Parameters
-    ----------
-    needed : float
-        Bytes about to be allocated.
-    what : str
-        What they are for.
-    remedy : str
-        The setting that fits.
-
-    Examples
-    --------
-    >>> require_memory(10, "ten bytes", "use fewer")
-    """
+    """Raise MemoryError with a sentence if ``needed`` bytes for ``what`` are not there."""
     free = available_memory()
     if free is not None and needed > free:
-        raise MemoryError(
-            f"{what} needs about {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are available; "
-            f"{remedy}."
-        )
+        need = f"{what} needs about {needed / 1e9:.1f} GB"
+        raise MemoryError(f"{need} and {free / 1e9:.1f} GB are available; {remedy}.")
 
 
 def _machine() -> int | None:
-    try:
+    with contextlib.suppress(OSError, ValueError, IndexError):
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError, AttributeError):
         return None
-
-
-def _control_groups() -> int | None:
-    """What is left of the tightest limit of this process's group and of those around it."""
-    found = [_left(folder, *files) for files in _FILES for folder in _folders(files[0])]
-    return min((value for value in found if value is not None), default=None)
 
 
 def _folders(limit: str) -> Iterator[Path]:
@@ -144,11 +110,7 @@ def _left(folder: Path, limit: str, used: str, cache: str) -> int | None:
         left = most - int((folder / used).read_text())
     except (OSError, ValueError):
         return None
-    try:
-        for line in (folder / "memory.stat").read_text().splitlines():
-            name, _, value = line.partition(" ")
-            if name == cache:
-                left += int(value)
-    except (OSError, ValueError):
-        pass
+    with contextlib.suppress(OSError, ValueError):
+        lines = (line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        left += sum(int(value) for name, value in lines if name == cache)
     return max(left, 0)

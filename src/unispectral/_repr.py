@@ -20,16 +20,6 @@ class FittedSummaryMixin:
 
     Put it before scikit-learn's classes. It only speaks Jupyter's own protocol, so that the
     diagram, pipelines and ``set_config(display="text")`` work as ever.
-
-    Examples
-    --------
-    >>> from sklearn.cluster import KMeans
-    >>> class Shown(FittedSummaryMixin, KMeans):
-    ...     pass
-    >>> "2 clusters" in Shown(2, n_init=1).fit([[0.0], [1.0]])._repr_html_()
-    True
-    >>> "clusters of" in Shown(2)._repr_html_()
-    False
     """
 
     @property
@@ -64,20 +54,7 @@ def summary_html(estimator: Any) -> str:
 
 
 def solution_html(solution: Any) -> str:
-    """A few lines of HTML about a solver's result.
-
-    Examples
-    --------
-    >>> import numpy as np, scipy.sparse as sp
-    >>> from unispectral.paper import Solution
-    >>> found = Solution(
-    ...     Z=sp.csr_array((2, 2)), P=np.eye(2), Q=np.eye(2), labels=np.array([0, 1]),
-    ...     weights=np.ones(1), objective=[2.0, 1.0], n_iter=2, converged=True,
-    ...     reason="it was told to", kkt=1e-9, eigenvalues=np.zeros(2),
-    ... )
-    >>> "it was told to" in solution_html(found)
-    True
-    """
+    """A few lines of HTML about a solver's result."""
     objective = f"objective {solution.objective[-1]:.6g}, " if len(solution.objective) else ""
     title = f"{objective}{solution.Z.nnz:,} edges, optimality residual {solution.kkt:.2g}"
     how = solution.n_iter, solution.converged, solution.reason, solution.weights

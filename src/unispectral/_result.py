@@ -9,11 +9,7 @@ import scipy.sparse as sp
 
 from unispectral._repr import solution_html
 
-__all__ = ["CITATION", "Solution"]
-
-CITATION = (
-    "Z. Kang, C. Peng, Q. Cheng, Z. Xu: Unified Spectral Clustering with Optimal Graph. AAAI 2018."
-)
+__all__ = ["Solution"]
 
 
 @dataclass
@@ -58,6 +54,5 @@ class Solution:
     kkt: float
     eigenvalues: np.ndarray
     work: dict[str, int] = field(default_factory=dict)
-    citation: str = CITATION
 
     _repr_html_ = solution_html

@@ -69,15 +69,6 @@ def thread_count(n_jobs: int | None = None) -> int:
     None is that of joblib's ``parallel_config`` where there is one, and otherwise what
     scikit-learn's own threads may use: all cores, or ``OMP_NUM_THREADS`` where that is set. −1 is
     all cores, −2 all but one.
-
-    Examples
-    --------
-    >>> from joblib import parallel_config
-    >>> thread_count(3)
-    3
-    >>> with parallel_config(n_jobs=2):
-    ...     thread_count()
-    2
     """
     # In a worker of a pool the other workers have the other cores.
     cores = 1 if multiprocessing.current_process().daemon else cpu_count()
@@ -87,31 +78,21 @@ def thread_count(n_jobs: int | None = None) -> int:
         limit = int(os.environ.get("OMP_NUM_THREADS") or 0)
         return min(cores, limit or (1 if inside else cores))
     if n_jobs == 0:
-        raise InputError(
-            "n_jobs", "has no meaning", "use None or -1 for all cores, 1 for one", value=0
-        )
+        remedy = "use None or -1 for all cores, 1 for one"
+        raise InputError("n_jobs", "has no meaning", remedy, value=0)
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
 class Progress:
     """Report stages of a fit: to a stream, to a function, or to nobody.
 
-    On a terminal the line is rewritten in place; elsewhere each stage is one line, so that logs
-    stay readable.
-
-    Parameters
-    ----------
-    verbose : int, bool or callable
-        0 is silent, 1 reports on the stream; a function is called with the name of the stage, the
-        steps done, their number or None, and a note.
-    stream : text stream or None
-        Standard error if None.
-    tasks : FitTasks or None
-        Tells scikit-learn's callbacks.
+    With ``verbose`` 0 it is silent, with 1 it reports on the stream, by default standard error; a
+    function is called with the name of the stage, the steps done, their number or None, and a
+    note. On a terminal the line is rewritten in place; elsewhere each stage is one line, so that
+    logs stay readable. ``tasks`` tell scikit-learn's callbacks.
 
     Examples
     --------
-    >>> Progress(0)("graph", 1, 2)  # silent
     >>> Progress(lambda *report: print(report))("graph", 1, 2)
     ('graph', 1, 2, '')
     """
@@ -141,14 +122,7 @@ class Progress:
             self._write(stage, done, total, note)
 
     def ticker(self, stage: str, total: int) -> Callable[[int], None]:
-        """A function that any thread may call to say how many more steps of a stage are done.
-
-        Examples
-        --------
-        >>> tick = Progress(lambda *report: print(report)).ticker("candidates", 5)
-        >>> tick(2)
-        ('candidates', 2, 5, '')
-        """
+        """A function that any thread may call to say how many more steps of a stage are done."""
         done = 0
 
         def tick(steps: int) -> None:
@@ -192,18 +166,9 @@ class Run:
     """Threads, random numbers, progress and the place of execution of one fit or prediction.
 
     It is made once, by the estimator, and passed down; nothing below asks for any of them
-    elsewhere.
-
-    Attributes
-    ----------
-    n_threads : int
-    rng : numpy.random.Generator
-    progress : Progress
-    executor : object or None
-        Finds neighbourhoods elsewhere, with the method ``neighbourhoods(geometry, k, rate, run)``;
-        None finds them here.
-    is_limited : bool
-        BLAS is kept to one thread already, for as long as this run lasts.
+    elsewhere. An ``executor`` finds neighbourhoods elsewhere, with the method
+    ``neighbourhoods(geometry, k, rate, run)``; ``is_limited`` says that BLAS is kept to one
+    thread already, for as long as this run lasts.
 
     Examples
     --------

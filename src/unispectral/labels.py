@@ -49,13 +49,7 @@ def procrustes(P: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def assign(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
-    """The F-step: each sample goes to the largest entry of its row of PQ.
-
-    Examples
-    --------
-    >>> assign(np.array([[0.2, 0.9]]), np.eye(2)).tolist()
-    [1]
-    """
+    """The F-step: each sample goes to the largest entry of its row of PQ."""
     return np.argmax(P @ Q, axis=1)
 
 
@@ -97,19 +91,8 @@ def rotate(
 ) -> Rotation:
     """Minimise ‖F − PQ‖² over rotations Q and one-hot F (Yu and Shi, 2003).
 
-    Parameters
-    ----------
-    P : ndarray of shape (n, c)
-    start : ndarray of shape (c, c) or None
-        A rotation to improve; without one, ``n_init`` spread-out starts are tried.
-    n_init, max_iter : int
-    rng : Generator
-        Draws the first row of each start.
-
-    Returns
-    -------
-    Rotation
-        The best one found.
+    ``start`` is a rotation to improve; without one, ``n_init`` spread-out starts are tried, whose
+    first rows ``rng`` draws.
 
     Examples
     --------

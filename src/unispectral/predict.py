@@ -31,19 +31,10 @@ _TOL = 1e-6
 
 
 class Nearest(NamedTuple):
-    """The training points nearest to new points in one part, nearest first.
+    """The training points nearest to m new points in one part, nearest first.
 
-    Attributes
-    ----------
-    indices : int array of shape (m, k)
-    valid : bool array of shape (m, k)
-        Where there is a point.
-    distance, near : ndarray of shape (m, k)
-        Squared distances, and the kernel.
-    own : ndarray of shape (m,)
-        The kernel of each new point with itself.
-    known : bool array of shape (m,)
-        Which new points the part can speak of.
+    Arrays of shape (m, k): numbers, whether there is a point, squared distances and the kernel;
+    of shape (m,): the kernel of each new point with itself, and whether the part can speak of it.
     """
 
     indices: np.ndarray
@@ -85,19 +76,11 @@ class KernelSumPart:
 
 @dataclass
 class GeometryPart:
-    """One geometry of the label-free model.
+    """One geometry of the label-free model, with the kernel exp(rate · d²).
 
-    Attributes
-    ----------
-    geometry : Geometry
-    rate : float
-        The kernel is exp(rate · d²).
-    weight, outlier_weight : float
-        Its part in the embedding and in the outlier score of new points.
-    close : float
-        Up to this squared distance a new point is a training point.
-    samples : int array or None
-        The training points that it has; None for all.
+    The weights are its part in the embedding and in the outlier score of new points. Up to the
+    squared distance ``close`` a new point is a training point; ``samples`` are the training
+    points that it has, None for all.
     """
 
     geometry: Any
@@ -162,16 +145,10 @@ class GeometryPart:
 
 
 class Prediction(NamedTuple):
-    """What a model says of new points.
+    """What a model says of m new points.
 
-    Attributes
-    ----------
-    labels : int array of shape (m,)
-    embedding : ndarray of shape (m, n_clusters)
-    membership : ndarray of shape (m, n_clusters)
-        Rows sum to one.
-    outlier_score : ndarray of shape (m,)
-        Large for points that the training points explain badly.
+    Rows of the embedding and of the membership are points, columns are clusters; memberships sum
+    to one. The outlier score is large for points that the training points explain badly.
     """
 
     labels: np.ndarray
@@ -245,13 +222,12 @@ class Predictor:
 
     def _block(self, new: list[Any], run: Run) -> Prediction:
         coded = [self._coded(part, new, run) for part in self.parts]
-        placing = _portions([part.weight for part in self.parts], coded)
-        match = _match(self.parts, coded, "weight")
-        embedding = sum(
-            portion[:, None] * np.einsum("mk,mkc->mc", one.shares, self.embedding[one.neighbours])
-            for portion, one in zip(placing, coded, strict=True)
-        )
-        embedding = np.asarray(embedding)
+        weights = [part.weight for part in self.parts]
+        placing, match = _portions(weights, coded), _match(weights, coded)
+        embedding = np.zeros((len(match), self.embedding.shape[1]))
+        for portion, one in zip(placing, coded, strict=True):
+            mean = np.einsum("mk,mkc->mc", one.shares, self.embedding[one.neighbours])
+            embedding += portion[:, None] * mean
         embedding[match >= 0] = self.embedding[match[match >= 0]]
         if self.by_labels:
             membership = self._votes(coded, placing)
@@ -274,15 +250,15 @@ class Predictor:
         return votes.reshape(m, c)
 
     def _outlier_score(self, coded: Sequence[_Coded]) -> np.ndarray:
-        judging = _portions([part.outlier_weight for part in self.parts], coded)
-        match = _match(self.parts, coded, "outlier_weight")
-        if self.typical_degree is None:
-            score = sum(part * one.error for part, one in zip(judging, coded, strict=True))
-        else:
+        weights = [part.outlier_weight for part in self.parts]
+        judging, match = _portions(weights, coded), _match(weights, coded)
+        by_degree = self.typical_degree is not None
+        judged = [one.total if by_degree else one.error for one in coded]
+        score = np.sum([part * each for part, each in zip(judging, judged, strict=True)], axis=0)
+        if self.typical_degree is not None:
             # A new point's code counts both ways, as if those it leans on leant on it.
-            total = sum(part * one.total for part, one in zip(judging, coded, strict=True))
-            score = low_degree_score(2.0 * np.asarray(total), self.typical_degree)
-        return np.where(match >= 0, self.outlier_score[match], np.asarray(score))
+            score = low_degree_score(2.0 * score, self.typical_degree)
+        return np.where(match >= 0, self.outlier_score[match], score)
 
     def _coded(self, part: Any, new: list[Any], run: Run) -> _Coded:
         from unispectral.graph import _loops
@@ -301,9 +277,8 @@ class Predictor:
         codes /= codes.sum(axis=1, keepdims=True)
         neighbours = found.indices if part.samples is None else part.samples[found.indices]
         same = (found.distance[:, 0] <= part.close) & found.known
-        return _Coded(
-            neighbours, codes, total, error, np.where(same, neighbours[:, 0], -1), found.known
-        )
+        match = np.where(same, neighbours[:, 0], -1)
+        return _Coded(neighbours, codes, total, error, match, found.known)
 
 
 def low_degree_score(degrees: np.ndarray, typical: float) -> np.ndarray:
@@ -318,11 +293,9 @@ def _portions(weights: Sequence[float], coded: Sequence[_Coded]) -> np.ndarray:
     return portion / np.where(total > 0, total, 1.0)
 
 
-def _match(parts: Sequence[Any], coded: Sequence[_Coded], weight: str) -> np.ndarray:
+def _match(weights: Sequence[float], coded: Sequence[_Coded]) -> np.ndarray:
     """The training point that each new point is, by the first part that counts; −1 for none."""
-    return next(
-        one.match for part, one in zip(parts, coded, strict=True) if getattr(part, weight) > 0
-    )
+    return next(one.match for weight, one in zip(weights, coded, strict=True) if weight > 0)
 
 
 def _filled(new: list[Any], geometry: Any) -> tuple[list[Any], np.ndarray]:
@@ -348,26 +321,13 @@ def _nearest_of_all(
     part.sort(axis=1)  # ties to the earlier sample
     order = np.argsort(np.take_along_axis(distance, part, axis=1), axis=1, kind="stable")
     indices = np.take_along_axis(part, order, axis=1)
-    return Nearest(
-        indices,
-        np.ones(indices.shape, dtype=bool),
-        np.take_along_axis(distance, indices, axis=1),
-        np.take_along_axis(near, indices, axis=1),
-        own,
-        known,
-    )
+    taken = [np.take_along_axis(values, indices, axis=1) for values in (distance, near)]
+    return Nearest(indices, np.ones(indices.shape, dtype=bool), *taken, own, known)
 
 
 def row_blocks(X: Any, size: int = 65_536) -> Iterator[Any]:
-    """A memory map in blocks, so that it is never in memory as a whole; others as they are.
-
-    Examples
-    --------
-    >>> [len(block) for block in row_blocks(np.zeros((5, 2)))]
-    [5]
-    """
+    """A memory map in blocks, so that it is never in memory as a whole; others as they are."""
     if isinstance(X, np.memmap) and X.ndim == 2 and len(X) > size:
-        for start in range(0, len(X), size):
-            yield X[start : start + size]
+        yield from (X[start : start + size] for start in range(0, len(X), size))
     else:
         yield X

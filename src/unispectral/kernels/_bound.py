@@ -59,23 +59,17 @@ class BoundKernel:
         if "center" in steps and self.n_samples:
             own = self.diagonal()
             if own.min() < -1e-6 * np.abs(own).max():
-                raise InputError(
-                    "X",
-                    f"lies so far from the origin that the kernel {self.name!r} has no digits "
-                    "left when centred",
-                    "subtract the mean from the features",
-                )
+                problem = f"the kernel {self.name!r} has no digits left when centred"
+                problem = f"lies so far from the origin that {problem}"
+                raise InputError("X", problem, "subtract the mean from the features")
 
     def _refuse_overflow(self, diagonal: np.ndarray) -> None:
         """No entry is larger than the diagonal; sums over all of them must be finite too."""
         largest = float(np.abs(diagonal).max(initial=0.0))
         if not largest <= np.finfo(diagonal.dtype).max / max(self.n_samples, 2) ** 2 / 8:
-            raise InputError(
-                "X",
-                f"has values so large that the kernel {self.name!r} overflows {self.dtype} "
-                f"(k(x, x) is up to {largest:.3g})",
-                "rescale the features or the kernel",
-            )
+            problem = f"has values so large that the kernel {self.name!r} overflows {self.dtype}"
+            problem += f" (k(x, x) is up to {largest:.3g})"
+            raise InputError("X", problem, "rescale the features or the kernel")
 
     def _values(
         self,
@@ -101,24 +95,17 @@ class BoundKernel:
         """Values between new and training samples, and of each new sample with itself."""
         raw, own = self.evaluate(products), self.evaluate(own_products(products.left[:, 0]))
         new = self.normalizer.vectors_of(raw, own)
-        between = self.normalizer.apply(
-            raw,
-            [vector[:, None] for vector in new],
-            [vector[None, :] for vector in self.normalizer.vectors],
-        )
-        return between, self.normalizer.apply(own, new, new)
+        left, right = [v[:, None] for v in new], [v[None, :] for v in self.normalizer.vectors]
+        return self.normalizer.apply(raw, left, right), self.normalizer.apply(own, new, new)
 
     def neighbourhoods(
         self, rows: np.ndarray, neighbours: np.ndarray, products: tuple[Products, Products]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Values to neighbours (b, k) and among neighbours (b, k, k)."""
+        to, among = products
         return (
-            self._values(products[0], lambda v: v[rows][:, None], lambda v: v[neighbours]),
-            self._values(
-                products[1],
-                lambda v: v[neighbours][:, :, None],
-                lambda v: v[neighbours][:, None, :],
-            ),
+            self._values(to, lambda v: v[rows][:, None], lambda v: v[neighbours]),
+            self._values(among, lambda v: v[neighbours, None], lambda v: v[neighbours[:, None]]),
         )
 
     def pairs(self, left: np.ndarray, right: np.ndarray, products: Products) -> np.ndarray:
@@ -161,11 +148,8 @@ class _MetricValues(Features):
         return _entries(np.stack(near)), _entries(np.stack(among))
 
     def pairs(self, left: np.ndarray, right: np.ndarray) -> Products:
-        bounds = np.flatnonzero(np.diff(left, prepend=-1, append=-1))
-        parts = [
-            self._between(self.X[left[a : a + 1]], self.X[right[a:b]])[0]
-            for a, b in itertools.pairwise(bounds)
-        ]
+        runs = itertools.pairwise(np.flatnonzero(np.diff(left, prepend=-1, append=-1)))
+        parts = [self._between(self.X[left[[a]]], self.X[right[a:b]])[0] for a, b in runs]
         return _entries(np.concatenate(parts) if parts else np.empty(0, dtype=self.dtype))
 
 

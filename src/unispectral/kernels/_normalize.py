@@ -29,13 +29,8 @@ def as_normalizations(normalize: str | Iterable[str] | None) -> tuple[str, ...]:
     names = (normalize,) if isinstance(normalize, str) else tuple(normalize)
     for name in names:
         if name not in NORMALIZATIONS:
-            raise InputError(
-                "normalize",
-                "is unknown",
-                "use 'cosine', 'center', 'trace', 'max', 'none', or a tuple of them in the order "
-                "of application",
-                value=name,
-            )
+            remedy = "use 'cosine', 'center', 'trace', 'max', 'none', or several in a tuple"
+            raise InputError("normalize", "is unknown", remedy, value=name)
     return names
 
 
@@ -56,30 +51,19 @@ class Normalizer:
         self, values: np.ndarray, left: list[np.ndarray], right: list[np.ndarray]
     ) -> np.ndarray:
         """Normalise entries in place, given each side's vectors shaped to broadcast."""
-        scalar = values.dtype.type
         for step, a, b, constant in zip(self.steps, left, right, self.constants, strict=True):
-            if step == "cosine":
-                values *= a
-                values *= b
-            elif step == "center":
-                values -= a
-                values -= b
-                values += scalar(constant)
-            else:
-                values *= scalar(constant)
+            _apply(step, values, a, b, constant)
         return values
 
     def vectors_of(self, raw: np.ndarray, own: np.ndarray) -> list[np.ndarray]:
         """Each step's number for m new samples, from their raw kernel (m, n) and diagonal (m,)."""
         values, diagonal = raw.copy(), own.copy()
         found: list[np.ndarray] = []
-        for position, step in enumerate(self.steps):
-            part = Normalizer((step,), constants=[self.constants[position]])
-            known = self.vectors[position]
+        for step, known, constant in zip(self.steps, self.vectors, self.constants, strict=True):
             vector = _vector(step, values, diagonal)
             found.append(vector)
-            part.apply(values, [vector[:, None]], [known[None, :]])
-            part.apply(diagonal, [vector], [vector])
+            _apply(step, values, vector[:, None], known[None, :], constant)
+            _apply(step, diagonal, vector, vector, constant)
         return found
 
 
@@ -88,45 +72,53 @@ def fit_normalizer(steps: tuple[str, ...], kernel_rows, diagonal: np.ndarray) ->
 
     ``kernel_rows()`` yields the raw kernel in blocks of rows; only ``center`` asks for it.
     """
-    normalizer = Normalizer(())
+    done = Normalizer(())
     diagonal = diagonal.copy()
-    n = len(diagonal)
     for step in steps:
-        constant = 0.0
         if step == "center":
-            vector = np.empty(n, dtype=diagonal.dtype)
+            vector = np.empty(len(diagonal), dtype=diagonal.dtype)
             for rows, values in kernel_rows():
-                normalizer.apply(
-                    values,
-                    [v[rows][:, None] for v in normalizer.vectors],
-                    [v[None, :] for v in normalizer.vectors],
-                )
+                left = [known[rows][:, None] for known in done.vectors]
+                done.apply(values, left, [known[None, :] for known in done.vectors])
                 vector[rows] = values.mean(axis=1, dtype=np.float64)
-            constant = float(vector.mean(dtype=np.float64))
         else:
             vector = _vector(step, diagonal[:, None], diagonal)
-            if step == "trace":
-                trace = float(diagonal.sum(dtype=np.float64))
-                constant = n / trace if trace > 0 else 1.0
-            elif step == "max":
-                largest = float(diagonal.max())
-                constant = 1.0 / largest if largest > 0 else 1.0
-        part = Normalizer((step,), [vector], [constant])
-        part.apply(diagonal, [vector], [vector])
-        normalizer = Normalizer(
-            (*normalizer.steps, step),
-            [*normalizer.vectors, vector],
-            [*normalizer.constants, constant],
-        )
-    return normalizer
+        constant = _constant(step, vector, diagonal)
+        _apply(step, diagonal, vector, vector, constant)
+        done.steps += (step,)
+        done.vectors.append(vector)
+        done.constants.append(constant)
+    return done
+
+
+def _apply(step: str, values: np.ndarray, a: np.ndarray, b: np.ndarray, constant: float) -> None:
+    if step == "cosine":
+        values *= a
+        values *= b
+    elif step == "center":
+        values -= a
+        values -= b
+        values += values.dtype.type(constant)
+    else:
+        values *= values.dtype.type(constant)
 
 
 def _vector(step: str, rows: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
     if step == "cosine":
         # A sample of norm zero is orthogonal to everything: its row stays zero.
-        floor = np.finfo(diagonal.dtype).tiny
-        safe = np.where(diagonal > floor, diagonal, 1)
+        safe = np.where(diagonal > np.finfo(diagonal.dtype).tiny, diagonal, 1)
         return (1.0 / np.sqrt(safe)).astype(diagonal.dtype)
     if step == "center":
         return rows.mean(axis=1, dtype=np.float64).astype(diagonal.dtype)
     return np.ones(len(diagonal), dtype=diagonal.dtype)
+
+
+def _constant(step: str, vector: np.ndarray, diagonal: np.ndarray) -> float:
+    if step == "center":
+        return float(vector.mean(dtype=np.float64))
+    if step == "cosine":
+        return 0.0
+    size, whole = 1.0, float(diagonal.max())
+    if step == "trace":
+        size, whole = float(len(diagonal)), float(diagonal.sum(dtype=np.float64))
+    return size / whole if whole > 0 else 1.0

@@ -130,12 +130,7 @@ class Polynomial:
         if not (isinstance(self.degree, (int, np.integer)) and self.degree >= 1):
             raise InputError("degree", "must be a whole number of at least 1", value=self.degree)
         if not (np.isfinite(self.offset) and self.offset >= 0):
-            raise InputError(
-                "offset",
-                "must be a finite number of at least 0",
-                "a negative offset does not give a kernel",
-                value=self.offset,
-            )
+            raise InputError("offset", "must be a finite number of at least 0", value=self.offset)
         if self.scale not in ("none", "mean"):
             raise InputError("scale", "is unknown", "use 'none' or 'mean'", value=self.scale)
 
@@ -150,12 +145,8 @@ class Polynomial:
 
     def bind(self, features: Features) -> Evaluate:
         scale = features.mean_squared_norm() if self.scale == "mean" else 1.0
-        return partial(
-            _polynomial,
-            scale=scale if scale > 0 else 1.0,
-            offset=float(self.offset),
-            degree=int(self.degree),
-        )
+        numbers = {"offset": float(self.offset), "degree": int(self.degree)}
+        return partial(_polynomial, scale=scale if scale > 0 else 1.0, **numbers)
 
 
 @dataclass(frozen=True)
@@ -188,22 +179,16 @@ class Gaussian:
             raise InputError("width", "must be a finite number above 0", value=self.width)
         if self.form not in ("data", "text"):
             raise InputError("form", "is unknown", "use 'data' or 'text'", value=self.form)
-        if isinstance(self.scale, str):
-            if self.scale not in ("max", "median"):
-                raise InputError(
-                    "scale", "is unknown", "use 'max', 'median' or a distance", value=self.scale
-                )
-        elif not (np.isfinite(self.scale) and self.scale > 0):
-            raise InputError("scale", "must be a finite distance above 0", value=self.scale)
+        named = isinstance(self.scale, str)
+        if self.scale not in ("max", "median") if named else not 0 < self.scale < np.inf:
+            problem = "must be 'max', 'median' or a finite distance above 0"
+            raise InputError("scale", problem, value=self.scale)
 
     @property
     def name(self) -> str:
-        parts = [f"gaussian_{self.width:g}"]
-        if self.scale != "max":
-            parts.append(self.scale if isinstance(self.scale, str) else f"{self.scale:g}")
-        if self.form == "text":
-            parts.append("text")
-        return "_".join(parts)
+        scale = self.scale if isinstance(self.scale, str) else f"{self.scale:g}"
+        parts = f"gaussian_{self.width:g}", "" if scale == "max" else scale
+        return "_".join(filter(None, (*parts, "text" * (self.form == "text"))))
 
     @property
     def abilities(self) -> Abilities:
@@ -211,10 +196,8 @@ class Gaussian:
         return Abilities(distances="monotone", search="euclidean", movable=relative)
 
     def bind(self, features: Features) -> Evaluate:
-        if isinstance(self.scale, str):
-            squared = features.squared_scale(self.scale)
-        else:
-            squared = float(self.scale) ** 2
+        named = isinstance(self.scale, str)
+        squared = features.squared_scale(self.scale) if named else float(self.scale) ** 2
         # All samples equal: every distance is zero and the kernel is constant at any width.
         squared = squared if squared > 0 else 1.0
         factor = 2.0 * self.width**2 if self.form == "data" else self.width
@@ -243,10 +226,9 @@ class Metric:
 
     def __post_init__(self) -> None:
         if isinstance(self.metric, str) and self.metric not in PAIRWISE_KERNEL_FUNCTIONS:
-            known = ", ".join(sorted(PAIRWISE_KERNEL_FUNCTIONS))
-            raise InputError(
-                "metric", "is not a kernel of scikit-learn", f"use {known}", value=self.metric
-            )
+            remedy = f"use {', '.join(sorted(PAIRWISE_KERNEL_FUNCTIONS))}"
+            problem = "is not a kernel of scikit-learn"
+            raise InputError("metric", problem, remedy, value=self.metric)
 
     @property
     def name(self) -> str:
@@ -302,25 +284,18 @@ def as_kernel(kernel: str | Callable[..., float] | Kernel, argument: str = "kern
             return _NAMED[kernel]()
         if kernel in PAIRWISE_KERNEL_FUNCTIONS:
             return Metric(kernel)
-        known = ", ".join(repr(name) for name in ("gaussian", "linear", "polynomial"))
-        raise InputError(
-            argument,
-            "is not a known kernel",
-            f"use {known}, a name of the paper's twelve such as 'gaussian_0.1', a scikit-learn "
-            "kernel name such as 'laplacian', a kernel object, a function of two samples, or "
-            "'precomputed'",
-            value=kernel,
+        remedy = (
+            "use 'gaussian', 'linear', 'polynomial', a name of the paper's twelve such as "
+            "'gaussian_0.1', a scikit-learn kernel name such as 'laplacian', a kernel object, a "
+            "function of two samples, or 'precomputed'"
         )
+        raise InputError(argument, "is not a known kernel", remedy, value=kernel)
     if isinstance(kernel, Kernel):
         return kernel
     if callable(kernel):
         return Metric(kernel)
-    raise InputTypeError(
-        argument,
-        "must be a kernel name, a kernel object or a function of two samples, not "
-        f"{type(kernel).__name__}",
-        value=kernel,
-    )
+    problem = "must be a kernel name, a kernel object or a function of two samples, not "
+    raise InputTypeError(argument, problem + type(kernel).__name__, value=kernel)
 
 
 def as_kernels(kernels: str | Iterable[Any], argument: str = "kernels") -> tuple[Kernel, ...]:
@@ -331,11 +306,9 @@ def as_kernels(kernels: str | Iterable[Any], argument: str = "kernels") -> tuple
     >>> len(as_kernels("paper"))
     12
     """
-    if isinstance(kernels, str):
-        if kernels in ("paper", "paper-text"):
-            return paper_kernels("text" if kernels == "paper-text" else "data")
-        return (as_kernel(kernels, argument),)
-    if isinstance(kernels, Kernel) or callable(kernels):
+    if isinstance(kernels, str) and kernels in ("paper", "paper-text"):
+        return paper_kernels("text" if kernels == "paper-text" else "data")
+    if isinstance(kernels, (str, Kernel)) or callable(kernels):
         return (as_kernel(kernels, argument),)
     listed = tuple(as_kernel(kernel, argument) for kernel in kernels)
     if not listed:
