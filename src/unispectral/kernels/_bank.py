@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from unispectral._errors import InputError
 from unispectral._run import Run, map_blocks
 from unispectral.kernels._bound import (
     EVERYTHING,
@@ -198,31 +199,31 @@ class KernelBank:
             return False
         from unispectral.kernels import _loops
 
-        gram, norms = features.keep_gram(), features.squared_norms
-        map_blocks(
-            lambda rows: _loops.weighted_sum(gram, norms, rows.start, rows.stop, out, *found),
-            len(out),
-            rows_per_block(len(out)),
-            run,
-        )
+        gram, norms, n = features.keep_gram(), features.squared_norms, len(out)
+
+        def work(rows: slice) -> None:
+            _loops.weighted_sum(gram, norms, rows.start, rows.stop, out, *found)
+
+        map_blocks(work, n, rows_per_block(n), run)
         _loops.mirror(out, run)
         return True
 
     def combine_block(self, weights: Any, rows: Index, cols: Index) -> np.ndarray:
         """A block of the weighted sum."""
-        (total,) = self._summed(
-            weights,
-            lambda kernel: kernel.features.block(rows, cols),
-            lambda kernel, products: (kernel.block(rows, cols, products),),
-        )
-        return total
+        return self._summed(weights, lambda kernel: (kernel.features.block(rows, cols),))[0]
 
     def combine_diagonal(self, weights: Any) -> np.ndarray:
         """The diagonal of the weighted sum."""
-        (total,) = self._summed(
-            weights, lambda kernel: None, lambda kernel, _: (kernel.diagonal(),)
+        return self._summed(weights, lambda kernel: (kernel.features.own(),))[0]
+
+    def combine_neighbourhoods(
+        self, weights: Any, rows: np.ndarray, neighbours: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The weighted sum to the neighbours (b, k) and among them (b, k, k)."""
+        near, among = self._summed(
+            weights, lambda kernel: kernel.features.neighbourhoods(rows, neighbours)
         )
-        return total
+        return near, among
 
     def combine_cross(
         self, weights: Any, X_new: Any, run: Run | None = None
@@ -233,35 +234,24 @@ class KernelBank:
         """
         several = isinstance(X_new, (list, tuple)) or getattr(X_new, "ndim", 2) == 3
 
-        def products(kernel: BoundKernel) -> Products:
+        def products(kernel: BoundKernel) -> tuple[Products]:
             place = self._bound.index(kernel) if self.features[0] is None else kernel.view
-            return kernel.features.cross(X_new[place] if several else X_new, run)
+            return (kernel.features.cross(X_new[place] if several else X_new, run),)
 
-        between, own = self._summed(weights, products, BoundKernel.cross)
+        between, own = self._summed(weights, products, new=True)
         return between, own
 
     def pairs(self, left: np.ndarray, right: np.ndarray) -> Iterator[np.ndarray]:
         """For each kernel in turn its values of pairs of samples."""
-        each = self._with_products(range(len(self)), lambda k: k.features.pairs(left, right))
-        for _, kernel, products in each:
-            yield kernel.pairs(left, right, products)
-
-    def combine_neighbourhoods(
-        self, weights: Any, rows: np.ndarray, neighbours: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The weighted sum to the neighbours (b, k) and among them (b, k, k)."""
-        near, among = self._summed(
-            weights,
-            lambda kernel: kernel.features.neighbourhoods(rows, neighbours),
-            lambda kernel, products: kernel.neighbourhoods(rows, neighbours, products),
-        )
-        return near, among
+        each = self._with_products(range(len(self)), lambda k: (k.features.pairs(left, right),))
+        for _, kernel, (products,) in each:
+            yield kernel.values(products)
 
     def _with_products(
-        self, chosen: Iterable[int], find: Callable[[BoundKernel], Any]
-    ) -> Iterator[tuple[int, BoundKernel, Any]]:
+        self, chosen: Iterable[int], find: Callable[[BoundKernel], tuple[Products, ...]]
+    ) -> Iterator[tuple[int, BoundKernel, tuple[Products, ...]]]:
         """Some kernels with their products, which those of one table in a row share."""
-        source = products = None
+        source, products = None, ()
         for r in chosen:
             kernel = self._bound[r]
             if kernel.features is not source:
@@ -269,28 +259,24 @@ class KernelBank:
             yield r, kernel, products
 
     def _summed(
-        self,
-        weights: Any,
-        find: Callable[[BoundKernel], Any],
-        values: Callable[[BoundKernel, Any], tuple[np.ndarray, ...]],
+        self, weights: Any, find: Callable[[BoundKernel], tuple[Products, ...]], new: bool = False
     ) -> list[np.ndarray]:
         """Weighted sums of what each kernel makes of its products."""
         weights = self._weights(weights)
         totals: list[np.ndarray] = []
         for r, kernel, products in self._with_products(np.flatnonzero(weights), find):
-            parts = list(values(kernel, products))
+            parts = kernel.cross(*products) if new else [kernel.values(one) for one in products]
             for part in parts:
                 if weights[r] != 1:
                     part *= part.dtype.type(weights[r])
             for total, part in zip(totals, parts, strict=False):
                 total += part
-            totals = totals or parts
+            totals = totals or list(parts)
         return totals
 
     def _weights(self, weights: Any) -> np.ndarray:
         weights = np.asarray(weights, dtype=np.float64)
         if weights.shape != (len(self),):
-            raise ValueError(
-                f"weights has shape {weights.shape}; the bank has {len(self)} kernels."
-            )
+            problem = f"has shape {weights.shape}, but the bank has {len(self)} kernels"
+            raise InputError("weights", problem)
         return weights

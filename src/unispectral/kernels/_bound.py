@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from unispectral._errors import InputError
 from unispectral._run import Run
-from unispectral.kernels._features import Features, Products, own_products
+from unispectral.kernels._features import Features, Products, crossed, own_products
 from unispectral.kernels._normalize import Normalizer, fit_normalizer
 from unispectral.kernels._specs import Abilities, Evaluate, Kernel, Metric, dot
 
@@ -71,86 +71,64 @@ class BoundKernel:
             problem += f" (k(x, x) is up to {largest:.3g})"
             raise InputError("X", problem, "rescale the features or the kernel")
 
-    def _values(
-        self,
-        products: Products,
-        left: Callable[[np.ndarray], np.ndarray],
-        right: Callable[[np.ndarray], np.ndarray],
-    ) -> np.ndarray:
-        """Normalised values; ``left`` and ``right`` pick the numbers of the samples of a side."""
+    def values(self, products: Products) -> np.ndarray:
+        """Normalised values, given the products of two groups of training samples."""
         vectors = self.normalizer.vectors
-        return self.normalizer.apply(
-            self.evaluate(products), [left(v) for v in vectors], [right(v) for v in vectors]
-        )
+        left, right = map(products.pick_left, vectors), map(products.pick_right, vectors)
+        return self.normalizer.apply(self.evaluate(products), list(left), list(right))
 
-    def block(self, rows: Index, cols: Index, products: Products | None = None) -> np.ndarray:
+    def block(self, rows: Index, cols: Index) -> np.ndarray:
         """Values between two groups of samples."""
-        products = products or self.features.block(rows, cols)
-        return self._values(products, lambda v: v[rows][:, None], lambda v: v[cols][None, :])
+        return self.values(self.features.block(rows, cols))
 
     def diagonal(self) -> np.ndarray:
-        return self._values(self.features.own(), lambda v: v, lambda v: v)
+        return self.values(self.features.own())
 
     def cross(self, products: Products) -> tuple[np.ndarray, np.ndarray]:
         """Values between new and training samples, and of each new sample with itself."""
-        raw, own = self.evaluate(products), self.evaluate(own_products(products.left[:, 0]))
+        assert products.new is not None
+        raw, own = self.evaluate(products), self.evaluate(own_products(products.new))
         new = self.normalizer.vectors_of(raw, own)
         left, right = [v[:, None] for v in new], [v[None, :] for v in self.normalizer.vectors]
         return self.normalizer.apply(raw, left, right), self.normalizer.apply(own, new, new)
 
-    def neighbourhoods(
-        self, rows: np.ndarray, neighbours: np.ndarray, products: tuple[Products, Products]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Values to neighbours (b, k) and among neighbours (b, k, k)."""
-        to, among = products
-        return (
-            self._values(to, lambda v: v[rows][:, None], lambda v: v[neighbours]),
-            self._values(among, lambda v: v[neighbours, None], lambda v: v[neighbours[:, None]]),
-        )
-
-    def pairs(self, left: np.ndarray, right: np.ndarray, products: Products) -> np.ndarray:
-        """Values of pairs of samples."""
-        return self._values(products, lambda v: v[left], lambda v: v[right])
-
 
 class _MetricValues(Features):
     """The values of one metric in the place of dot products, evaluated from the samples."""
+
+    squared_norms = np.empty(0)  # of which nobody asks for distances
 
     def __init__(self, spec: Metric, features: Features) -> None:
         self.X = features.X
         self.n_samples, self.dtype = features.n_samples, features.dtype
         self.spec = spec
 
-    def _between(self, A: Any, B: Any) -> np.ndarray:
+    def _metric(self, A: Any, B: Any) -> np.ndarray:
         values = pairwise_kernels(A, B, metric=self.spec.metric, **self.spec.params)
         return np.ascontiguousarray(values, dtype=self.dtype)
 
-    def _own(self, X: Any) -> np.ndarray:
+    def _each(self, X: Any) -> np.ndarray:
         each = (X[i : i + 1] for i in range(X.shape[0]))
-        return np.concatenate([self._between(one, one)[0] for one in each])
+        return np.concatenate([self._metric(one, one)[0] for one in each])
 
-    def block(self, rows: Index, cols: Index) -> Products:
-        return _entries(self._between(self.X[rows], self.X[cols]))
+    def _between(self, rows: Index, cols: Index) -> np.ndarray:
+        return self._metric(self.X[rows], self.X[cols])
+
+    def _around(self, rows: np.ndarray, neighbours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        X = self.X
+        near = [self._metric(X[[i]], X[n])[0] for i, n in zip(rows, neighbours, strict=True)]
+        return np.stack(near), np.stack([self._metric(X[n], X[n]) for n in neighbours])
+
+    def _of_pairs(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        runs = itertools.pairwise(np.flatnonzero(np.diff(left, prepend=-1, append=-1)))
+        parts = [self._metric(self.X[left[[a]]], self.X[right[a:b]])[0] for a, b in runs]
+        return np.concatenate(parts) if parts else np.empty(0, dtype=self.dtype)
 
     def own(self) -> Products:
-        return own_products(self._own(self.X))
+        return own_products(self._each(self.X))
 
     def cross(self, X_new: Any, run: Run | None = None) -> Products:
-        own = self._own(X_new)[:, None]
-        return Products(self._between(X_new, self.X), own, own)
-
-    def neighbourhoods(
-        self, rows: np.ndarray, neighbours: np.ndarray
-    ) -> tuple[Products, Products]:
-        X, numbers = self.X, range(len(rows))
-        near = [self._between(X[rows[i : i + 1]], X[neighbours[i]])[0] for i in numbers]
-        among = [self._between(X[group], X[group]) for group in neighbours]
-        return _entries(np.stack(near)), _entries(np.stack(among))
-
-    def pairs(self, left: np.ndarray, right: np.ndarray) -> Products:
-        runs = itertools.pairwise(np.flatnonzero(np.diff(left, prepend=-1, append=-1)))
-        parts = [self._between(self.X[left[[a]]], self.X[right[a:b]])[0] for a, b in runs]
-        return _entries(np.concatenate(parts) if parts else np.empty(0, dtype=self.dtype))
+        return crossed(self._metric(X_new, self.X), self.squared_norms, self._each(X_new), None)
 
 
 class _MatrixValues(Features):
@@ -163,12 +141,8 @@ class _MatrixValues(Features):
 
     def cross(self, X_new: Any, run: Run | None = None) -> Products:
         # A cross kernel does not say k(x, x) of the new sample: the training mean stands in.
-        own = np.full((X_new.shape[0], 1), self.squared_norms.mean(), dtype=self.dtype)
-        return Products(np.asarray(X_new, dtype=self.dtype), own, self.squared_norms)
-
-
-def _entries(values: np.ndarray) -> Products:
-    return Products(values, values, values)
+        new = np.full(X_new.shape[0], self.squared_norms.mean(), dtype=self.dtype)
+        return crossed(np.asarray(X_new, dtype=self.dtype), self.squared_norms, new, None)
 
 
 class MatrixKernel(BoundKernel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -33,18 +33,33 @@ _BLOCK_ROWS = 128
 _FAR = 1e3
 
 
+#: Picks, of one number for each sample, those of the samples on one side of some products.
+Pick: TypeAlias = Callable[[np.ndarray], np.ndarray]
+
+
 @dataclass
 class Products:
     """Dot products of two groups of samples, and their squared distances once somebody asks.
 
-    ``nearby`` gives the same of the samples moved to the origin, where they lie far from it.
+    ``norms`` are the squared norms of all samples, ``new`` those of the left side where it is not
+    among them; ``left`` and ``right`` are those of the two sides. ``nearby`` gives the same of the
+    samples moved to the origin, where they lie far from it.
     """
 
     dots: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    same: Callable[[], np.ndarray] | None = None
+    pick_left: Pick
+    pick_right: Pick
+    norms: np.ndarray
     nearby: Callable[[], Products] | None = None
+    new: np.ndarray | None = None
+
+    @property
+    def left(self) -> np.ndarray:
+        return self.pick_left(self.norms) if self.new is None else self.new[:, None]
+
+    @property
+    def right(self) -> np.ndarray:
+        return self.pick_right(self.norms)
 
     @cached_property
     def distances(self) -> np.ndarray:
@@ -54,8 +69,9 @@ class Products:
         squared = self.dots * self.dots.dtype.type(-2)
         squared += self.left + self.right
         np.maximum(squared, 0, out=squared)
-        if self.same is not None:
-            squared[self.same()] = 0
+        if self.new is None:
+            numbers = np.arange(len(self.norms))
+            squared[self.pick_left(numbers) == self.pick_right(numbers)] = 0
         return squared
 
 
@@ -98,105 +114,88 @@ class Features:
         """Forget the dot products; blocks are computed from the samples again."""
         self._gram = None
 
+    # The dot products; other values may stand in their place
+    def _between(self, rows: slice | np.ndarray, cols: slice | np.ndarray) -> np.ndarray:
+        if self._gram is None:
+            return _dots(self.X[rows], self.X[cols])
+        if isinstance(rows, slice) or isinstance(cols, slice):
+            return self._gram[rows, cols]
+        return self._gram[np.ix_(rows, cols)]
+
+    def _around(self, rows: np.ndarray, neighbours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self._gram is not None:
+            among = self._gram[neighbours[:, :, None], neighbours[:, None, :]]
+            return self._gram[rows[:, None], neighbours], among
+        X = self.X
+        if sp.issparse(X):
+            from unispectral.kernels import _loops
+
+            sparse = X.indptr, X.indices, X.data, X.shape[1]
+            return _loops.sparse_neighbourhoods(*sparse, rows, neighbours)
+        gathered = X[neighbours]
+        among = gathered @ gathered.transpose(0, 2, 1)
+        return np.matmul(gathered, X[rows][:, :, None])[:, :, 0], among
+
+    def _of_pairs(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        if self._gram is not None:
+            return self._gram[left, right]
+        if sp.issparse(self.X):
+            from unispectral.kernels import _loops
+
+            sparse = self.X.indptr, self.X.indices, self.X.data, self.X.shape[1]
+            return _loops.sparse_pairs(*sparse, left, right)
+        return np.einsum("ij,ij->i", self.X[left], self.X[right])
+
+    def _products(
+        self, dots: np.ndarray, left: Pick, right: Pick, of: Callable[[Features], Products]
+    ) -> Products:
+        """``of`` gives the same of the samples at the origin, where that is somewhere else."""
+        nearby = None if self.nearby is None else partial(of, self.nearby)
+        return Products(dots, left, right, self.squared_norms, nearby)
+
     def block(self, rows: slice | np.ndarray, cols: slice | np.ndarray) -> Products:
         """Products between two groups of samples given by slices or index arrays."""
-        if self._gram is None:
-            dots = _dots(self.X[rows], self.X[cols])
-        elif isinstance(rows, slice) or isinstance(cols, slice):
-            dots = self._gram[rows, cols]
-        else:
-            dots = self._gram[np.ix_(rows, cols)]
-
-        def same() -> np.ndarray:
-            everything = np.arange(self.n_samples)
-            return everything[rows][:, None] == everything[cols][None, :]
-
-        return Products(
-            dots,
-            self.squared_norms[rows][:, None],
-            self.squared_norms[cols][None, :],
-            same,
-            self._nearby(lambda nearby: nearby.block(rows, cols)),
+        left, right = lambda v: v[rows][:, None], lambda v: v[cols][None, :]
+        return self._products(
+            self._between(rows, cols), left, right, lambda nearby: nearby.block(rows, cols)
         )
-
-    def _nearby(self, of: Callable[[Features], Products]) -> Callable[[], Products] | None:
-        """The products of the same samples at the origin, where that is somewhere else."""
-        nearby = self.nearby
-        return None if nearby is None else lambda: of(nearby)
 
     def neighbourhoods(
         self, rows: np.ndarray, neighbours: np.ndarray
     ) -> tuple[Products, Products]:
         """Products of samples with their k neighbours (b, k), and among these (b, k, k)."""
-        if self._gram is not None:
-            dots = self._gram[rows[:, None], neighbours]
-            inner = self._gram[neighbours[:, :, None], neighbours[:, None, :]]
-        elif sp.issparse(self.X):
-            from unispectral.kernels import _loops
-
-            X = self.X
-            dots, inner = _loops.sparse_neighbourhoods(
-                X.indptr, X.indices, X.data, X.shape[1], rows, neighbours
-            )
-        else:
-            gathered = self.X[neighbours]
-            inner = gathered @ gathered.transpose(0, 2, 1)
-            dots = np.matmul(gathered, self.X[rows][:, :, None])[:, :, 0]
-        norms = self.squared_norms
-        among = norms[neighbours]
-        to_neighbours = Products(
-            dots,
-            norms[rows][:, None],
-            among,
-            lambda: rows[:, None] == neighbours,
-            self._nearby(lambda nearby: nearby.neighbourhoods(rows, neighbours)[0]),
-        )
-        among_neighbours = Products(
-            inner,
-            among[:, :, None],
-            among[:, None, :],
-            lambda: neighbours[:, :, None] == neighbours[:, None, :],
-            self._nearby(lambda nearby: nearby.neighbourhoods(rows, neighbours)[1]),
-        )
-        return to_neighbours, among_neighbours
+        to, among = self._around(rows, neighbours)
+        return (
+            self._products(
+                to, lambda v: v[rows][:, None], lambda v: v[neighbours],
+                lambda nearby: nearby.neighbourhoods(rows, neighbours)[0],
+            ),
+            self._products(
+                among, lambda v: v[neighbours, None], lambda v: v[neighbours[:, None]],
+                lambda nearby: nearby.neighbourhoods(rows, neighbours)[1],
+            ),
+        )  # fmt: skip
 
     def pairs(self, left: np.ndarray, right: np.ndarray) -> Products:
         """Products of pairs of samples; quickest where equal numbers follow each other in left."""
-        if self._gram is not None:
-            dots = self._gram[left, right]
-        elif sp.issparse(self.X):
-            from unispectral.kernels import _loops
-
-            X = self.X
-            dots = _loops.sparse_pairs(X.indptr, X.indices, X.data, X.shape[1], left, right)
-        else:
-            dots = np.einsum("ij,ij->i", self.X[left], self.X[right])
-        norms = self.squared_norms
-        return Products(
-            dots,
-            norms[left],
-            norms[right],
-            lambda: left == right,
-            self._nearby(lambda nearby: nearby.pairs(left, right)),
-        )
-
-    def cross(self, X_new: Table, run: Run | None = None) -> Products:
-        """Products between new samples and all of these."""
-        if X_new.shape[1] != self.n_features:  # compiled code would follow it out of the table
-            raise InputError(
-                "X", f"has {X_new.shape[1]} features where {self.n_features} are expected"
-            )
-        norms = _squared_norms(X_new)
-        return Products(
-            _dots(X_new, self.X, run),
-            norms[:, None],
-            self.squared_norms[None, :],
-            nearby=self._nearby(lambda nearby: nearby.cross(self._moved(X_new), run)),
-        )
+        dots = self._of_pairs(left, right)
+        of = lambda nearby: nearby.pairs(left, right)  # noqa: E731
+        return self._products(dots, lambda v: v[left], lambda v: v[right], of)
 
     def own(self) -> Products:
         """The product of each sample with itself."""
         return own_products(self.squared_norms)
+
+    def cross(self, X_new: Table, run: Run | None = None) -> Products:
+        """Products between new samples and all of these."""
+        if X_new.shape[1] != self.n_features:  # compiled code would follow it out of the table
+            problem = f"has {X_new.shape[1]} features where {self.n_features} are expected"
+            raise InputError("X", problem)
+        nearby = None
+        if self.nearby is not None:
+            nearby = partial(self.nearby.cross, self._moved(X_new), run)
+        dots, new = _dots(X_new, self.X, run), _squared_norms(X_new)
+        return crossed(dots, self.squared_norms, new, nearby)
 
     def mean_squared_norm(self) -> float:
         return float(np.mean(self.squared_norms, dtype=np.float64))
@@ -253,14 +252,20 @@ def require_all_pairs(n_samples: int, dtype: np.dtype) -> None:
         )
 
 
-def own_products(squared_norms: np.ndarray) -> Products:
+def own_products(norms: np.ndarray) -> Products:
     """The product of each sample with itself: distance zero, dot product its squared norm."""
-    return Products(
-        squared_norms,
-        squared_norms,
-        squared_norms,
-        lambda: np.ones(len(squared_norms), dtype=bool),
-    )
+    return Products(norms, _all, _all, norms)
+
+
+def crossed(
+    dots: np.ndarray, norms: np.ndarray, new: np.ndarray, nearby: Callable[[], Products] | None
+) -> Products:
+    """Products between new samples and all samples."""
+    return Products(dots, _all, lambda v: v[None, :], norms, nearby, new)
+
+
+def _all(values: np.ndarray) -> np.ndarray:
+    return values
 
 
 def _median_off_zero(distances: np.ndarray) -> float:

@@ -291,5 +291,5 @@ def _bound(state: Any, features: list[Features | None], steps: tuple[str, ...]) 
     # A parameter that the kernel cannot use shows here, not when new points come.
     one = np.zeros(1, dtype=np.intp)
     with np.errstate(all="ignore"):
-        bound.block(one, one, None)
+        bound.block(one, one)
     return bound
