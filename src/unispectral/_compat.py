@@ -180,5 +180,6 @@ def as_generator(
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
     state = check_random_state(random_state)  # scikit-learn's own sentence for a bad seed
-    is_seed = isinstance(random_state, (int, np.integer))
-    return np.random.default_rng(int(random_state) if is_seed else state.randint(2**31 - 1))
+    if isinstance(random_state, (int, np.integer)):
+        return np.random.default_rng(int(random_state))
+    return np.random.default_rng(state.randint(2**31 - 1))

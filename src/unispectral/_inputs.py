@@ -184,8 +184,8 @@ def read_new(estimator: BaseEstimator, X: Any, layout: Layout) -> list[Any]:
             return layout.move([table[:, numbers_] for numbers_ in layout.columns])
         return layout.move([table])
     if not is_views(X):
-        known = f"{len(layout.view_names)} views ({', '.join(layout.view_names)})"
-        problem = f"is one table, but the model was fitted on {known}"
+        views = f"{len(layout.view_names)} views ({', '.join(layout.view_names)})"
+        problem = f"is one table, but the model was fitted on {views}"
         raise InputError("X", problem, "give one table per view")
     if isinstance(X, Mapping):
         named = dict(zip(view_names(X), X.values(), strict=True))

@@ -321,8 +321,8 @@ def _nearest_of_all(
     part.sort(axis=1)  # ties to the earlier sample
     order = np.argsort(np.take_along_axis(distance, part, axis=1), axis=1, kind="stable")
     indices = np.take_along_axis(part, order, axis=1)
-    taken = [np.take_along_axis(values, indices, axis=1) for values in (distance, near)]
-    return Nearest(indices, np.ones(indices.shape, dtype=bool), *taken, own, known)
+    distance, near = (np.take_along_axis(of, indices, axis=1) for of in (distance, near))
+    return Nearest(indices, np.ones(indices.shape, dtype=bool), distance, near, own, known)
 
 
 def row_blocks(X: Any, size: int = 65_536) -> Iterator[Any]:

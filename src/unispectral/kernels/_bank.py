@@ -251,7 +251,8 @@ class KernelBank:
         self, chosen: Iterable[int], find: Callable[[BoundKernel], tuple[Products, ...]]
     ) -> Iterator[tuple[int, BoundKernel, tuple[Products, ...]]]:
         """Some kernels with their products, which those of one table in a row share."""
-        source, products = None, ()
+        source: Features | None = None
+        products: tuple[Products, ...] = ()
         for r in chosen:
             kernel = self._bound[r]
             if kernel.features is not source:

@@ -145,8 +145,8 @@ class Polynomial:
 
     def bind(self, features: Features) -> Evaluate:
         scale = features.mean_squared_norm() if self.scale == "mean" else 1.0
-        numbers = {"offset": float(self.offset), "degree": int(self.degree)}
-        return partial(_polynomial, scale=scale if scale > 0 else 1.0, **numbers)
+        scale, offset = scale if scale > 0 else 1.0, float(self.offset)
+        return partial(_polynomial, scale=scale, offset=offset, degree=int(self.degree))
 
 
 @dataclass(frozen=True)
@@ -179,8 +179,9 @@ class Gaussian:
             raise InputError("width", "must be a finite number above 0", value=self.width)
         if self.form not in ("data", "text"):
             raise InputError("form", "is unknown", "use 'data' or 'text'", value=self.form)
-        named = isinstance(self.scale, str)
-        if self.scale not in ("max", "median") if named else not 0 < self.scale < np.inf:
+        scale = self.scale
+        known = scale in ("max", "median") if isinstance(scale, str) else 0 < scale < np.inf
+        if not known:
             problem = "must be 'max', 'median' or a finite distance above 0"
             raise InputError("scale", problem, value=self.scale)
 
@@ -196,8 +197,8 @@ class Gaussian:
         return Abilities(distances="monotone", search="euclidean", movable=relative)
 
     def bind(self, features: Features) -> Evaluate:
-        named = isinstance(self.scale, str)
-        squared = features.squared_scale(self.scale) if named else float(self.scale) ** 2
+        scale = self.scale
+        squared = features.squared_scale(scale) if isinstance(scale, str) else float(scale) ** 2
         # All samples equal: every distance is zero and the kernel is constant at any width.
         squared = squared if squared > 0 else 1.0
         factor = 2.0 * self.width**2 if self.form == "data" else self.width
