@@ -15,11 +15,16 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from unispectral._errors import InputError, InputTypeError
-from unispectral.baselines import _loops
 from unispectral.baselines._base import Partition
 from unispectral.baselines._kernels import Kernels
 from unispectral.baselines.aasc import coefficients_at
-from unispectral.baselines.kernel_kmeans import inverse_weights, power_weights
+from unispectral.baselines.kernel_kmeans import (
+    Centres,
+    centres_of,
+    inverse_weights,
+    mean_weights,
+    power_weights,
+)
 from unispectral.kernels import KernelBank
 
 __all__ = ["METHODS", "SINGLE", "RecordedStream"]
@@ -108,35 +113,29 @@ def kernel_kmeans(
 
 
 def _lloyd(K: np.ndarray, start: np.ndarray, robust: bool, max_iter: int) -> Partition:
-    n, n_clusters = K.shape[0], len(start)
-    diagonal = np.diagonal(K).astype(np.float64)
-    products, norms = K[start].astype(np.float64), diagonal[start]
-    labels, nearest, weights = np.full(n, -1, dtype=np.int64), np.empty(n), np.empty(n)
-    n_iter, last = 0, np.empty(0, dtype=np.int64)
+    n_clusters, diagonal = len(start), np.diagonal(K).astype(np.float64)
+    centres = Centres(K[start].astype(np.float64), diagonal[start])
+    labels, n_iter, last = np.full(len(K), -1), 0, np.empty(0, dtype=np.int64)
     while n_iter < max_iter and not np.array_equal(labels, last):
-        n_iter, last = n_iter + 1, labels.copy()
-        _loops.assign(products, norms, labels, nearest)
+        n_iter, last = n_iter + 1, labels
+        labels, nearest = centres.assign()
         nearest += diagonal
         repaired = _repair(labels, nearest, n_clusters)
-        objective = _objective(diagonal, products, norms, labels)
+        objective = _objective(centres, diagonal, labels)
         if robust:  # after a repair the record adds K_ii a second time
             squared = nearest + diagonal if repaired else nearest
             weights = _robust_weights(labels, squared, n_clusters)
         else:
-            _loops.mean_weights(labels, n_clusters, weights)
-        _loops.centre_products(K, labels, weights, products, norms)
+            weights = mean_weights(labels)
+        centres = centres_of(K, labels, weights, n_clusters)
     if n_iter == max_iter:
-        objective = _objective(diagonal, products, norms, labels)
+        objective = _objective(centres, diagonal, labels)
     return Partition(labels, objective, n_iter, True, attributes={"sample_weights": weights})
 
 
-def _objective(
-    diagonal: np.ndarray, products: np.ndarray, norms: np.ndarray, labels: np.ndarray
-) -> float:
+def _objective(centres: Centres, diagonal: np.ndarray, labels: np.ndarray) -> float:
     """The sum of the distances to the centres."""
-    own = np.empty(len(labels))
-    _loops.own_distances(diagonal, products, norms, labels, own)
-    return float(np.sqrt(own).sum())
+    return float(np.sqrt(centres.own(diagonal, labels)).sum())
 
 
 def _repair(labels: np.ndarray, distances: np.ndarray, n_clusters: int) -> bool:
@@ -178,37 +177,33 @@ def kmeans(
 def _euclidean_lloyd(X: np.ndarray, centres: np.ndarray, max_iter: int) -> Partition:
     n, n_clusters = X.shape[0], len(centres)
     squares = np.einsum("ij,ij->i", X, X)
-    labels, nearest = np.full(n, -1, dtype=np.int64), np.empty(n)
-    n_iter, last = 0, np.empty(0, dtype=np.int64)
+    labels, n_iter, last = np.full(n, -1), 0, np.empty(0, dtype=np.int64)
     while n_iter < max_iter and not np.array_equal(labels, last):
-        n_iter, last = n_iter + 1, labels.copy()
-        products, norms = centres @ X.T, np.einsum("ij,ij->i", centres, centres)
-        _loops.assign(products, norms, labels, nearest)
+        n_iter, last = n_iter + 1, labels
+        seen = Centres(centres @ X.T, np.einsum("ij,ij->i", centres, centres))
+        labels, nearest = seen.assign()
         _repair(labels, nearest + squares, n_clusters)
-        objective = _objective(squares, products, norms, labels)
+        objective = _objective(seen, squares, labels)
         members = sp.csr_array((np.ones(n), (labels, np.arange(n))), shape=(n_clusters, n))
         centres = members @ X / np.maximum(members.sum(axis=1), 1.0)[:, None]
     if n_iter == max_iter:
-        products, norms = centres @ X.T, np.einsum("ij,ij->i", centres, centres)
-        objective = _objective(squares, products, norms, labels)
+        seen = Centres(centres @ X.T, np.einsum("ij,ij->i", centres, centres))
+        objective = _objective(seen, squares, labels)
     return Partition(labels, objective, n_iter, True)
 
 
 def mkkm(kernels: Kernels, n_clusters: int, stream: RecordedStream) -> Partition:
     """MKKM: no repair, and an objective that belongs to the labels before the last assignment."""
-    n = kernels.n_samples
-    labels = np.ascontiguousarray(stream.labels(n, n_clusters), dtype=np.int64)
-    means, nearest = np.empty(n), np.empty(n)
-    products, norms = np.empty((n_clusters, n)), np.empty(n_clusters)
+    labels = np.ascontiguousarray(stream.labels(kernels.n_samples, n_clusters), dtype=np.int64)
     n_iter, last, objective = 0, 0.0, np.inf
     while n_iter < 100 and abs(last - objective) > 1e-5:
         n_iter += 1
-        _loops.mean_weights(labels, n_clusters, means)
+        means = mean_weights(labels)
         costs = kernels.within(labels, means).sum(axis=1)
         weights = inverse_weights(costs)
         last, objective = objective, float(weights**2 @ costs)
-        _loops.centre_products(kernels.combine(weights**2), labels, means, products, norms)
-        _loops.assign(products, norms, labels, nearest)
+        K = kernels.combine(weights**2)
+        labels, _ = centres_of(K, labels, means, n_clusters).assign()
     return Partition(labels, objective, n_iter, True, attributes={"kernel_weights": weights})
 
 

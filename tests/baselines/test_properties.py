@@ -36,7 +36,6 @@ from unispectral.baselines import (
     ClustRF,
     SelfTuning,
     SimpleMKKM,
-    _loops,
 )
 from unispectral.baselines._kernels import Kernels
 from unispectral.baselines._spectral import _lanczos, laplacian_eigenvectors, leading_eigenvectors
@@ -45,9 +44,8 @@ from unispectral.baselines.clustrf import forest_similarity, synthetic_rows
 from unispectral.baselines.kernel_kmeans import (
     inverse_weights,
     lloyd,
-    mkkm,
+    mean_weights,
     power_weights,
-    rmkkm,
 )
 from unispectral.baselines.spectral import simplex_codes
 from unispectral.kernels import KernelBank
@@ -151,7 +149,7 @@ def bank_of(seed: int, n: int = 40) -> KernelBank:
 @quick
 @given(seeds)
 def test_mkkm_weights_and_objective(seed):
-    found = mkkm(Kernels(bank_of(seed)), 4, np.random.default_rng(seed))
+    found = MKKM(4, n_init=1)._cluster(Kernels(bank_of(seed)), Run.of(random_state=seed))
     weights, path = found.attributes["kernel_weights"], found.attributes["objective_path"]
     assert weights.min() >= 0
     assert weights.sum() == pytest.approx(1)
@@ -162,7 +160,8 @@ def test_mkkm_weights_and_objective(seed):
 @quick
 @given(seeds, st.sampled_from([0.1, 0.4, 0.9]))
 def test_rmkkm_weights_and_objective(seed, gamma):
-    found = rmkkm(Kernels(bank_of(seed)), 4, Run.of(random_state=seed), gamma=gamma, n_init=2)
+    model = RMKKM(4, gamma=gamma, n_init=2)
+    found = model._cluster(Kernels(bank_of(seed)), Run.of(random_state=seed))
     weights, path = found.attributes["kernel_weights"], found.attributes["objective_path"]
     assert weights.min() >= 0
     assert (weights**gamma).sum() == pytest.approx(1)
@@ -190,17 +189,15 @@ def test_kernels_on_demand_are_the_kept_ones():
     bank = bank_of(3)
     kept, lazy = Kernels(bank, keep=True), Kernels(bank, keep=False)
     labels = np.random.default_rng(0).integers(4, size=bank.n_samples)
-    weights = np.empty(bank.n_samples)
-    _loops.mean_weights(labels, 4, weights)
+    weights = mean_weights(labels)
     w = np.array([0.4, 0.3, 0.2, 0.1])
     np.testing.assert_allclose(kept.combine(w), lazy.combine(w), atol=1e-12)
     np.testing.assert_allclose(
         kept.within(labels, weights), lazy.within(labels, weights), atol=1e-9
     )
-    one, other = (mkkm(k, 4, np.random.default_rng(1)).labels for k in (kept, lazy))
-    np.testing.assert_array_equal(one, other)
-    one, other = (rmkkm(k, 4, Run.of(random_state=1)).labels for k in (kept, lazy))
-    np.testing.assert_array_equal(one, other)
+    for model in (MKKM(4, n_init=1), RMKKM(4)):
+        one, other = (model._cluster(k, Run.of(random_state=1)).labels for k in (kept, lazy))
+        np.testing.assert_array_equal(one, other)
 
 
 @quick

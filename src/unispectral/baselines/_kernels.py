@@ -58,16 +58,15 @@ class Kernels:
 
         Only kernel entries within clusters are looked at.
         """
-        from unispectral.baselines import _loops
-
         distances = np.empty((len(self), self.n_samples))
         for members in (np.flatnonzero(labels == j) for j in np.unique(labels)):
             own = weights[members]
             for r in range(len(self)):
                 if self._stack is None:
-                    products = self.bank.block(r, members, members) @ own
+                    block = self.bank.block(r, members, members)
                 else:
-                    products = _loops.within_products(self._stack[r], members, own)
+                    block = self._stack[r][np.ix_(members, members)]
+                products = block @ own
                 squared = self.diagonals[r, members] - 2.0 * products + own @ products
                 distances[r, members] = squared
         return np.maximum(distances, 0.0, out=distances)

@@ -1,11 +1,18 @@
-"""Kernel k-means: of one kernel or several, with squared distances or robust."""
+"""Kernel k-means: of one kernel or several, with squared distances or robust.
+
+A centre is a weighted mean of the members of its cluster, so a label and a weight per sample say
+everything: centre j is Σ_l weights_l φ(x_l) over its members l.
+"""
 
 from __future__ import annotations
 
 from numbers import Real
 from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import gen_batches
 
 from unispectral._compat import Interval
 from unispectral._run import Run
@@ -17,6 +24,12 @@ __all__ = ["KKM", "MKKM", "RKKM", "RMKKM"]
 
 #: Squared distances are not taken to be smaller than this when they are divided by.
 _FLOOR = np.finfo(np.float64).eps
+#: Squared distances below this share of the mean self-similarity count as "on the centre".
+_ON_CENTRE = 1e-10
+#: Rows of a kernel at a time: single precision is added up in double.
+_ROWS = 1_000
+#: Iterations of robust kernel k-means within a round of RMKKM.
+_INNER = 100
 
 
 class KKM(KernelMethod):
@@ -77,12 +90,82 @@ class RKKM(KernelMethod):
         return kernel_kmeans(data, self.n_clusters, run, *limits, robust=True)
 
 
+class Centres(NamedTuple):
+    """Centres as the samples see them: ``products`` K a_j as rows, ``norms`` a_jᵀ K a_j."""
+
+    products: np.ndarray
+    norms: np.ndarray
+
+    def assign(self) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest centre of each sample, and the squared distance to it less K_ii."""
+        values = self.norms[:, None] - 2.0 * self.products
+        labels = values.argmin(axis=0)
+        return labels, values[labels, np.arange(len(labels))]
+
+    def own(self, diagonal: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """The squared distance of each sample to the centre of its own cluster."""
+        products = self.products[labels, np.arange(len(labels))]
+        return np.maximum(diagonal + self.norms[labels] - 2.0 * products, 0.0)
+
+
+def centres_of(K: np.ndarray, labels: np.ndarray, weights: np.ndarray, n_clusters: int) -> Centres:
+    """The centres of the clusters: rows of the kernel, added up."""
+    n = len(labels)
+    products = np.zeros((n_clusters, n))
+    for rows in gen_batches(n, _ROWS):
+        ends = np.arange(rows.stop - rows.start + 1)
+        members = sp.csc_array((weights[rows], labels[rows], ends), (n_clusters, ends[-1]))
+        products += members @ K[rows]
+    own = weights * products[labels, np.arange(n)]
+    return Centres(products, np.bincount(labels, own, n_clusters))
+
+
+def mean_weights(labels: np.ndarray) -> np.ndarray:
+    """Centres that are plain means."""
+    return 1.0 / np.bincount(labels)[labels]
+
+
+def repair(labels: np.ndarray, distances: np.ndarray, n_clusters: int) -> None:
+    """Fill empty clusters with the farthest samples of clusters that can spare one."""
+    sizes = np.bincount(labels, minlength=n_clusters)
+    left = distances.copy()
+    for empty in np.flatnonzero(sizes == 0):
+        farthest = int(np.argmax(np.where(sizes[labels] > 1, left, -np.inf)))
+        sizes[labels[farthest]] -= 1
+        sizes[empty], labels[farthest], left[farthest] = 1, empty, -np.inf
+
+
+def robust_weights(
+    K: np.ndarray, labels: np.ndarray, squared: np.ndarray, n_clusters: int
+) -> np.ndarray:
+    """Weights 1/d of a Weiszfeld step, with Vardi and Zhang's rule for samples on the centre.
+
+    Where ``m`` samples of a cluster lie on its centre, the step moves from the centre towards the
+    weighted mean of the others by the share 1 − m/r, r the length of the sum of the unit vectors
+    from the centre to the others, and not at all if r ≤ m. The sum of distances never rises.
+    """
+    on_centre = squared <= _ON_CENTRE * np.mean(np.diagonal(K), dtype=np.float64)
+    weights = np.where(on_centre, 0.0, 1.0 / np.sqrt(np.where(on_centre, 1.0, squared)))
+    pull = np.bincount(labels, weights, n_clusters)
+    weights /= np.where(pull > 0.0, pull, 1.0)[labels]
+    counts = np.bincount(labels[on_centre], minlength=n_clusters)
+    stay = np.where(counts > 0, 1.0, 0.0)
+    for j in np.flatnonzero((counts > 0) & (pull > 0.0)):
+        members = np.flatnonzero(labels == j)
+        centre, own = members[on_centre[members]][0], weights[members]
+        to_mean = K[np.ix_(members, members)] @ own - 2.0 * K[members, centre]
+        length = pull[j] * np.sqrt(max(K[centre, centre] + own @ to_mean, 0.0))
+        stay[j] = min(1.0, counts[j] / length) if length > 0.0 else 1.0
+    here = stay / np.maximum(counts, 1)
+    return np.where(on_centre, here[labels], (1.0 - stay)[labels] * weights)
+
+
 def kernel_kmeans(
     K: np.ndarray,
     n_clusters: int,
     run: Run,
     n_init: int,
-    max_iter: int = 100,
+    max_iter: int = _INNER,
     tol: float = 0.0,
     *,
     robust: bool = False,
@@ -92,10 +175,8 @@ def kernel_kmeans(
     starts = [run.rng.choice(K.shape[0], n_clusters, replace=False) for _ in range(n_init)]
 
     def best(block: slice) -> Partition:
-        runs = [
-            lloyd(K, n_clusters, start, robust=robust, max_iter=max_iter, tol=tol)
-            for start in starts[block]
-        ]
+        limits = {"robust": robust, "max_iter": max_iter, "tol": tol}
+        runs = (lloyd(K, n_clusters, start, **limits) for start in starts[block])
         return min(runs, key=attrgetter("objective"))
 
     # Threads cost more than runs on few samples take.
@@ -104,30 +185,38 @@ def kernel_kmeans(
 
 
 def lloyd(
-    K: np.ndarray,
-    n_clusters: int,
-    start: np.ndarray | Partition,
-    *,
-    robust: bool,
-    max_iter: int,
-    tol: float,
-) -> Partition:
+    K: np.ndarray, n_clusters: int, start: np.ndarray | Partition, *,
+    robust: bool, max_iter: int, tol: float,
+) -> Partition:  # fmt: skip
     """Iterate from samples as centres, or from the labels and sample weights of a partition.
 
     The objective is the sum of squared distances, or of distances where ``robust``.
     """
-    from unispectral.baselines import _loops
-
-    K = np.ascontiguousarray(K)
-    if isinstance(start, Partition):
-        samples = np.empty(0, dtype=np.int64)
-        labels, weights = start.labels.copy(), start.attributes["sample_weights"].copy()
-    else:
-        samples = np.ascontiguousarray(start, dtype=np.int64)
-        labels, weights = np.empty(K.shape[0], dtype=np.int64), np.empty(K.shape[0])
     diagonal = np.diagonal(K).astype(np.float64)
-    found = _loops.lloyd(K, diagonal, samples, labels, weights, n_clusters, robust, max_iter, tol)
-    return Partition(labels, *found)._replace(attributes={"sample_weights": weights})
+    if isinstance(start, Partition):
+        labels, weights = start.labels, start.attributes["sample_weights"]
+        centres = centres_of(K, labels, weights, n_clusters)
+    else:
+        labels = np.full(len(K), -1)
+        centres = Centres(K[start].astype(np.float64), diagonal[start])
+    objective, n_iter, converged, residual = np.inf, 0, False, 0.0
+    while n_iter < max_iter and not converged:
+        n_iter, last, before = n_iter + 1, labels, objective
+        labels, nearest = centres.assign()
+        repair(labels, nearest + diagonal, n_clusters)
+        own = centres.own(diagonal, labels)
+        objective = float((np.sqrt(own) if robust else own).sum())
+        weights = robust_weights(K, labels, own, n_clusters) if robust else mean_weights(labels)
+        centres = centres_of(K, labels, weights, n_clusters)
+        residual = float(np.mean(labels != last))
+        converged = residual == 0.0
+        if robust and converged:
+            converged = before - objective <= tol * objective
+            residual = (before - objective) / objective if objective > 0.0 else 0.0
+    own = centres.own(diagonal, labels)
+    objective = float((np.sqrt(own) if robust else own).sum())
+    found = Partition(labels, objective, n_iter, converged, residual)
+    return found._replace(attributes={"sample_weights": weights})
 
 
 class MKKM(KernelsMethod):
@@ -158,46 +247,28 @@ class MKKM(KernelsMethod):
     max_iter: int = count(default=100)
 
     def _cluster(self, data: Kernels, run: Run) -> Partition:
-        runs = [
-            mkkm(data, self.n_clusters, run.rng, max_iter=self.max_iter, tol=self.tol)
-            for _ in range(self.n_init)
-        ]
+        runs = [self._start(data, run.rng) for _ in range(self.n_init)]
         return min(runs, key=attrgetter("objective"))
 
-
-def mkkm(
-    kernels: Kernels,
-    n_clusters: int,
-    rng: np.random.Generator,
-    *,
-    max_iter: int = 100,
-    tol: float = 1e-5,
-) -> Partition:
-    """One start of multiple kernel k-means: weights, then labels, until the objective rests."""
-    from unispectral.baselines import _loops
-
-    n = kernels.n_samples
-    labels = rng.integers(n_clusters, size=n)
-    _loops.repair(labels, np.zeros(n), n_clusters)
-    means, nearest = np.empty(n), np.empty(n)
-    products, norms = np.empty((n_clusters, n)), np.empty(n_clusters)
-    path: list[float] = []
-    converged = False
-    while len(path) < max_iter and not converged:
-        _loops.mean_weights(labels, n_clusters, means)
-        costs = kernels.within(labels, means).sum(axis=1)
-        weights = inverse_weights(costs)
-        path.append(float(weights**2 @ costs))
-        K = kernels.combine(weights**2)
-        _loops.centre_products(K, labels, means, products, norms)
-        _loops.assign(products, norms, labels, nearest)
-        _loops.repair(labels, nearest + weights**2 @ kernels.diagonals, n_clusters)
-        change = abs(path[-2] - path[-1]) if len(path) > 1 else np.inf
-        converged = change <= tol * path[-1]
-    _loops.mean_weights(labels, n_clusters, means)
-    path.append(float(weights**2 @ kernels.within(labels, means).sum(axis=1)))
-    residual = change / path[-1] if path[-1] > 0.0 else 0.0
-    return _weighted(labels, path, converged, residual, weights)
+    def _start(self, kernels: Kernels, rng: np.random.Generator) -> Partition:
+        """One start: weights, then labels, until the objective rests."""
+        n, c = kernels.n_samples, self.n_clusters
+        labels = rng.integers(c, size=n)
+        repair(labels, np.zeros(n), c)
+        path: list[float] = []
+        converged = False
+        while len(path) < self.max_iter and not converged:
+            means = mean_weights(labels)
+            costs = kernels.within(labels, means).sum(axis=1)
+            weights = inverse_weights(costs)
+            path.append(float(weights**2 @ costs))
+            labels, nearest = centres_of(kernels.combine(weights**2), labels, means, c).assign()
+            repair(labels, nearest + weights**2 @ kernels.diagonals, c)
+            change = abs(path[-2] - path[-1]) if len(path) > 1 else np.inf
+            converged = change <= self.tol * path[-1]
+        path.append(float(weights**2 @ kernels.within(labels, mean_weights(labels)).sum(axis=1)))
+        residual = change / path[-1] if path[-1] > 0.0 else 0.0
+        return _weighted(labels, path, converged, residual, weights)
 
 
 def inverse_weights(costs: np.ndarray) -> np.ndarray:
@@ -248,38 +319,25 @@ class RMKKM(KernelsMethod):
     max_iter: int = count(default=50)
 
     def _cluster(self, data: Kernels, run: Run) -> Partition:
-        limits = self.n_init, self.max_iter, self.tol
-        return rmkkm(data, self.n_clusters, run, self.gamma, *limits)
-
-
-def rmkkm(
-    kernels: Kernels,
-    n_clusters: int,
-    run: Run,
-    gamma: float = 0.4,
-    n_init: int = 10,
-    max_iter: int = 50,
-    tol: float = 1e-5,
-) -> Partition:
-    """Robust multiple kernel k-means: labels and centres, then weights, in turn."""
-    weights = np.full(len(kernels), (1.0 / len(kernels)) ** (1.0 / gamma))  # Σ w^γ = 1
-    path: list[float] = []
-    converged, residual = False, np.inf
-    K = kernels.combine(weights)
-    found = kernel_kmeans(K, n_clusters, run, n_init, tol=tol, robust=True)
-    while True:
-        within = kernels.within(found.labels, found.attributes["sample_weights"])
-        squared = np.maximum(within, _FLOOR)
-        halves = 0.5 / np.sqrt(weights @ squared)
-        weights = power_weights(squared @ halves, gamma)
-        path.append(float(np.sqrt(weights @ squared).sum()))
-        if len(path) > 1:
-            residual = (path[-2] - path[-1]) / path[-1]
-            converged = residual <= tol
-        if converged or len(path) >= max_iter:
-            return _weighted(found.labels, path, converged, residual, weights)
-        K = kernels.combine(weights)
-        found = lloyd(K, n_clusters, found, robust=True, max_iter=100, tol=tol)
+        """Labels and centres, then weights, in turn."""
+        c, tol = self.n_clusters, self.tol
+        weights = np.full(len(data), (1.0 / len(data)) ** (1.0 / self.gamma))  # Σ w^γ = 1
+        path: list[float] = []
+        converged, residual = False, np.inf
+        found = kernel_kmeans(data.combine(weights), c, run, self.n_init, tol=tol, robust=True)
+        while True:
+            within = data.within(found.labels, found.attributes["sample_weights"])
+            squared = np.maximum(within, _FLOOR)
+            halves = 0.5 / np.sqrt(weights @ squared)
+            weights = power_weights(squared @ halves, self.gamma)
+            path.append(float(np.sqrt(weights @ squared).sum()))
+            if len(path) > 1:
+                residual = (path[-2] - path[-1]) / path[-1]
+                converged = residual <= tol
+            if converged or len(path) >= self.max_iter:
+                return _weighted(found.labels, path, converged, residual, weights)
+            K = data.combine(weights)
+            found = lloyd(K, c, found, robust=True, max_iter=_INNER, tol=tol)
 
 
 def power_weights(costs: np.ndarray, gamma: float) -> np.ndarray:
