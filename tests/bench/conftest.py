@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from unispectral.bench import (
     Column,
-    Reduction,
     Store,
     Study,
     StudyDataset,
@@ -19,6 +21,26 @@ from unispectral.bench import (
 )
 
 XSS = '"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
+
+
+class Called(NamedTuple):
+    """What became of a command."""
+
+    exit_code: int | str | None
+    output: str
+
+
+def call(*arguments: str) -> Called:
+    """``unispectral bench`` as it is typed."""
+    from unispectral.cli._app import run as run_command
+
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            code: int | str | None = run_command(["bench", *arguments])
+        except SystemExit as end:
+            code = end.code
+    return Called(code, said.getvalue())
 
 
 def small_study(folder: Path) -> Study:
@@ -66,7 +88,9 @@ def small_study(folder: Path) -> Study:
                 "broken",
                 "sklearn.cluster.KMeans",
                 parameters={"init": "nonsense"},
-                reduced=(Reduction(("blobs", "wine"), "once is enough", skip=True),),
+                reduced=(
+                    {"datasets": ["blobs", "wine"], "reason": "once is enough", "skip": True},
+                ),
             ),
         ],
         title="A tiny study",

@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("click")
-from click.testing import CliRunner, Result
-
-from unispectral.cli.bench import bench
+from .conftest import call
 
 TOML = """
 name = "typed"
@@ -36,10 +34,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "typed.toml").write_text(TOML)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def call(*arguments: str) -> Result:
-    return CliRunner().invoke(bench, list(arguments))
 
 
 def test_run_export_report_list(folder: Path) -> None:

@@ -91,13 +91,11 @@ def test_tables_are_a_file(results: Results, tmp_path: Path) -> None:
 
 
 def test_failures_and_reductions_are_told(tmp_path: Path) -> None:
-    from unispectral.bench import Reduction
-
     method = StudyMethod(
         "KKM",
         "sklearn.cluster.KMeans",
         repeats=3,
-        reduced=(Reduction(("iris",), "it is slow", repeats=1),),
+        reduced=({"datasets": ["iris"], "reason": "it is slow", "repeats": 1},),
     )
     study = Study("s", ["iris"], [method], metrics=("accuracy",))
     with Store(tmp_path / "r.jsonl") as store:

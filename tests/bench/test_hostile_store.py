@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 pytest.importorskip("click")
-from click.testing import CliRunner, Result
-
 from unispectral.bench import Results, Store
 from unispectral.bench.store import _digest
-from unispectral.cli.bench import bench
+
+from .conftest import Called
+from .conftest import call as call_bench
 
 
 @pytest.fixture
@@ -27,10 +27,10 @@ def path(ran: Path, tmp_path: Path) -> Path:
     return tmp_path / "r.jsonl"
 
 
-def call(path: Path, *arguments: str) -> Result:
+def call(path: Path, *arguments: str) -> Called:
     """A command on a store; whatever it meets, it ends, and without a traceback."""
-    result = CliRunner().invoke(bench, [*arguments, "--store", str(path)])
-    assert isinstance(result.exception, SystemExit | None), repr(result.exception)
+    result = call_bench(*arguments, "--store", str(path))
+    assert "--debug shows where" not in result.output, result.output
     return result
 
 
@@ -107,6 +107,7 @@ def test_lines_that_are_none_of_ours_count_as_not_there(path: Path, line: bytes)
         {"scores": {}},
         {"scores": {"accuracy": "high", "nmi": 0, "purity": 0}},
         {"scores": {"accuracy": float("nan"), "nmi": 0, "purity": 0}},
+        {"scores": {"accuracy": 1e308, "nmi": 0, "purity": 0}},
         {"scores": [1]},
         {"scores": None},
         {"status": "fine"},
@@ -121,6 +122,7 @@ def test_lines_that_are_none_of_ours_count_as_not_there(path: Path, line: bytes)
         {"facts": {"weights": [1, None]}},
         {"facts": {"weights": 5}},
         {"facts": {"kernels": [5]}},
+        {"facts": {"kernels": ["a", "b"], "weights": [1.0]}},
         {"facts": []},
         {"warnings": [1]},
         {"reason": 5},

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unispectral.bench import Column, Reduction, Results, Store, Study, StudyDataset, StudyMethod
+from unispectral.bench import Column, Results, Store, Study, StudyDataset, StudyMethod
 from unispectral.bench.ranks import rank_columns
 from unispectral.bench.results import Figure, ResultTable
 
@@ -131,7 +131,7 @@ def test_nothing_yet_is_no_figure(tmp_path: Path) -> None:
 
 
 def test_notes_name_reductions_and_missing_objectives(tmp_path: Path) -> None:
-    study = study_of(reduced=(Reduction(("iris",), "it is slow", repeats=2),))
+    study = study_of(reduced=({"datasets": ["iris"], "reason": "it is slow", "repeats": 2},))
     with Store(tmp_path / "s.jsonl") as store:
         fill(store, study, value)
         results = Results(study, store)

@@ -26,7 +26,7 @@ from unispectral.bench import (
     StudyMethod,
     run,
 )
-from unispectral.bench._progress import Reporter, duration
+from unispectral.bench.runner import duration
 
 HERE = Path(__file__).parent
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
@@ -319,7 +319,7 @@ def test_messages_with_a_lone_surrogate_end_no_study(tmp_path: Path) -> None:
     methods = (fake("Surrogate", "failing", parameters={"seconds": 1.0}), fake("Surrogate"))
     with Store(tmp_path / "r.jsonl") as store:
         with open(tmp_path / "said.txt", "w", encoding="utf-8") as stream:
-            summary = run(study(*methods), store, backend="here", reporter=Reporter(stream))
+            summary = run(study(*methods), store, backend="here", stream=stream)
         assert summary.outcomes == Counter(error=1, done=1)
         results = Results(study(*methods), store)
         write_report(results, tmp_path / "page.html")
@@ -382,7 +382,6 @@ def wait_until(condition) -> None:  # type: ignore[no-untyped-def]
         time.sleep(0.02)
 
 
-COMMAND = "from unispectral.cli.bench import bench; bench()"
 TOML = """
 name = "killed"
 [[dataset]]
@@ -404,7 +403,7 @@ repeats = 3
 def command(store: Path, toml: Path, *more: str, **settings: object) -> subprocess.Popen:
     arguments = ["run", "--study", str(toml), "--store", str(store), "-j", "1", "--no-report"]
     return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *arguments, *more],
+        [sys.executable, "-m", "unispectral", "bench", *arguments, *more],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path])},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -585,7 +584,7 @@ def test_lines_name_failures_and_the_time_spent(tiny: Study, tmp_path: Path) -> 
 
     stream = io.StringIO()
     with Store(tmp_path / "r.jsonl") as store:
-        run(tiny.select(["iris"]), store, backend="here", reporter=Reporter(stream))
+        run(tiny.select(["iris"]), store, backend="here", stream=stream)
     said = stream.getvalue()
     assert "error: broken on iris, repeat 0: InvalidParameterError" in said
     assert re.search(r"iris: SC finished; \d+ s\.\n", said)
@@ -603,7 +602,7 @@ def test_a_terminal_gets_one_more_line_that_is_rewritten(tmp_path: Path) -> None
     stream = Terminal()
     slow = study(fake("Steady", repeats=3, parameters={"seconds": 0.6}))
     with Store(tmp_path / "r.jsonl") as store:
-        run(slow, store, backend="here", reporter=Reporter(stream))
+        run(slow, store, backend="here", stream=stream)
     shown = stream.getvalue().split("\r\033[K")
     assert any(re.fullmatch(r"2/3  iris: Steady; \d s\.", text) for text in shown)
     assert any(re.fullmatch(r"3/3  iris: Steady finished; \d s\.\n", text) for text in shown)

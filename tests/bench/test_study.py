@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from unispectral.bench import Reduction, Study, StudyDataset, StudyMethod
-from unispectral.bench._estimators import check_method, estimator_class
-from unispectral.bench._toml import parse_size, study_from_tables
+from unispectral.bench import Study, StudyDataset, StudyMethod
+from unispectral.bench._fields import parse_size
+from unispectral.bench._worker import check_method, estimator_class
 
 TOML = """
 name = "mine"
@@ -86,7 +86,7 @@ def test_names_and_limits_are_not_part_of_a_cell() -> None:
 
 def test_json_and_back(file: Path) -> None:
     for study in (Study.load(file), *map(Study.load, Study.builtin())):
-        again = study_from_tables(json.loads(json.dumps(asdict(study))))
+        again = Study.from_table(json.loads(json.dumps(asdict(study))))
         assert [cell.key for cell in again.cells()] == [cell.key for cell in study.cells()]
         assert asdict(again) == asdict(study)
 
@@ -186,7 +186,7 @@ def test_published_figures_are_those_of_the_reference(reference: Path) -> None:
     [
         (("seed = 7", "sed = 7"), "unknown key 'sed'"),
         (("[[dataset]]", "[[data]]"), "unknown key 'data'"),
-        (('metrics = ["nmi"]', 'metrics = ["nim"]'), "metric='nim'"),
+        (('metrics = ["nmi"]', 'metrics = ["nim"]'), "metrics='nim'"),
         (("repeats = 2", "repeats = 0"), "repeats=0"),
         (('protocols = ["paper"]', 'protocols = ["papier"]'), "papier"),
         (('reason = "to be quick"', 'reason = " "'), "reason"),
@@ -198,6 +198,12 @@ def test_published_figures_are_those_of_the_reference(reference: Path) -> None:
         (('file = "table.csv"', "file = 5"), "file=5"),
         (("repeats = 2", "repeats = true"), "repeats=True"),
         (('name = "mine"', 'name = "mine'), "TOML"),
+        (("[[dataset]]", "[[datasets]]"), "head each dataset with [[dataset]]"),
+        (("[[method]]", "[[methods]]"), "head each method with [[method]]"),
+        (("repeats = 1", "repeats = 0"), "repeats=0"),
+        (("repeats = 1", "repeat = 1"), "reduced='repeat' is unknown"),
+        (('datasets = ["table"]', "skip = true"), "reduced lacks 'datasets'"),
+        (("seed = 7", "time_limit = 0"), "time_limit=0 must be above 0"),
     ],
 )
 def test_mistakes_are_named(file: Path, change: tuple[str, str], words: str) -> None:
@@ -276,7 +282,7 @@ def test_parameters_must_be_storable() -> None:
 
 
 def test_reductions_change_only_their_data_sets() -> None:
-    reduction = Reduction(("iris",), "slow", repeats=1, parameters={"n_init": 1})
+    reduction = {"datasets": ["iris"], "reason": "slow", "repeats": 1, "parameters": {"n_init": 1}}
     method = StudyMethod("m", "sklearn.cluster.KMeans", repeats=5, reduced=(reduction,))
     assert method.on("wine") == (method, None)
     local, why = method.on("iris")
@@ -284,9 +290,8 @@ def test_reductions_change_only_their_data_sets() -> None:
 
 
 def test_skipped_cells_do_not_exist() -> None:
-    method = StudyMethod(
-        "m", "sklearn.cluster.KMeans", reduced=(Reduction(("iris",), "slow", skip=True),)
-    )
+    skipped = {"datasets": ["iris"], "reason": "slow", "skip": True}
+    method = StudyMethod("m", "sklearn.cluster.KMeans", reduced=(skipped,))
     cells = Study("s", ["iris", "wine"], [method]).cells()
     assert [cell.dataset.name for cell in cells] == ["wine"]
 

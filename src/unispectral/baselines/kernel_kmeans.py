@@ -175,8 +175,10 @@ def kernel_kmeans(
     starts = [run.rng.choice(K.shape[0], n_clusters, replace=False) for _ in range(n_init)]
 
     def best(block: slice) -> Partition:
-        limits = {"robust": robust, "max_iter": max_iter, "tol": tol}
-        runs = (lloyd(K, n_clusters, start, **limits) for start in starts[block])
+        runs = (
+            lloyd(K, n_clusters, start, robust=robust, max_iter=max_iter, tol=tol)
+            for start in starts[block]
+        )
         return min(runs, key=attrgetter("objective"))
 
     # Threads cost more than runs on few samples take.

@@ -8,14 +8,13 @@ needed to do a cell again; tables and pages are made from the store, never from 
 from __future__ import annotations
 
 from unispectral.bench.export import write_tables
-from unispectral.bench.method import Column, Reduction, StudyMethod
 from unispectral.bench.report import write_report
 from unispectral.bench.results import Results
 from unispectral.bench.runner import Summary, run
 from unispectral.bench.store import Record, Store, StoreError
-from unispectral.bench.study import Study, StudyDataset, Surface
+from unispectral.bench.study import Column, Study, StudyDataset, StudyMethod, Surface
 
 __all__ = [
-    "Column", "Record", "Reduction", "Results", "Store", "StoreError", "Study", "StudyDataset",
-    "StudyMethod", "Summary", "Surface", "run", "write_report", "write_tables",
+    "Column", "Record", "Results", "Store", "StoreError", "Study", "StudyDataset", "StudyMethod",
+    "Summary", "Surface", "run", "write_report", "write_tables",
 ]  # fmt: skip

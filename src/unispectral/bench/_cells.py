@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from unispectral._errors import InputError
-from unispectral.bench.method import StudyMethod
-from unispectral.bench.study import MOST_CELLS, Study, StudyDataset
+from unispectral.bench.study import MOST_CELLS, Study, StudyDataset, StudyMethod
 
 __all__ = ["Cell", "canonical", "expand", "fingerprint", "kernel_names"]
 
@@ -128,7 +127,7 @@ def _cells_of(
     study: Study, dataset: StudyDataset, method: StudyMethod, most: int
 ) -> Iterator[Cell]:
     local, reduction = method.on(dataset.name)
-    if reduction is not None and reduction.skip:
+    if reduction is not None and reduction.get("skip"):
         return
     kernels = _kernels_of(study, local)
     if len(kernels) * math.prod(map(len, local.grid.values())) * local.repeats > most:
@@ -163,8 +162,9 @@ def _kernels_of(
     every = list(dict.fromkeys(name for listed in names.values() for name in listed))
     unknown = set(method.kernels or ()) - set(every)
     if unknown or not every:
-        problem = f"of the method {method.name!r} has {sorted(unknown)}, not in its bank"
-        raise InputError("kernels", problem, f"that has {', '.join(every)}")
+        problem = f"has {sorted(unknown)}, not in its bank"
+        where = f"the method {method.name!r}: kernels"
+        raise InputError(where, problem, f"that has {', '.join(every)}")
     given: list[tuple[str | None, dict[str, Any] | None]] = []
     for kernels, listed in names.items():
         bank = json.loads(canonical({"kernels": kernels, "normalize": banks[kernels]}))

@@ -1,9 +1,14 @@
-"""What a worker process does: it prepares the data of a cell, fits, scores, and answers."""
+"""What a worker process does: it prepares the data of a cell, fits, scores, and answers.
+
+Nothing that a study says is evaluated; an estimator is found by its dotted name.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
+import inspect
 import time
 import traceback
 import warnings
@@ -12,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from unispectral._errors import InputError
 from unispectral.bench._data import DataCache, DataUnavailable
-from unispectral.bench._estimators import build
 from unispectral.bench._machine import limit_growth, peak_bytes, reset_peak
+from unispectral.bench.study import StudyMethod
 
-__all__ = ["CellWorker"]
+__all__ = ["CellWorker", "check_method", "estimator_class"]
 
 
 class CellWorker:
@@ -110,10 +116,65 @@ def _facts(estimator: Any) -> dict[str, Any]:
         value = getattr(estimator, name, None)
         if value is not None and np.size(value) and np.isfinite(last := np.ravel(value)[-1]):
             facts["objective"] = float(last)
-    weights = getattr(estimator, "kernel_weights_", None)
-    if weights is not None and np.all(np.isfinite(weights)) and np.size(weights) > 1:
-        facts["weights"] = [float(w) for w in np.ravel(weights)]
-        names = getattr(estimator, "kernel_names_", None)
-        if names is not None:
-            facts["kernels"] = [str(name) for name in names]
+    weights = np.ravel(getattr(estimator, "kernel_weights_", ()))
+    names = getattr(estimator, "kernel_names_", ())
+    if np.all(np.isfinite(weights)) and len(weights) == len(names) > 1:
+        facts |= {"weights": weights.tolist(), "kernels": [str(name) for name in names]}
     return facts
+
+
+def estimator_class(dotted: str) -> type:
+    """Import an estimator class by its dotted name.
+
+    Examples
+    --------
+    >>> estimator_class("sklearn.cluster.KMeans").__name__
+    'KMeans'
+    """
+    parts = dotted.split(".") if isinstance(dotted, str) else []
+    if len(parts) < 2 or not all(part.isidentifier() for part in parts):
+        remedy = "such as 'sklearn.cluster.KMeans'"
+        problem = "must be the dotted name of an importable class"
+        raise InputError("estimator", problem, remedy, value=dotted)
+    module_name, _, class_name = dotted.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module_name), class_name, None)
+    except ImportError as error:
+        raise InputError("estimator", f"cannot be imported: {error}", value=dotted) from None
+    if not (inspect.isclass(found) and hasattr(found, "fit") and hasattr(found, "get_params")):
+        remedy = "name a clusterer that follows scikit-learn's conventions"
+        problem = "is not an estimator class with fit and get_params"
+        raise InputError("estimator", problem, remedy, value=dotted)
+    return found
+
+
+def check_method(method: StudyMethod) -> None:
+    """Refuse, before anything runs, a method whose estimator does not know its parameters."""
+    parameters = inspect.signature(estimator_class(method.estimator)).parameters
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
+        return  # only the call can tell
+    wanted = {*method.parameters, *method.grid}
+    if method.input != "features":
+        wanted.add(method.kernel_parameter or method.input)
+    for reduction in method.reduced:
+        wanted |= {*reduction.get("grid", ()), *reduction.get("parameters", ())}
+    unknown = sorted(wanted - set(parameters))
+    if unknown:
+        raise ValueError(
+            f"The method {method.name!r} sets {', '.join(map(repr, unknown))}, which "
+            f"{method.estimator} does not have; it has {', '.join(sorted(parameters))}."
+        )
+
+
+def build(job: dict[str, Any], n_clusters: int) -> Any:
+    """The estimator of a cell, with the number of clusters, the seed and the kernel set."""
+    cls = estimator_class(job["estimator"])
+    accepted = inspect.signature(cls).parameters
+    arguments = dict(job["parameters"])
+    if job["kernel_parameter"] is not None:
+        arguments[job["kernel_parameter"]] = "precomputed"
+    if "n_clusters" in accepted:
+        arguments.setdefault("n_clusters", n_clusters)
+    if "random_state" in accepted:
+        arguments.setdefault("random_state", job["seed"])
+    return cls(**arguments)

@@ -12,16 +12,13 @@ from typing import Any
 import numpy as np
 
 from unispectral._files import write_text_atomic
-from unispectral.bench._cells import kernel_names
-from unispectral.bench._progress import duration
-from unispectral.bench.method import PROTOCOLS, Column
-from unispectral.bench.method import StudyMethod as Method
 from unispectral.bench.paper import paper_notes
 from unispectral.bench.ranks import rank_columns
 from unispectral.bench.results import Figure, Results, Setting
-from unispectral.bench.results import ResultTable as Table
-from unispectral.bench.study import METRICS, Surface
+from unispectral.bench.runner import duration
+from unispectral.bench.study import METRICS, PROTOCOLS, Column, Surface
 from unispectral.bench.study import StudyDataset as Dataset
+from unispectral.bench.study import StudyMethod as Method
 from unispectral.report._page import asset, build_page
 
 __all__ = ["render", "write_report"]
@@ -84,7 +81,8 @@ def _page_data(results: Results, command: str) -> dict[str, Any]:
         "datasets": [{"title": d.title, "samples": samples.get(d.name)} for d in study.datasets],
         "columns": {p: [_column(m, c) for m, c in results.columns(p)] for p in protocols},
         "figures": {
-            p: {m: _figures(results, t) for m, t in ts.items()} for p, ts in tables.items()
+            p: {m: [list(map(_figure, t.row(d.name))) for d in t.datasets] for m, t in ts.items()}
+            for p, ts in tables.items()
         },
         "settings": {
             f"{number}|{method.name}": [
@@ -145,20 +143,11 @@ def _column(method: Method, column: Column) -> dict[str, Any]:
     }
 
 
-def _figures(results: Results, table: Table) -> list[list[dict[str, Any]]]:
-    methods = {column.name: method for method, column in results.columns(table.protocol)}
-    return [
-        [_figure(results, dataset, methods[f.column], f) for f in table.row(dataset.name)]
-        for dataset in table.datasets
-    ]
-
-
-def _figure(results: Results, dataset: Dataset, method: Method, figure: Figure) -> dict[str, Any]:
+def _figure(figure: Figure) -> dict[str, Any]:
     names = ("value", "spread", "paper", "seconds", "peak_bytes", "done", "expected", "failed")
-    settings = results.settings(dataset.name, method.name)
     return {
         **{name: getattr(figure, name) for name in (*names, "note")},
-        "setting": next((i for i, s in enumerate(settings) if s is figure.setting), None),
+        "setting": figure.setting and figure.setting.number,
     }
 
 
@@ -186,22 +175,16 @@ def _weights(results: Results, protocol: str) -> list[dict[str, Any]]:
         for dataset in results.study.datasets:
             figure = results.figure(dataset, method, column, metric)
             done = [] if figure.setting is None else figure.setting.done
-            facts = [record.facts for record in done if "weights" in record.facts]
+            facts = [record.facts for record in done if "kernels" in record.facts]
             if not facts:
                 continue
-            bank = kernel_names(results.study.kernels)
-            mean = np.abs(np.mean([fact["weights"] for fact in facts], axis=0))
-            kernels = next((f["kernels"] for f in facts if "kernels" in f), bank)
-            if len(kernels) != len(mean) or not mean.sum():
-                continue
-            shares = mean / mean.sum()
-            rows.setdefault(tuple(kernels), []).append(
-                {"dataset": dataset.title, "weights": shares}
-            )
-        found += [
-            {"protocol": protocol, "column": column.name, "kernels": kernels, "rows": listed}
-            for kernels, listed in rows.items()
-        ]
+            kernels = facts[0]["kernels"]
+            mean = np.mean([f["weights"] for f in facts if f["kernels"] == kernels], axis=0)
+            if total := np.abs(mean).sum():
+                row = {"dataset": dataset.title, "weights": np.abs(mean) / total}
+                rows.setdefault(tuple(kernels), []).append(row)
+        base = {"protocol": protocol, "column": column.name}
+        found += [{**base, "kernels": kernels, "rows": listed} for kernels, listed in rows.items()]
     return found
 
 

@@ -9,21 +9,24 @@ from typing import Any
 import numpy as np
 
 from unispectral.bench._cells import Cell, canonical, expand
-from unispectral.bench.method import PROTOCOLS, Column, StudyMethod
 from unispectral.bench.paper import paper_figure
 from unispectral.bench.store import Record, Store
-from unispectral.bench.study import Study, StudyDataset
+from unispectral.bench.study import PROTOCOLS, Column, Study, StudyDataset, StudyMethod
 
 __all__ = ["Figure", "ResultTable", "Results", "Setting"]
 
 
 @dataclass
 class Setting:
-    """The repeats of one method with one kernel and one set of parameters on one data set."""
+    """The repeats of one method with one kernel and one set of parameters on one data set.
 
+    Its number is its place among the settings of the method there.
+    """
+
+    number: int
     kernel: str | None
     parameters: dict[str, Any]
-    bank: str | None = None
+    bank: str | None
     expected: int = 0
     done: list[Record] = field(default_factory=list)
     failed: list[Record] = field(default_factory=list)
@@ -133,9 +136,8 @@ class Results:
         self._settings: dict[tuple[str, str], dict[tuple, Setting]] = {}
         for cell in self.cells:
             settings = self._settings.setdefault((cell.dataset.name, cell.method.name), {})
-            setting = settings.setdefault(
-                cell.setting, Setting(cell.kernel, cell.parameters, cell.bank_name)
-            )
+            new = Setting(len(settings), cell.kernel, cell.parameters, cell.bank_name)
+            setting = settings.setdefault(cell.setting, new)
             setting.expected += 1
             record = self.records.get(cell.key)
             if record is not None:
@@ -215,8 +217,8 @@ class Results:
         local, reduction = method.on(dataset.name)
         notes = []
         if reduction is not None:
-            less = "Not run" if reduction.skip else _describe(method, local)
-            notes.append(f"{less}: {reduction.reason}")
+            less = "Not run" if reduction.get("skip") else _describe(method, local)
+            notes.append(f"{less}: {reduction['reason']}")
         done = [setting for setting in settings if setting.done]
         if column.repeats == "objective" and not all(s.has_objectives() for s in done):
             notes.append("The method has no objective; the mean of the repeats is shown.")

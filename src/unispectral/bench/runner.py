@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import IO, Any
 
 from joblib import cpu_count
 
 from unispectral.bench._cells import Cell, expand, fingerprint
-from unispectral.bench._estimators import check_method
+from unispectral.bench._fields import check_choice, check_count
 from unispectral.bench._machine import environment
 from unispectral.bench._pool import Pool
-from unispectral.bench._progress import Reporter
-from unispectral.bench._worker import CellWorker
-from unispectral.bench.method import check_choice, check_count
+from unispectral.bench._worker import CellWorker, check_method
 from unispectral.bench.store import Record, Store
 from unispectral.bench.study import Study
 
-__all__ = ["Summary", "pending", "run"]
+__all__ = ["Reporter", "Summary", "duration", "run"]
 
-#: Cells with these outcomes are tried again by the next run: nothing was wrong with the method.
-_RETRIED = ("data", "crash")
+Answers = Iterator[tuple[Cell, dict[str, Any]]]
 
 
 @dataclass
@@ -67,7 +65,7 @@ def run(
     force: bool = False,
     retry: bool = False,
     backend: str = "processes",
-    reporter: Reporter | None = None,
+    stream: IO[str] | None = None,
     command: str = "",
 ) -> Summary:
     """Run what a store lacks of a study.
@@ -88,8 +86,8 @@ def run(
         Do again the cells that failed.
     backend : {"processes", "here"}
         Worker processes, or this very process: no limits then, but a debugger.
-    reporter : Reporter
-        Is told of every cell; silent by default.
+    stream : text stream
+        Where to tell how the run goes; silent by default.
     command : str
         The command to print in the report.
 
@@ -100,25 +98,25 @@ def run(
     """
     count = processes if processes is not None else cpu_count()
     check_count(count, "processes")
-    check_count(threads if threads is not None else 1, "threads")
+    share = threads if threads is not None else max(1, cpu_count() // count)
+    check_count(share, "threads")
     check_choice(backend, ("processes", "here"), "backend")
     for method in study.methods:
         check_method(method)
-    share = threads if threads is not None else max(1, cpu_count() // count)
     with store.locked():
         # With the digests of its files, so that a report needs none of them.
         study = replace(study, datasets=tuple(map(fingerprint, study.datasets)))
         cells = list({cell.key: cell for cell in expand(study)}.values())
         records = store.records(cell.key for cell in cells)
-        todo = cells if force else pending(cells, records, retry=retry)
+        todo = [c for c in cells if force or _worth_running(c, records.get(c.key), retry)]
         again = {cell.key for cell in todo}
-        failed = [key for key, record in records.items() if record.status != "done"]
-        summary = Summary(len(cells), len(cells) - len(todo), len(set(failed) - again))
-        reporter, queue, place = reporter or Reporter(), deque(todo), environment(share)
+        failed = {key for key, record in records.items() if record.status != "done"}
+        summary = Summary(len(cells), len(cells) - len(todo), len(failed - again))
+        reporter, queue, place = Reporter(stream), deque(todo), environment(share)
         here = backend == "here" or not todo
         with nullcontext() if here else Pool(min(count, len(todo)), share) as pool:
             store.save_study(study, command)
-            reporter.start(len(cells), todo, summary.failed_before)
+            reporter.start(summary, todo)
             answers = _answers_here(queue) if pool is None else pool.run(queue, Cell.job)
             try:
                 for cell, answer in _settled(answers, queue):
@@ -130,36 +128,28 @@ def run(
         return summary
 
 
-def pending(cells: list[Cell], records: dict[str, Record], *, retry: bool = False) -> list[Cell]:
-    """The cells that a run has to do: without a result, or with one worth another try."""
-    return [cell for cell in cells if _worth_running(cell, records.get(cell.key), retry)]
-
-
 def _worth_running(cell: Cell, record: Record | None, retry: bool) -> bool:
-    if record is None or record.status in _RETRIED:
+    """Whether a cell has no result yet, or one worth another try."""
+    # Where data were missing or the process died, nothing was wrong with the method.
+    if record is None or record.status in ("data", "crash"):
         return True
-    if record.status == "done":
-        return False
-    seconds, most = record.job["limits"]["seconds"], record.job["limits"]["bytes"]
-    if record.status == "timeout" and seconds is not None and cell.time_limit > seconds:
-        return True
-    if record.status == "memory" and most is not None:
-        return retry or cell.memory_limit is None or cell.memory_limit > most
-    return retry
+    if record.status == "done" or retry:
+        return record.status != "done"
+    limits = {"timeout": ("seconds", cell.time_limit), "memory": ("bytes", cell.memory_limit)}
+    name, limit = limits.get(record.status, ("seconds", 0.0))
+    before = record.job["limits"][name]
+    return before is not None and (limit is None or limit > before)
 
 
-def _answers_here(queue: deque[Cell]) -> Iterator[tuple[Cell, dict[str, Any]]]:
+def _answers_here(queue: deque[Cell]) -> Answers:
     """The answers of this process, without limits."""
     work = CellWorker()
     while queue:
         cell = queue.popleft()
-        job = {**cell.job(), "limits": {"seconds": None, "bytes": None}}
-        yield cell, work(job)
+        yield cell, work({**cell.job(), "limits": {"seconds": None, "bytes": None}})
 
 
-def _settled(
-    answers: Iterator[tuple[Cell, dict[str, Any]]], queue: deque[Cell]
-) -> Iterator[tuple[Cell, dict[str, Any]]]:
+def _settled(answers: Answers, queue: deque[Cell]) -> Answers:
     """The answers that count, and those that make others of the queue needless."""
     crashed: set[str] = set()
     for cell, answer in answers:
@@ -177,3 +167,77 @@ def _settled(
                     yield other, answer
                 else:
                     queue.append(other)
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words that fit into a line.
+
+    Examples
+    --------
+    >>> duration(59.4), duration(754), duration(7300)
+    ('59 s', '12 min 34 s', '2 h 01 min')
+    """
+    seconds = round(seconds)
+    if seconds < 60:
+        return f"{seconds} s"
+    if seconds < 3600:
+        return f"{seconds // 60} min {seconds % 60:02d} s"
+    return f"{seconds // 3600} h {seconds % 3600 // 60:02d} min"
+
+
+class Reporter:
+    """Writes a line for each method that is finished on a data set, and one for each failure.
+
+    A terminal gets one more line, which is rewritten in place. Without a stream it is silent.
+    """
+
+    def __init__(self, stream: IO[str] | None) -> None:
+        self.stream = stream
+        self.terminal = stream is not None and stream.isatty()
+        self._absent: set[str] = set()
+        self._started, self._updated = time.monotonic(), 0.0
+
+    def start(self, summary: Summary, todo: list[Cell]) -> None:
+        self.total, self.ended, failed = summary.total, summary.found, summary.failed_before
+        self._left = Counter((cell.dataset.name, cell.method.name) for cell in todo)
+        before = f"{self.ended - failed} done before"
+        if failed:
+            before += f", {failed} failed before and not tried again"
+        self.say(f"{self.total} cells: {before}, {len(todo)} to do.")
+
+    def ended_cell(self, cell: Cell, answer: dict[str, Any]) -> None:
+        """A cell has ended, well or not."""
+        title, status, reason = cell.dataset.title, answer["status"], answer.get("reason")
+        if status == "data":  # which is said once for all cells of a data set
+            if title not in self._absent:
+                self.say(f"{title} cannot be loaded, its cells wait: {reason}")
+            self._absent.add(title)
+        elif status != "done":
+            kernel = f", {cell.kernel}" if cell.kernel else ""
+            where = f"{cell.method.name} on {title}{kernel}, repeat {cell.repeat}"
+            self.say(f"{status}: {where}: {reason}")
+        group, now = (cell.dataset.name, cell.method.name), time.monotonic()
+        self._left[group] -= 1
+        self.ended += 1
+        finished = not self._left[group]
+        if finished or (self.terminal and now - self._updated > 0.5):
+            self._updated = now
+            what = f"{title}: {cell.method.name}{' finished' if finished else ''}"
+            spent = duration(now - self._started)
+            self.say(f"{self.ended}/{self.total}  {what}; {spent}.", end="\n" if finished else "")
+
+    def finish(self, failed: int) -> None:
+        """The run has ended, for whatever reason."""
+        spent = duration(time.monotonic() - self._started)
+        self.say(f"{self.ended}/{self.total} cells after {spent}; {failed} failed in this run.")
+
+    def say(self, text: str, end: str = "\n") -> None:
+        if self.stream is None:
+            return
+        text = text.encode("utf-8", "backslashreplace").decode()  # of a file's name, say
+        try:
+            self.stream.write(("\r\033[K" if self.terminal else "") + text + end)
+            self.stream.flush()
+        except BrokenPipeError:
+            # Nobody listens any more; the study is worth finishing all the same.
+            self.stream = None

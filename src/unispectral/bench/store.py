@@ -14,7 +14,6 @@ import contextlib
 import errno
 import hashlib
 import json
-import math
 import os
 import re
 import sys
@@ -25,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 from unispectral.bench._cells import Cell
-from unispectral.bench._toml import study_from_tables
 from unispectral.bench.study import Study
 
 __all__ = ["Record", "Store", "StoreError", "plain_text"]
@@ -35,7 +33,7 @@ _STATUSES = ("done", "error", "timeout", "memory", "crash", "data")
 _INVALID = (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError)
 
 
-class StoreError(RuntimeError):
+class StoreError(ValueError):
     """The store cannot be read or written; the message says what to do."""
 
 
@@ -182,7 +180,7 @@ class Store:
             raise StoreError(f"{self.path} has no study {name!r}; it has {known}.")
         try:
             entry = self._studies[name]
-            return study_from_tables(entry["tables"]), str(entry["command"])
+            return Study.from_table(entry["tables"]), str(entry["command"])
         except _INVALID as error:
             raise StoreError(f"The study {name!r} in {self.path} is damaged: {error}.") from None
 
@@ -240,7 +238,8 @@ def plain_text(value: Any) -> Any:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    """Whether it is a number whose square is one, too."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e100
 
 
 def _checked_record(entry: dict[str, Any]) -> Record:
@@ -259,6 +258,7 @@ def _checked_record(entry: dict[str, Any]) -> Record:
         and {"seconds", "bytes"} == job["limits"].keys()
         and all(map(_is_number, numbers))
         and all(isinstance(text, str) for text in texts)
+        and ("kernels" not in facts or len(facts["kernels"]) == len(facts["weights"]))
     ):
         raise ValueError("not as it was written")
     return record

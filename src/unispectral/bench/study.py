@@ -1,7 +1,8 @@
-"""What a study is: data sets, methods, metrics, and the cells they make."""
+"""What a study is: data sets, methods, metrics, and the columns that are made of the cells."""
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,15 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from unispectral._errors import InputError
-from unispectral.bench.method import (
-    StudyMethod,
-    assign,
-    check_choice,
-    check_count,
-    check_name,
-)
+from unispectral.bench._fields import Checked, check_choice
 
-__all__ = ["METRICS", "Study", "StudyDataset", "Surface"]
+__all__ = ["METRICS", "PROTOCOLS", "Column", "Study", "StudyDataset", "StudyMethod", "Surface"]
 
 #: The scores of every cell, with their titles.
 METRICS = {
@@ -28,14 +23,151 @@ METRICS = {
     "swapped_purity": "Swapped purity",
     "ari": "Adjusted Rand",
 }
+#: What each protocol means, what a user gets before what is tuned with the true labels; the
+#: report prints these sentences beside the figures.
+PROTOCOLS = {
+    "label-free": "Defaults only, no label seen before the score: what a user gets. "
+    "The mean of the repeats.",
+    "paper": "Tuned with the true labels over a declared grid, the best kernel, and of the "
+    "repeats the one with the best objective, as the paper's text says; '-m' is the mean over "
+    "the kernels.",
+}
 #: What a study may tell the reader of tables; the true classes have an entry of their own.
 _READ = ("format", "id", "columns", "impute", "scale", "key", "separator", "header", "encoding")
+#: What a method may do otherwise on some data sets.
+_REDUCIBLE = ("repeats", "kernels", "banks", "grid", "parameters", "time_limit", "memory_limit")
 #: More cells than anybody could run; a mistyped or hostile study must not exhaust the memory.
 MOST_CELLS = 1_000_000
 
 
 @dataclass(frozen=True)
-class StudyDataset:
+class Column(Checked):
+    """One column of the result table: how cells become a figure.
+
+    Parameters
+    ----------
+    name : str
+        The heading.
+    protocols : sequence of str
+        Under which protocols the column is shown, see :data:`PROTOCOLS`.
+    repeats : {"mean", "best", "objective"}
+        The mean over the repeats, the best of them for each metric by itself, or the repeat of the
+        best objective.
+    kernels : {"best", "mean"}
+        The best kernel, for each metric by itself, or the mean over the kernels; with each, the
+        best point of the grid.
+    bank : str
+        Use only the cells of this kernel bank, where the method has several.
+    paper : str
+        The column of the paper's table to compare with; the name by default.
+    """
+
+    name: str
+    protocols: tuple[str, ...] = ("label-free",)
+    repeats: str = "mean"
+    kernels: str = "best"
+    bank: str | None = None
+    paper: str | None = None
+
+    _kind = "a column"
+    _choices = {
+        "protocols": PROTOCOLS,
+        "repeats": ("mean", "best", "objective"),
+        "kernels": ("best", "mean"),
+    }
+
+
+@dataclass(frozen=True)
+class StudyMethod(Checked):
+    """A clustering method of a study.
+
+    Parameters
+    ----------
+    name : str
+        How the study calls it.
+    estimator : str
+        A dotted name such as ``"sklearn.cluster.KMeans"``.
+    input : {"features", "kernel", "kernels"}
+        The samples; one precomputed kernel after the other; all kernels of the bank at once.
+    title : str
+        For the report; the name by default.
+    kernel_parameter : str
+        The parameter that is set to ``"precomputed"``.
+    parameters, grid : mapping
+        Fixed parameters, and lists of values of which all combinations are run.
+    kernels : sequence of str
+        Restrict the bank to these names.
+    banks : mapping
+        Kernel banks to run instead of the study's, each with its normalisation, such as
+        ``{"paper": "cosine", "paper-text": "max"}``.
+    repeats : int
+        Fits with different seeds.
+    columns : sequence of Column
+        What is made of the cells; by default one column for the protocol ``label-free``.
+    reduced : sequence of mapping
+        Less work on some data sets: ``datasets``, the ``reason``, which the report prints, and
+        what replaces the method's repeats, kernels, banks, grid or limits there, or is added to
+        its parameters; with ``skip``, it is not run there at all.
+    time_limit, memory_limit : float
+        Seconds, and bytes of memory, of one fit and of the processes that it starts.
+    """
+
+    name: str
+    estimator: str
+    input: str = "features"
+    title: str = ""
+    kernel_parameter: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    kernels: tuple[str, ...] | None = None
+    banks: Mapping[str, Any] | None = None
+    repeats: int = 1
+    columns: tuple[Column, ...] = ()
+    reduced: tuple[Mapping[str, Any], ...] = ()
+    time_limit: float | None = None
+    memory_limit: float | None = None
+
+    _kind = "a method"
+    _choices = {"input": ("features", "kernel", "kernels")}
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", self.columns or (Column(self.name),))
+        super().__post_init__()
+        object.__setattr__(self, "title", self.title or self.name)
+        where = f"the method {self.name!r}"
+        for key, values in self.grid.items():
+            if not values:
+                problem = "must be a list of at least one value"
+                raise InputError(f"{where}: grid[{key!r}]", problem, value=values)
+        reduced = tuple({k: v for k, v in r.items() if v is not None} for r in self.reduced)
+        object.__setattr__(self, "reduced", reduced)
+        for reduction in reduced:
+            for key in reduction:
+                check_choice(key, ("datasets", "reason", "skip", *_REDUCIBLE), f"{where}: reduced")
+            if not isinstance(reduction.get("datasets"), (list, tuple)):
+                problem = "lacks 'datasets', the list of those where less is run"
+                raise InputError(f"{where}: reduced", problem)
+            if not str(reduction.get("reason", "")).strip():
+                problem = "lacks the 'reason' why less is run"
+                raise InputError(f"{where}: reduced", problem)
+            self._reduced(reduction)
+
+    def _reduced(self, reduction: Mapping[str, Any]) -> StudyMethod:
+        changes = {key: reduction[key] for key in _REDUCIBLE if key in reduction}
+        if "parameters" in changes:
+            changes["parameters"] = {**self.parameters, **changes["parameters"]}
+        return replace(self, reduced=(), **changes)
+
+    def on(self, dataset: str) -> tuple[StudyMethod, Mapping[str, Any] | None]:
+        """The method as it is run on a data set, and the reduction that made it so."""
+        for reduction in self.reduced:
+            if dataset in reduction["datasets"]:
+                return self._reduced(reduction), reduction
+        return self, None
+
+
+@dataclass(frozen=True)
+class StudyDataset(Checked):
     """A data set of a study.
 
     Parameters
@@ -63,18 +195,23 @@ class StudyDataset:
     n_clusters: int | None = None
     digest: str | None = None
 
+    _kind = "a data set"
+    _choices = {"read": _READ}
+
     def __post_init__(self) -> None:
-        check_name(self.name, "dataset.name")
-        assign(self, title=self.title or self.name)
-        where = f"of the data set {self.name!r}"
-        if self.n_clusters is not None:
-            check_count(self.n_clusters, f"n_clusters {where}")
-        for key in self.read:
-            check_choice(key, _READ, f"read {where}")
+        super().__post_init__()
+        object.__setattr__(self, "title", self.title or self.name)
+
+    def within(self, folder: Path) -> StudyDataset:
+        """With paths as they are meant by a study file in a folder."""
+        file, truth = self.file and str(folder / self.file), self.truth
+        if truth is not None and (folder / truth).is_file():  # else a column
+            truth = str(folder / truth)
+        return replace(self, file=file, truth=truth)
 
 
 @dataclass(frozen=True)
-class Surface:
+class Surface(Checked):
     """A picture of one method's score over two parameters, one panel per value of a third."""
 
     method: str
@@ -83,9 +220,11 @@ class Surface:
     panel: str | None = None
     title: str = ""
 
+    _kind = "a surface"
+
 
 @dataclass(frozen=True)
-class Study:
+class Study(Checked):
     """Data sets × methods → cells → columns.
 
     Parameters
@@ -132,18 +271,12 @@ class Study:
     memory_limit: float | None = None
     surfaces: tuple[Surface, ...] = ()
 
-    def __post_init__(self) -> None:
-        check_name(self.name, "study.name")
-        datasets = (StudyDataset(d) if isinstance(d, str) else d for d in self.datasets)
-        assign(self, datasets=tuple(datasets), methods=tuple(self.methods))
-        assign(self, metrics=tuple(self.metrics), surfaces=tuple(self.surfaces))
-        assign(self, title=self.title or self.name)
-        for key in ("kernels", "normalize"):
-            if not isinstance(value := getattr(self, key), str):
-                assign(self, **{key: tuple(value)})
-        self._check()
+    _kind = "the study"
+    _choices = {"metrics": METRICS}
 
-    def _check(self) -> None:
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "title", self.title or self.name)
         where = f"of the study {self.name!r}"
         for what in ("datasets", "methods", "metrics"):
             if not getattr(self, what):
@@ -159,12 +292,8 @@ class Study:
             name, count = Counter(names).most_common(1)[0]
             if count > 1:
                 raise InputError(what, f"{name!r} occurs twice in the study {self.name!r}")
-        for metric in self.metrics:
-            check_choice(metric, METRICS, "metric")
         for surface in self.surfaces:
             check_choice(surface.method, [m.name for m in self.methods], "surface.method")
-        if not self.time_limit > 0:
-            raise InputError("time_limit", "must be above 0 seconds", value=self.time_limit)
 
     def cells(self) -> list[Any]:
         """All cells, in the order in which they are run."""
@@ -187,12 +316,11 @@ class Study:
             if wanted is None:
                 continue
             present = {entry.name.lower(): entry for entry in getattr(self, key)}
-            for name in wanted:
-                if name.lower() not in present:
-                    listed = ", ".join(entry.name for entry in present.values())
-                    problem = f"the study {self.name!r} has no {name!r}; it has {listed}"
-                    raise InputError(f"{key}:", problem)
-            chosen = {name.lower() for name in wanted}
+            chosen = {name.lower(): name for name in wanted}
+            for name in chosen.keys() - present.keys():
+                listed = ", ".join(entry.name for entry in present.values())
+                problem = f"the study {self.name!r} has no {chosen[name]!r}; it has {listed}"
+                raise InputError(f"{key}:", problem)
             changes[key] = tuple(e for n, e in present.items() if n in chosen)
         names = {method.name for method in changes.get("methods", self.methods)}
         changes["surfaces"] = tuple(s for s in self.surfaces if s.method in names)
@@ -207,9 +335,29 @@ class Study:
         >>> Study.load("small").name
         'small'
         """
-        from unispectral.bench._toml import read_study
-
-        return read_study(source)
+        path, builtin = Path(source), str(source) in cls.builtin()
+        if not builtin and not path.is_file():
+            problem, listed = "is neither a file nor a built-in study", ", ".join(cls.builtin())
+            raise InputError("study", problem, f"those are {listed}", value=str(source))
+        file = _FOLDER / f"{source}.toml" if builtin else path
+        try:
+            tables = tomllib.loads(file.read_text(encoding="utf-8"))
+            for one in ("dataset", "method", "surface"):
+                if f"{one}s" in tables:
+                    problem = f"has the table {one + 's'!r}"
+                    raise InputError("the study", problem, f"head each {one} with [[{one}]]")
+                if one in tables:
+                    tables[f"{one}s"] = tables.pop(one)
+            study = cls.from_table(tables)
+        except tomllib.TOMLDecodeError as error:
+            raise ValueError(f"The study {str(source)!r} is not valid TOML: {error}.") from None
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"In the study {str(source)!r}: {error}") from None
+        if builtin:
+            return study
+        folder = path.resolve().parent
+        return replace(study, datasets=tuple(d.within(folder) for d in study.datasets))
 
     @staticmethod
     def builtin() -> list[str]:
@@ -220,5 +368,7 @@ class Study:
         >>> Study.builtin()
         ['paper', 'parameters', 'peers', 'small']
         """
-        folder = resources.files("unispectral.bench") / "studies"
-        return sorted(Path(entry.name).stem for entry in folder.iterdir())
+        return sorted(Path(entry.name).stem for entry in _FOLDER.iterdir())
+
+
+_FOLDER = resources.files("unispectral.bench") / "studies"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from dataclasses import replace
@@ -11,8 +10,7 @@ from typing import Any
 
 import click
 
-from unispectral.bench import Results, Store, StoreError, Study
-from unispectral.cli._app import sentence
+from unispectral.bench import Results, Store, Study
 from unispectral.cli._options import quiet_option, split_names
 from unispectral.cli._outputs import check_outputs
 
@@ -20,22 +18,12 @@ __all__ = ["bench"]
 
 
 class _Bench(click.Group):
-    """A group in which a missing command means ``run`` and errors of input are one line."""
+    """A group in which a missing command means ``run``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or (args[0] not in self.commands and args[0] not in ("--help", "-h")):
             args = ["run", *args]
         return super().parse_args(ctx, args)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise click.ClickException(sentence(error)) from error
-        except (StoreError, ValueError, TypeError, ImportError) as error:
-            raise click.ClickException(str(error)) from error
 
 
 @click.group(cls=_Bench)
@@ -98,20 +86,16 @@ def run_command(
     with --allow-failures only if all of them failed.
     """
     from unispectral.bench import run, write_report
-    from unispectral.bench._progress import Reporter
-    from unispectral.bench._toml import parse_size
 
     chosen = (split_names([names]) if names else None for names in (datasets, methods))
     study = Study.load(source).select(*chosen)
-    if time_limit is not None:
-        study = replace(study, time_limit=time_limit)
-    if memory_limit is not None:
-        study = replace(study, memory_limit=parse_size(memory_limit))
+    limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
+    study = replace(study, **{key: limit for key, limit in limits.items() if limit is not None})
     command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])  # no folder in front
     with Store(store) as results:
         try:
-            reporter = Reporter(None if quiet else sys.stdout)
-            summary = run(study, results, reporter=reporter, command=command, **options)
+            stream = None if quiet else sys.stdout
+            summary = run(study, results, stream=stream, command=command, **options)
         except KeyboardInterrupt:
             click.echo("Stopped. Finished cells are kept; the same command goes on.", err=True)
             sys.exit(130)
@@ -120,10 +104,7 @@ def run_command(
             page = _beside(store, study.name, ".html")
             write_report(Results(study, results), page, command=command)
             lines.append(f"Report: {page}")
-    try:
-        click.echo("\n".join(lines))
-    except BrokenPipeError:  # nobody listens any more, but the study is finished
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    click.echo("\n".join(lines))
     if summary.done < summary.total and (summary.done == 0 or not allow_failures):
         sys.exit(1)
 

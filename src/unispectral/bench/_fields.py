@@ -1,0 +1,150 @@
+"""Dataclasses that check their fields, whether they are made in Python or read from a file."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields
+from functools import lru_cache
+from types import UnionType
+from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
+
+from unispectral._errors import InputError, InputTypeError
+
+__all__ = ["Checked", "check_choice", "check_count", "parse_size"]
+
+_NAME = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,80}")
+_SIZES = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
+
+
+def check_choice(value: Any, choices: Iterable[str], argument: str) -> None:
+    if value not in (choices := tuple(choices)):
+        listed = ", ".join(map(repr, choices))
+        raise InputError(argument, "is unknown", f"use one of {listed}", value=value)
+
+
+def check_count(value: Any, argument: str) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise InputError(argument, "must be a whole number of at least 1", value=value)
+
+
+def parse_size(value: Any, argument: str = "memory_limit") -> float | None:
+    """Turn ``"6GB"`` or a number of bytes into bytes.
+
+    Examples
+    --------
+    >>> parse_size("1.5GB") / 2**30
+    1.5
+    """
+    if value is None:
+        return None
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
+        return float(value)
+    number = r"\s*(\d+\.?\d*|\.\d+)\s*([KMGT]?B)\s*"
+    match = re.fullmatch(number, str(value), flags=re.IGNORECASE | re.ASCII)
+    size = float(match[1]) * _SIZES[match[2].upper()] if match else 0.0
+    if size <= 0:
+        raise InputError(argument, "is not a size", "write it like '6GB' or '500MB'", value=value)
+    return size
+
+
+class Checked:
+    """Base of frozen dataclasses whose fields are held against their types when one is made.
+
+    A list is made a tuple, one text stands for several, and a table or a name for an entry.
+    """
+
+    _kind: ClassVar[str]
+    _choices: ClassVar[Mapping[str, Iterable[str]]] = {}
+
+    def __post_init__(self) -> None:
+        hints = _hints(type(self))  # type: ignore[arg-type]
+        for entry in fields(self):  # type: ignore[arg-type]
+            key, value = entry.name, getattr(self, entry.name)
+            where = f"{self._kind}: {key}"
+            try:
+                size = key == "memory_limit"
+                value = parse_size(value, where) if size else _fitted(value, hints[key])
+            except _Unfit:
+                remedy = f"it must be {entry.type}"
+                raise InputTypeError(where, "is of the wrong kind", remedy, value=value) from None
+            object.__setattr__(self, key, value)
+            self._check(key, value, where)
+
+    def _check(self, key: str, value: Any, where: str) -> None:
+        """What the type of a field does not say."""
+        if key in ("name", "estimator") and not _NAME.fullmatch(value):
+            problem = "must be a text of 1 to 80 characters without control characters"
+            raise InputError(where, problem, value=value)
+        if key == "time_limit" and value is not None and not value > 0:
+            raise InputError(where, "must be above 0 seconds", value=value)
+        if key != "seed" and isinstance(value, int) and not isinstance(value, bool):
+            check_count(value, where)
+        if isinstance(value, Mapping):
+            try:
+                json.dumps(dict(value), allow_nan=False, ensure_ascii=False).encode()
+            except (TypeError, ValueError, RecursionError):
+                problem = "must be made of texts, finite numbers, booleans, lists and tables"
+                remedy = "otherwise a cell could not be stored and done again"
+                raise InputTypeError(where, problem, remedy, value=value) from None
+        if key in self._choices:
+            for one in (value,) if isinstance(value, str) else value:
+                check_choice(one, self._choices[key], where)
+
+    @classmethod
+    def from_table(cls, table: Any) -> Self:
+        """From a table of a file, or from what ``dataclasses.asdict`` made of one."""
+        if isinstance(table, cls):
+            return table
+        if isinstance(table, str):
+            table = {"name": table}
+        if not isinstance(table, dict):
+            raise InputTypeError(cls._kind, f"must be a table, not {type(table).__name__}")
+        known = {entry.name: entry for entry in fields(cls)}  # type: ignore[arg-type]
+        table = {key: value for key, value in table.items() if value is not None}  # not given
+        for key in table:
+            if key not in known:
+                remedy = f"it may have {', '.join(sorted(known))}"
+                raise InputError(cls._kind, f"has the unknown key {key!r}", remedy)
+        for key, entry in known.items():
+            if key not in table and {entry.default, entry.default_factory} == {MISSING}:
+                raise InputError(cls._kind, f"lacks the key {key!r}")
+        return cls(**table)
+
+
+@lru_cache
+def _hints(cls: type) -> dict[str, Any]:
+    return get_type_hints(cls)
+
+
+class _Unfit(Exception):
+    """A value that does not suit its field."""
+
+
+def _fitted(value: Any, hint: Any) -> Any:
+    """A value as a field keeps it."""
+    kind, inner = get_origin(hint), get_args(hint)
+    if kind is UnionType:
+        for one in inner:
+            with contextlib.suppress(_Unfit):
+                return _fitted(value, one)
+    elif kind is tuple:
+        if isinstance(values := (value,) if isinstance(value, str) else value, (list, tuple)):
+            return tuple(_fitted(entry, inner[0]) for entry in values)
+    elif kind is Mapping:
+        if isinstance(value, Mapping):
+            return {key: _fitted(entry, inner[1]) for key, entry in value.items()}
+    elif kind is Sequence:
+        if isinstance(value, (list, tuple)):
+            return value
+    elif inspect.isclass(hint) and issubclass(hint, Checked):
+        return hint.from_table(value)
+    elif hint in (int, float):
+        if isinstance(value, (int, hint)) and not isinstance(value, bool):
+            return value
+    elif hint is Any or isinstance(value, hint):
+        return value
+    raise _Unfit
