@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from dataclasses import replace
@@ -104,7 +105,10 @@ def run_command(
             page = _beside(store, study.name, ".html")
             write_report(Results(study, results), page, command=command)
             lines.append(f"Report: {page}")
-    click.echo("\n".join(lines))
+    try:
+        click.echo("\n".join(lines))
+    except BrokenPipeError:  # nobody listens any more, but the study is finished
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if summary.done < summary.total and (summary.done == 0 or not allow_failures):
         sys.exit(1)
 
