@@ -69,10 +69,8 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
         raise ModelFileError(str(error)) from error
     for name, array in arrays.items():
         if array.dtype.kind not in "biuf":
-            raise ModelFileError(
-                f"{source.name} has an array {name!r} of type {array.dtype}; a saved model holds "
-                "numbers only."
-            )
+            found = f"{source.name} has an array {name!r} of type {array.dtype}"
+            raise ModelFileError(f"{found}; a saved model holds numbers only.")
     return manifest, arrays
 
 
@@ -81,10 +79,8 @@ def _members(archive: zipfile.ZipFile, source: Source) -> dict[str, zipfile.ZipI
     for info in archive.infolist():
         name = info.filename
         if not (name == MANIFEST or _MEMBER.fullmatch(name)) or name in members:
-            raise source.error(
-                f"holds a member {name!r:.80} that a saved model cannot hold",
-                "it was not written by this library",
-            )
+            problem = f"holds a member {name!r:.80} that a saved model cannot hold"
+            raise source.error(problem, "it was not written by this library")
         members[name] = info
     if MANIFEST not in members:
         problem = f"is a zip file but no saved model (it has no {MANIFEST})"
@@ -103,10 +99,9 @@ def _manifest(archive: zipfile.ZipFile, info: zipfile.ZipInfo, source: Source) -
         raise source.error(f"has a {MANIFEST} that is not of the format {FORMAT!r}", _SAVED)
     version = manifest.get("version")
     if version != VERSION or isinstance(version, bool):
-        raise source.error(
-            f"is of format version {version!r:.40}, and this library reads version {VERSION}",
-            f"load it with the version that wrote it ({manifest.get('library')!s:.40})",
-        )
+        problem = f"is of format version {version!r:.40}, and this library reads version {VERSION}"
+        remedy = f"load it with the version that wrote it ({manifest.get('library')!s:.40})"
+        raise source.error(problem, remedy)
     for key in ("params", "fitted"):
         if not isinstance(manifest.get(key), dict):
             raise source.error(f"has a {MANIFEST} without {key!r}")

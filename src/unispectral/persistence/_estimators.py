@@ -40,28 +40,26 @@ _SHARED: dict[str, Field | None] = {
     "kernel_weights_": Field("f", ("r",)),
     "kernel_names_": Field("t", ("r",)),
 }
+_COUNT = Field("k", ("",))
 _OURS: dict[str, Field | None] = {
     **_SHARED,
-    **dict.fromkeys(("n_features_in_", "n_clusters_", "n_iter_"), Field("k", ("",))),
-    **dict.fromkeys(
-        ("view_weights_", "geometry_weights_", "objective_", "converged_", "stop_reason_",
-         "kkt_residual_", "eigenvalues_")
-    ),
-}  # fmt: skip
+    **dict.fromkeys(("n_features_in_", "n_clusters_", "n_iter_"), _COUNT),
+    **dict.fromkeys(("view_weights_", "geometry_weights_", "objective_", "converged_")),
+    **dict.fromkeys(("stop_reason_", "kkt_residual_", "eigenvalues_")),
+}
+_LABELLED = {"labels_": _SHARED["labels_"]}
 _LABEL_FREE = dict.fromkeys(("kernel_agreement_", "scaling_", "structure_", "cluster_count_"))
 #: The estimators that a file may name; they may have further attributes.
 CLASSES = {
     "UnifiedSpectralClustering": _Class("unispectral.estimator", {**_OURS, **_LABEL_FREE}),
     "SCSK": _Class("unispectral.paper", _OURS),
     "SCMK": _Class("unispectral.paper", _OURS),
-    **dict.fromkeys(
-        baselines.__all__, _Class("unispectral.baselines", {"labels_": _SHARED["labels_"]})
-    ),
+    **dict.fromkeys(baselines.__all__, _Class("unispectral.baselines", _LABELLED)),
 }
 
 
 def _transformer(home: str, **fitted: Field | None) -> _Class:
-    return _Class(home, {"n_features_in_": Field("k", ("",)), **fitted})
+    return _Class(home, {"n_features_in_": _COUNT, **fitted})
 
 
 _EACH, _PERHAPS = Field("fiu", ("f",)), Field("fiu", ("f", None))
@@ -69,37 +67,27 @@ _NUMBER, _SEEN = Field("fiu", ("",)), Field("fiu", ("", "f"))
 _MADE, _PERHAPS_MADE = Field("f", ("o",)), Field("f", ("o", None))
 _SPECTRUM: dict[str, Field | None] = {
     "components_": Field("f", ("of",)),
-    "explained_variance_": _MADE,
-    "explained_variance_ratio_": _MADE,
+    **dict.fromkeys(("explained_variance_", "explained_variance_ratio_"), _MADE),
     "singular_values_": _MADE,
 }
+_RANGE = dict.fromkeys(("min_", "scale_", "data_min_", "data_max_", "data_range_"), _EACH)
+_SIZES = dict.fromkeys(("noise_variance_", "n_components_", "n_samples_"), _NUMBER)
+_PREPARED = {"columns_": None, "centre_": _PERHAPS_MADE, "spread_": _PERHAPS_MADE}
+_IMPUTED = {"statistics_": _EACH, "indicator_": Field("", (None,))}
 _SCALERS, _PROJECTIONS = "sklearn.preprocessing", "sklearn.decomposition"
 #: The transformers that a file may name; f features come in, o features are made of them.
 TRANSFORMERS = {
     "StandardScaler": _transformer(
         _SCALERS, mean_=_PERHAPS, var_=_PERHAPS, scale_=_PERHAPS, n_samples_seen_=_SEEN
     ),
-    "MinMaxScaler": _transformer(
-        _SCALERS,
-        **dict.fromkeys(("min_", "scale_", "data_min_", "data_max_", "data_range_"), _EACH),
-        n_samples_seen_=_SEEN,
-    ),
+    "MinMaxScaler": _transformer(_SCALERS, **_RANGE, n_samples_seen_=_SEEN),
     "MaxAbsScaler": _transformer(_SCALERS, max_abs_=_EACH, scale_=_EACH, n_samples_seen_=_SEEN),
     "RobustScaler": _transformer(_SCALERS, center_=_PERHAPS, scale_=_PERHAPS),
     "Normalizer": _transformer(_SCALERS),
-    "PCA": _transformer(
-        _PROJECTIONS,
-        **_SPECTRUM,
-        mean_=_EACH,
-        **dict.fromkeys(("noise_variance_", "n_components_", "n_samples_"), _NUMBER),
-    ),
+    "PCA": _transformer(_PROJECTIONS, **_SPECTRUM, **_SIZES, mean_=_EACH),
     "TruncatedSVD": _transformer(_PROJECTIONS, **_SPECTRUM),
-    "SimpleImputer": _transformer(
-        "sklearn.impute", statistics_=_EACH, indicator_=Field("", (None,))
-    ),
-    "TablePreparer": _transformer(
-        "unispectral.tables", columns_=None, centre_=_PERHAPS_MADE, spread_=_PERHAPS_MADE
-    ),
+    "SimpleImputer": _transformer("sklearn.impute", **_IMPUTED),
+    "TablePreparer": _transformer("unispectral.tables", **_PREPARED),
 }
 _FITTED = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*_")
 #: What scikit-learn keeps of types, for SimpleImputer.
@@ -149,10 +137,8 @@ def restore_estimator(state: dict[str, Any], reader: Reader, known: dict[str, _C
     cls = _class(name)
     params = {key: reader.decode(value) for key, value in state["params"].items()}
     if unknown := sorted(set(params) - set(cls._get_param_names())):
-        raise ModelFileError(
-            f"{name} of this version ({__version__}) has no parameter {unknown[0]!r:.80}, which "
-            "the file has."
-        )
+        here = f"{name} of this version ({__version__})"
+        raise ModelFileError(f"{here} has no parameter {unknown[0]!r:.80}, which the file has.")
     estimator = cls(**params)
     try:
         estimator._validate_params()
@@ -171,8 +157,10 @@ def restore_estimator(state: dict[str, Any], reader: Reader, known: dict[str, _C
             raise ModelFileError("what it predicts with is missing.")
         estimator._predictor_ = restore_predictor(reader.decode(state["predictor"]), estimator)
     if name == "SimpleImputer":
-        for key, text in zip(_DTYPES, state["dtypes"], strict=True):
-            setattr(estimator, key, _number_type(text))
+        for key, dtype in zip(_DTYPES, map(np.dtype, map(str, state["dtypes"])), strict=True):
+            if dtype.kind not in "biuf":
+                raise ModelFileError(f"SimpleImputer is of type {dtype}.")
+            setattr(estimator, key, dtype)
     return estimator
 
 
@@ -217,10 +205,3 @@ def _check_transformer(name: str, fitted: dict[str, Any]) -> None:
         sizes["o"] = len(column_names(columns))
     names = {"feature_names_in_": Field("t", ("f",))} if "feature_names_in_" in fitted else {}
     check_fields({**needed, **names}, fitted, sizes, name)
-
-
-def _number_type(text: Any) -> np.dtype:
-    dtype = np.dtype(str(text))
-    if dtype.kind not in "biuf":
-        raise ModelFileError(f"SimpleImputer is of type {dtype}.")
-    return dtype

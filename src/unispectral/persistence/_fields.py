@@ -16,17 +16,8 @@ import scipy.sparse as sp
 
 from unispectral.persistence._archive import ModelFileError
 
-__all__ = [
-    "Field",
-    "boolean",
-    "check_fields",
-    "floats",
-    "indices",
-    "integer",
-    "real",
-    "require",
-    "sequence",
-]
+__all__ = ["Field", "boolean", "check_fields", "floats", "indices", "integer", "real", "require",
+           "sequence"]  # fmt: skip
 
 #: More parts or kernels than any fit makes.
 _MOST = 10_000
@@ -61,23 +52,31 @@ def _fits(value: Any, kinds: str, shape: str | None, sizes: dict[str, int]) -> b
     if shape is None:
         return value is None
     if shape == "":
-        if kinds == "k":
-            return _is_integer(value) and value >= 1
-        return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+        return (_is_integer(value) and value >= 1) if kinds == "k" else _is_number(value)
     if kinds == "t":
-        right = isinstance(value, (list, tuple, np.ndarray))
-        right = right and all(isinstance(one, str) for one in value)
+        listed = isinstance(value, (list, tuple, np.ndarray))
+        right = listed and all(isinstance(one, str) for one in value)
     elif sp.issparse(value):
         right = "s" in kinds
     else:
         right = isinstance(value, np.ndarray) and value.dtype.kind in kinds
-    if not right:
-        return False
-    found = value.shape if hasattr(value, "shape") else (len(value),)
-    return len(found) == len(shape) and all(
-        sizes.setdefault(letter, length) == length
-        for letter, length in zip(shape, found, strict=True)
+    found = np.shape(value) if kinds == "t" else getattr(value, "shape", ())
+    return (
+        bool(right)
+        and len(found) == len(shape)
+        and all(
+            sizes.setdefault(letter, length) == length
+            for letter, length in zip(shape, found, strict=True)
+        )
     )
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return _is_integer(value) or isinstance(value, (float, np.floating))
 
 
 def require(fits: bool, what: str) -> None:
@@ -95,18 +94,15 @@ def boolean(value: Any) -> bool:
     return value
 
 
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
 def integer(value: Any, least: int, most: int) -> int:
     require(_is_integer(value) and least <= value <= most, f"the number {value!r:.40}")
     return int(value)
 
 
-def real(value: Any, *, least: float = 0.0, above: float = -math.inf) -> float:
-    fits = isinstance(value, (int, float, np.floating, np.integer)) and not isinstance(value, bool)
-    fits = fits and math.isfinite(value) and value >= least and value > above
+def real(
+    value: Any, *, least: float = 0.0, above: float = -math.inf, below: float = math.inf
+) -> float:
+    fits = _is_number(value) and math.isfinite(value) and value >= least and above < value < below
     require(fits, f"the number {value!r:.40}")
     return float(value)
 

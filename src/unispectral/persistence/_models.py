@@ -1,8 +1,10 @@
-"""Estimators to files and back."""
+"""Estimators and pipelines to files and back."""
 
 from __future__ import annotations
 
 import os
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +14,12 @@ from unispectral._version import __version__
 from unispectral.persistence._archive import ModelFileError, read_archive, write_archive
 from unispectral.persistence._estimators import (
     CLASSES,
+    TRANSFORMERS,
     estimator_state,
     restore_estimator,
     restore_output,
 )
-from unispectral.persistence._pipelines import pipeline_state, restore_pipeline
+from unispectral.persistence._fields import require
 from unispectral.persistence._values import Reader, Writer
 
 __all__ = ["load_model", "save_model"]
@@ -30,6 +33,10 @@ _WRONG = (
 _KEYS = {
     "format", "version", "library", "class", "params", "fitted", "output", "predictor", "pipeline",
 }  # fmt: skip
+#: Transformers that make one feature of each.
+_KEEPING = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "Normalizer")
+_RESERVED = ("steps", "memory", "verbose", "transform_input")
+_PASS = "passthrough"
 
 
 def save_model(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
@@ -75,14 +82,15 @@ def save_model(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     writer = Writer()
     manifest: dict[str, Any] = {"library": __version__}
     if type(estimator) is Pipeline:
-        manifest["pipeline"] = pipeline_state(estimator, writer)
-        estimator = estimator.steps[-1][1]
+        *steps, (last, estimator) = estimator.steps
+        manifest["pipeline"] = {
+            "last": last,
+            "steps": [_step_state(k, *step, writer) for k, step in enumerate(steps)],
+        }
     name = type(estimator).__name__
     if name not in CLASSES:
-        raise TypeError(
-            f"estimator is a {name}, which cannot be saved here; "
-            f"save one of {', '.join(sorted(CLASSES))}, or a Pipeline that ends in one."
-        )
+        known = f"{', '.join(sorted(CLASSES))}, or a Pipeline that ends in one"
+        raise TypeError(f"estimator is a {name}, which cannot be saved here; save one of {known}.")
     manifest |= estimator_state(estimator, writer)
     write_archive(path, manifest, writer.arrays)
 
@@ -136,5 +144,57 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     estimator = restore_estimator(manifest, reader, CLASSES)
     restore_output(estimator, manifest.get("output"))
     if "pipeline" in manifest:
-        return restore_pipeline(manifest["pipeline"], estimator, reader)
+        return _restore_pipeline(manifest["pipeline"], estimator, reader)
     return estimator
+
+
+def _step_state(k: int, name: str, step: Any, writer: Writer) -> dict[str, Any]:
+    """What a step before the last is made of."""
+    if step is None or (isinstance(step, str) and step == _PASS):
+        return {"name": name, "class": _PASS}
+    kind = type(step).__name__
+    if kind not in TRANSFORMERS:
+        raise TypeError(
+            f"The step {name!r} is a {kind}, which a saved pipeline cannot hold; save its last "
+            f"step alone and transform new samples yourself, or use {', '.join(TRANSFORMERS)}."
+        )
+    if getattr(step, "indicator_", None) is not None:
+        problem = "has add_indicator=True, which a saved pipeline cannot hold"
+        raise TypeError(f"The step {name!r} {problem}; fit it with add_indicator=False.")
+    try:
+        return {"name": name, **estimator_state(step, writer, f"steps.{k}.")}
+    except (TypeError, ModelFileError) as error:
+        raise TypeError(f"The step {name!r} cannot be saved: {error}") from None
+
+
+def _restore_pipeline(state: Any, estimator: Any, reader: Reader) -> Any:
+    """The pipeline before an estimator that has been restored and checked."""
+    from sklearn.pipeline import Pipeline
+
+    given = state["steps"]
+    names = [*(one["name"] for one in given), state["last"]]
+    for name in names:
+        if not isinstance(name, str) or "__" in name or name in _RESERVED:
+            raise ModelFileError(f"it has a step called {name!r:.80}.")
+    require(len(set(names)) == len(names), "the names of its steps")
+    passed = [one["class"] == _PASS for one in given]
+    steps = [
+        _PASS if idle else restore_estimator(one, reader, TRANSFORMERS)
+        for one, idle in zip(given, passed, strict=True)
+    ]
+    active = [(s, one) for s, one, idle in zip(steps, given, passed, strict=True) if not idle]
+    _check_widths([step for step, _ in active], estimator)
+    for step, one in active:
+        restore_output(step, one["output"])
+    return Pipeline([*zip(names, [*steps, estimator], strict=True)])
+
+
+def _check_widths(steps: Sequence[Any], estimator: Any) -> None:
+    """Each step takes what the one before makes of a row, which is tried."""
+    widths = [int(one.n_features_in_) for one in (*steps, estimator)]
+    for step, width, wanted in zip(steps, widths, widths[1:], strict=False):
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            made = step.transform(np.zeros((1, width))).shape[1]
+        if made != wanted or (type(step).__name__ in _KEEPING and width != wanted):
+            raise ModelFileError("the features of its steps do not fit together.")

@@ -64,11 +64,9 @@ def predictor_state(predictor: Predictor) -> dict[str, Any]:
 
 def _part_state(part: Any, banks: list[KernelBank]) -> dict[str, Any]:
     def number(bank: KernelBank) -> int:
-        for at, known in enumerate(banks):
-            if known is bank:
-                return at
-        banks.append(bank)
-        return len(banks) - 1
+        if not any(known is bank for known in banks):
+            banks.append(bank)
+        return next(at for at, known in enumerate(banks) if known is bank)
 
     if isinstance(part, KernelSumPart):
         return _written(part, _PART) | {"bank": number(part.bank), "weights": part.weights}
@@ -83,11 +81,9 @@ def _part_state(part: Any, banks: list[KernelBank]) -> dict[str, Any]:
 
 def _bank_state(bank: KernelBank) -> dict[str, Any]:
     """Samples, kernels, and the numbers that binding them found out."""
-    views = [
-        None
-        if features is None
-        else _written(features, ("X", "squared_norms")) | {"scales": dict(features._scales)}
-        for features in bank.features
+    views: list[Any] = [
+        one and _written(one, ("X", "squared_norms")) | {"scales": dict(one._scales)}
+        for one in bank.features
     ]
     kernels = [
         _written(kernel, _KERNEL)
@@ -104,10 +100,9 @@ def restore_predictor(state: Any, estimator: Any) -> Predictor:
     layout = _layout(state["layout"], n, estimator.n_features_in_)
     banks = [_bank(one) for one in sequence(state["banks"])]
     parts = [_part(part, banks, layout, n) for part in sequence(state["parts"])]
-    if not any(part.weight > 0 for part in parts):
-        raise ModelFileError("no part of it has a weight.")
-    if not any(part.outlier_weight > 0 for part in parts):
-        raise ModelFileError("no part of it scores outliers.")
+    for weight, what in (("weight", "has a weight"), ("outlier_weight", "scores outliers")):
+        if not any(getattr(part, weight) > 0 for part in parts):
+            raise ModelFileError(f"no part of it {what}.")
     typical = state["typical_degree"]
     return Predictor(
         layout=layout,
@@ -162,12 +157,6 @@ def _shift(state: Any, size: int) -> Shift:
     return offset, real(factor, above=0.0)
 
 
-def _negative(value: Any) -> float:
-    rate = real(value, least=-math.inf)
-    require(rate < 0.0, f"the number {value!r:.40}")
-    return rate
-
-
 def _part(state: Any, banks: list[KernelBank], layout: Layout, n: int) -> Any:
     shared: dict[str, Any] = {name: real(state[name]) for name in _PART}
     if "weights" in state:
@@ -188,7 +177,7 @@ def _part(state: Any, banks: list[KernelBank], layout: Layout, n: int) -> Any:
     require(samples is not None or base.n_samples == n, "the samples of a geometry")
     whitening = state["whitening"]
     geometry: Any = base if whitening is None else _whitened(whitening, base)
-    rate = _negative(state["rate"])
+    rate = real(state["rate"], least=-math.inf, below=0.0)
     return GeometryPart(geometry=geometry, rate=rate, samples=samples, **shared)
 
 
@@ -222,7 +211,8 @@ def _whitened(state: Any, base: KernelDistance) -> WhitenedDistance:
     n, count = base.n_samples, len(state["mean"])
     require((rate is None) == (landmarks is None), "the landmarks of a geometry")
     if rate is not None:
-        rate, landmarks = _negative(rate), indices(landmarks, count, n)
+        rate = real(rate, least=-math.inf, below=0.0)
+        landmarks = indices(landmarks, count, n)
         require(root is not None, "the landmarks of a geometry")
     elif root is None:
         plain = base.features() is not None

@@ -18,6 +18,8 @@ from unispectral.tables._arrays import sparse_array
 __all__ = ["Reader", "Writer"]
 
 _KERNELS = {kernel.__name__: kernel for kernel in (Gaussian, Linear, Metric, Polynomial)}
+_FLOATS = {repr(value): value for value in (math.nan, math.inf, -math.inf)}
+_CSR = ("data", "indices", "indptr")
 _DEPTH = 20
 
 
@@ -40,29 +42,33 @@ class Writer:
             return value if math.isfinite(value) else {"$float": repr(value)}
         if isinstance(value, ClusterCount):
             return {"$count": self.encode(value._asdict(), name)}
-        if isinstance(value, (list, tuple)):
+        if isinstance(value, (list, tuple, range)):
             items = [self.encode(item, f"{name}.{k}") for k, item in enumerate(value)]
-            return items if isinstance(value, list) else {"$tuple": items}
+            return {"$tuple": items} if isinstance(value, tuple) else items
         if isinstance(value, slice):
-            parts = (value.start, value.stop, value.step)
-            return {"$slice": [self.encode(part, name) for part in parts]}
-        if isinstance(value, range):
-            return self.encode(list(value), name)
+            return {"$slice": self.encode([value.start, value.stop, value.step], name)}
         if isinstance(value, dict):
-            return {"$map": self._pairs(value, name)}
+            pairs = enumerate(value.items())
+            return {"$map": [self._pair(k, *pair, name) for k, pair in pairs]}
         if isinstance(value, np.ndarray):
             return self._array(value, name)
         if sp.issparse(value):
-            return self._sparse(value, name)
+            value = sp.csr_array(value)
+            parts = {part: self._keep(getattr(value, part), f"{name}.{part}") for part in _CSR}
+            return {"$csr": parts, "shape": list(value.shape)}
         if type(value) in _KERNELS.values():
-            return self._kernel(value, name)
+            if isinstance(value, Metric) and not isinstance(value.metric, str):
+                raise TypeError(_refusal(value.metric, name))
+            own = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+            fields = {key: self.encode(item, f"{name}.{key}") for key, item in own.items()}
+            return {"$kernel": type(value).__name__, "fields": fields}
         raise TypeError(_refusal(value, name))
 
-    def _pairs(self, value: dict[Any, Any], name: str) -> list[list[Any]]:
-        return [
-            [self.encode(key, f"{name}.key{k}"), self.encode(item, f"{name}.{_plain(key, k)}")]
-            for k, (key, item) in enumerate(value.items())
-        ]
+    def _pair(self, k: int, key: Any, item: Any, name: str) -> list[Any]:
+        """A key and its value, under the key if it can be a part of a member's name."""
+        plain = isinstance(key, str) and re.fullmatch(r"[A-Za-z0-9_]{1,30}", key)
+        called = f"{name}.{key if plain else k}"
+        return [self.encode(key, f"{name}.key{k}"), self.encode(item, called)]
 
     def _array(self, value: np.ndarray, name: str) -> dict[str, Any]:
         if value.dtype.kind in "OU" and all(isinstance(item, str) for item in value.flat):
@@ -80,45 +86,18 @@ class Writer:
             self._alive.append(value)
         return self._members[id(value)]
 
-    def _sparse(self, value: Any, name: str) -> dict[str, Any]:
-        value = sp.csr_array(value)
-        parts = {
-            part: self._keep(getattr(value, part), f"{name}.{part}")
-            for part in ("data", "indices", "indptr")
-        }
-        return {"$csr": parts, "shape": list(value.shape)}
-
-    def _kernel(self, value: Any, name: str) -> dict[str, Any]:
-        if isinstance(value, Metric) and not isinstance(value.metric, str):
-            raise TypeError(_refusal(value.metric, name))
-        fields = {
-            field.name: self.encode(getattr(value, field.name), f"{name}.{field.name}")
-            for field in dataclasses.fields(value)
-        }
-        return {"$kernel": type(value).__name__, "fields": fields}
-
-
-def _plain(key: Any, position: int) -> str:
-    """A key as part of a member's name, if it is made for that."""
-    return (
-        key if isinstance(key, str) and re.fullmatch(r"[A-Za-z0-9_]{1,30}", key) else f"{position}"
-    )
-
 
 def _refusal(value: Any, name: str) -> str:
     shown = re.sub(r"^(steps\.\d+\.)?(params|fitted)\.", "", name)
-    if isinstance(value, (np.random.Generator, np.random.RandomState)):
-        return (
-            f"{shown} is a {type(value).__name__}, which a saved model cannot hold; "
-            f"set it to an integer or None first, with set_params({shown}=0)."
-        )
-    if callable(value):
-        return (
-            f"{shown} is a function, which a saved model cannot hold because loading it would "
-            "run code; use a named kernel, or precompute the kernel."
-        )
     kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
-    return f"{shown} is {kind}, which a saved model cannot hold."
+    why = ""
+    if isinstance(value, (np.random.Generator, np.random.RandomState)):
+        kind = f"a {kind}"
+        why = f"; set it to an integer or None first, with set_params({shown}=0)"
+    elif callable(value):
+        kind = "a function"
+        why = " because loading it would run code; use a named kernel, or precompute the kernel"
+    return f"{shown} is {kind}, which a saved model cannot hold{why}."
 
 
 class Reader:
@@ -135,13 +114,8 @@ class Reader:
         if isinstance(value, list):
             return [self.decode(item, depth + 1) for item in value]
         tags = [key for key in value if key.startswith("$")]
-        read = getattr(self, f"_read_{tags[0][1:]}", None) if len(tags) == 1 else None
-        if read is None:
-            raise ModelFileError(
-                f"it holds a value of unknown kind {tags or sorted(value)!r:.80}."
-            )
         try:
-            return read(value, depth + 1)
+            return self._tagged(tags, value, depth + 1)
         except ModelFileError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
@@ -154,42 +128,36 @@ class Reader:
             raise ModelFileError(f"it refers to an array {name!r:.80} that it does not hold.")
         return self.arrays[name]
 
-    def _read_float(self, value: dict[str, Any], depth: int) -> float:
-        return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[value["$float"]]
-
-    def _read_tuple(self, value: dict[str, Any], depth: int) -> tuple[Any, ...]:
-        return tuple(self.decode(list(value["$tuple"]), depth))
-
-    def _read_slice(self, value: dict[str, Any], depth: int) -> slice:
-        start, stop, step = (self.decode(part, depth) for part in value["$slice"])
-        return slice(start, stop, step)
-
-    def _read_map(self, value: dict[str, Any], depth: int) -> dict[Any, Any]:
-        return {self.decode(key, depth): self.decode(item, depth) for key, item in value["$map"]}
-
-    def _read_array(self, value: dict[str, Any], depth: int) -> np.ndarray:
-        return self._take(value["$array"])
-
-    def _read_strings(self, value: dict[str, Any], depth: int) -> np.ndarray:
-        strings = value["$strings"]
-        if not all(isinstance(item, str) for item in strings):
-            raise ValueError("not all are strings")
-        dtype = {"object": object, "str": np.str_}[value["as"]]
-        return np.array(strings, dtype=dtype).reshape(value["shape"])
-
-    def _read_csr(self, value: dict[str, Any], depth: int) -> sp.csr_array:
-        parts = [self._take(value["$csr"][name]) for name in ("data", "indices", "indptr")]
-        return sparse_array(parts, value["shape"])
-
-    def _read_kernel(self, value: dict[str, Any], depth: int) -> Any:
-        fields = {name: self.decode(item, depth) for name, item in value["fields"].items()}
-        return _KERNELS[value["$kernel"]](**fields)
-
-    def _read_scalar(self, value: dict[str, Any], depth: int) -> np.generic:
-        dtype = np.dtype(value["dtype"])
-        if dtype.kind not in "biuf":
-            raise ValueError(f"a scalar of type {dtype}")
-        return dtype.type(self.decode(value["$scalar"], depth))
-
-    def _read_count(self, value: dict[str, Any], depth: int) -> ClusterCount:
-        return ClusterCount(**self.decode(value["$count"], depth))
+    def _tagged(self, tags: list[str], value: dict[str, Any], depth: int) -> Any:
+        match tags:
+            case ["$float"]:
+                return _FLOATS[value["$float"]]
+            case ["$tuple"]:
+                return tuple(self.decode(list(value["$tuple"]), depth))
+            case ["$slice"]:
+                start, stop, step = self.decode(list(value["$slice"]), depth)
+                return slice(start, stop, step)
+            case ["$map"]:
+                pairs = value["$map"]
+                return {self.decode(key, depth): self.decode(item, depth) for key, item in pairs}
+            case ["$array"]:
+                return self._take(value["$array"])
+            case ["$strings"]:
+                strings = value["$strings"]
+                if not all(isinstance(item, str) for item in strings):
+                    raise ValueError("not all are strings")
+                dtype = {"object": object, "str": np.str_}[value["as"]]
+                return np.array(strings, dtype=dtype).reshape(value["shape"])
+            case ["$csr"]:
+                return sparse_array([self._take(value["$csr"][p]) for p in _CSR], value["shape"])
+            case ["$kernel"]:
+                fields = {name: self.decode(one, depth) for name, one in value["fields"].items()}
+                return _KERNELS[value["$kernel"]](**fields)
+            case ["$scalar"]:
+                dtype = np.dtype(value["dtype"])
+                if dtype.kind not in "biuf":
+                    raise ValueError(f"a scalar of type {dtype}")
+                return dtype.type(self.decode(value["$scalar"], depth))
+            case ["$count"]:
+                return ClusterCount(**self.decode(value["$count"], depth))
+        raise ModelFileError(f"it holds a value of unknown kind {tags or sorted(value)!r:.80}.")
