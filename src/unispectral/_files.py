@@ -30,24 +30,9 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     What a killed process left behind in the same folder is removed by the next writer there.
     A link is followed; a device or a pipe cannot be renamed and is written directly.
 
-    Parameters
-    ----------
-    path : str or path-like
-        Where the file shall be; its folder must exist.
+    An OSError says in one sentence that the folder is missing or may not be written to, or that
+    the disk is full.
 
-    Yields
-    ------
-    pathlib.Path
-        Where to write it.
-
-    Raises
-    ------
-    OSError
-        One sentence, if the folder is missing or may not be written to, or the disk is full.
-
-    Examples
-    --------
-    >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> with atomic_path(folder / "labels.txt") as temporary:
     ...     _ = temporary.write_text("0 1 1")
@@ -59,7 +44,8 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield target
         return
     _remove_stale(target.parent)
-    folder, lock = _temporary_folder(target)
+    with _sentence_if_full(target):
+        folder, lock = _temporary_folder(target)
     try:
         temporary = folder / target.name
         with _sentence_if_full(target):
@@ -74,30 +60,12 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_text_atomic(path: str | os.PathLike[str], text: str) -> None:
-    r"""Write a whole text file (UTF-8, lines ending in ``\n``), or none.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "note.txt"
-    >>> write_text_atomic(path, "k = 5\n")
-    >>> path.read_text()
-    'k = 5\n'
-    """
+    r"""Write a whole text file (UTF-8, lines ending in ``\n``), or none."""
     write_bytes_atomic(path, text.encode())
 
 
 def write_bytes_atomic(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a whole binary file, or none.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "note.bin"
-    >>> write_bytes_atomic(path, bytes([1, 2]))
-    >>> path.stat().st_size
-    2
-    """
+    """Write a whole binary file, or none."""
     with atomic_path(path) as temporary:
         temporary.write_bytes(content)
 
@@ -105,30 +73,22 @@ def write_bytes_atomic(path: str | os.PathLike[str], content: bytes) -> None:
 def _temporary_folder(target: Path) -> tuple[Path, int | None]:
     """Make the hidden folder in which the temporary file is written, and lock it."""
     if target.is_dir():
-        raise IsADirectoryError(
-            f"Cannot write {str(target)!r}: it is a folder; name a file in it."
-        )
+        raise IsADirectoryError(_refusal(target, "it is a folder; name a file in it"))
     try:
         while True:
             folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=target.parent))
             lock = _lock(folder, wait=True)
-            there = os.path.exists(folder)
-            if there:  # else another writer took it for stale before it was locked
+            if os.path.exists(folder):  # else another writer took it for stale before the lock
                 return folder, lock
             if lock is not None:
                 os.close(lock)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise FileNotFoundError(
-            f"Cannot write {str(target)!r}: there is no folder {str(target.parent)!r}; "
-            "make it first."
-        ) from error
-    except PermissionError as error:
-        raise PermissionError(_not_writable(target)) from error
+        reason = f"there is no folder {str(target.parent)!r}; make it first"
+        raise FileNotFoundError(_refusal(target, reason)) from error
     except OSError as error:
-        if error.errno == errno.EROFS:
-            raise PermissionError(_not_writable(target)) from error
-        if error.errno in _FULL:
-            raise _full(target, error) from error
+        if isinstance(error, PermissionError) or error.errno == errno.EROFS:
+            reason = f"the folder {str(target.parent)!r} may not be written to; choose another one"
+            raise PermissionError(_refusal(target, reason)) from error
         raise
 
 
@@ -164,11 +124,8 @@ def _remove_stale(parent: Path) -> None:
                 os.close(lock)
 
 
-def _not_writable(target: Path) -> str:
-    return (
-        f"Cannot write {str(target)!r}: the folder {str(target.parent)!r} may not be written to; "
-        "choose another one."
-    )
+def _refusal(target: Path, reason: str) -> str:
+    return f"Cannot write {str(target)!r}: {reason}."
 
 
 @contextlib.contextmanager
@@ -177,18 +134,12 @@ def _sentence_if_full(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _FULL:
-            raise _full(target, error) from error
-        raise
-
-
-def _full(target: Path, error: OSError) -> OSError:
-    sentence = OSError(
-        f"Cannot write {str(target)!r}: the disk is full or a size limit is reached; "
-        "nothing was written."
-    )
-    sentence.errno = error.errno
-    return sentence
+        if error.errno not in _FULL:
+            raise
+        reason = "the disk is full or a size limit is reached; nothing was written"
+        sentence = OSError(_refusal(target, reason))
+        sentence.errno = error.errno
+        raise sentence from error
 
 
 def _rename(temporary: Path, target: Path) -> None:

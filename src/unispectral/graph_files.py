@@ -120,11 +120,7 @@ def _edges(matrix: sp.csr_array, directed: bool) -> Iterator[tuple[int, int, flo
 
 
 def _write_graphml(
-    file: TextIO,
-    matrix: sp.csr_array,
-    clusters: np.ndarray | None,
-    names: list[str],
-    directed: bool,
+    file: TextIO, matrix: sp.csr_array, clusters: Any, names: list[str], directed: bool
 ) -> None:
     file.write(_HEAD)
     file.write(f'<graph edgedefault="{"directed" if directed else "undirected"}">\n')
@@ -133,9 +129,8 @@ def _write_graphml(
         cluster = "" if clusters is None else f'<data key="cluster">{int(clusters[i])}</data>'
         file.write(f'<node id="n{i}"><data key="label">{shown}</data>{cluster}</node>\n')
     for i, j, weight in _edges(matrix, directed):
-        file.write(
-            f'<edge source="n{i}" target="n{j}"><data key="weight">{weight!r}</data></edge>\n'
-        )
+        ends = f'source="n{i}" target="n{j}"'
+        file.write(f'<edge {ends}><data key="weight">{weight!r}</data></edge>\n')
     file.write("</graph>\n</graphml>\n")
 
 

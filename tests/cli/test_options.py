@@ -22,7 +22,7 @@ from unispectral.cli import _options, _outputs
 from unispectral.cli._app import run, sentence
 from unispectral.cli._methods import DEFAULT, METHODS, build_method
 from unispectral.graph_files import GRAPH_FORMATS
-from unispectral.tables import TableError, TablePreparer
+from unispectral.tables import TableError, TablePreparer, _prepare
 from unispectral.tables._formats import FORMATS
 
 
@@ -41,8 +41,8 @@ def refused(capsys, code, *arguments):
 
 
 def test_lists_for_help_are_those_of_the_readers():
-    assert _options.SCALES == tables.SCALES
-    assert _options.IMPUTATIONS == tables.IMPUTATIONS
+    assert _options.SCALES == _prepare.SCALES
+    assert _options.IMPUTATIONS == _prepare.IMPUTATIONS
     assert _outputs._ENDINGS["graph"] == tuple(f".{name}" for name in GRAPH_FORMATS)
     assert _options.FORMATS == FORMATS
 

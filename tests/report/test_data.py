@@ -17,7 +17,7 @@ from unispectral.report._advice import advice
 from unispectral.report._clusters import certainty_of, cluster_tree, contrasts, rank_members
 from unispectral.report._page import build_page, to_json
 from unispectral.report._pictures import graph_picture
-from unispectral.tables import Preparation
+from unispectral.tables._prepare import Preparation
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from unispectral.tables import Preparation, TablePreparer, read_table
+from unispectral.tables import TablePreparer, read_table
 from unispectral.tables._encode import APART, parse_number
+from unispectral.tables._prepare import Preparation
 
 
 @pytest.fixture

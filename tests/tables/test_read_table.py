@@ -20,7 +20,8 @@ import scipy.io
 import scipy.sparse as sp
 
 from unispectral._errors import InputError
-from unispectral.tables import Preparation, Table, TableError, read_table
+from unispectral.tables import Table, TableError, read_table
+from unispectral.tables._prepare import Preparation
 
 MIXED = """name,day,x,y,colour,empty
 A,2020-01-02,1,2.5,red,

@@ -12,7 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral.cli._options import split_names
-from unispectral.tables import Preparation, Table, TableError, read_table
+from unispectral.tables import Table, TableError, read_table
+from unispectral.tables._prepare import Preparation
 from unispectral.tables._read import read_blocks
 from unispectral.tables._source import as_source, plural
 
@@ -120,9 +121,8 @@ def gather(
         reading.append({"view": view, "source": shown, "options": given})
     joined = _together(tables, match=not views and options["id"] is not None)
     joined.reading = reading
-    if not options["encode"] and any(
-        why != "no value present" for table in tables.values() for _, why in table.dropped
-    ):
+    reasons = {why for table in tables.values() for _, why in table.dropped}
+    if not options["encode"] and reasons - {"no value present"}:
         joined.notes.append("  Add --encode to use text columns, where they can be made numbers.")
     return joined
 
@@ -139,11 +139,9 @@ def gather_new(
     """
     ready = {str(part["view"]): Preparation.from_dict(part) for part in preparation}
     if len(sources) not in (1, len(ready)):
-        raise TableError(
-            "TABLE",
-            f"must be given once, or once for each of the {len(ready)} views of the model "
-            f"({', '.join(ready)}) in this order, not {len(sources)} times",
-        )
+        each = f"once for each of the {len(ready)} views of the model ({', '.join(ready)})"
+        problem = f"must be given once, or {each} in this order, not {len(sources)} times"
+        raise TableError("TABLE", problem)
     origins = [as_source(source) for source in sources]
     common = {name: options[name] for name in ("id", *_READING)}
     tables: dict[str, Table] = {}

@@ -151,7 +151,8 @@ def _preparation(loaded: Any) -> tuple[list[dict[str, Any]], list[Any]]:
     """How the tables of the fit were made ready, and the steps of a pipeline after that."""
     import numpy as np
 
-    from unispectral.tables import Preparation, TablePreparer
+    from unispectral.tables import TablePreparer
+    from unispectral.tables._prepare import Preparation
 
     saved = getattr(loaded, "preparation_", None)
     if isinstance(saved, list) and all(isinstance(part, dict) for part in saved):

@@ -83,10 +83,8 @@ def save_model(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     manifest: dict[str, Any] = {"library": __version__}
     if type(estimator) is Pipeline:
         *steps, (last, estimator) = estimator.steps
-        manifest["pipeline"] = {
-            "last": last,
-            "steps": [_step_state(k, *step, writer) for k, step in enumerate(steps)],
-        }
+        states = [_step_state(k, *step, writer=writer) for k, step in enumerate(steps)]
+        manifest["pipeline"] = {"last": last, "steps": states}
     name = type(estimator).__name__
     if name not in CLASSES:
         known = f"{', '.join(sorted(CLASSES))}, or a Pipeline that ends in one"
@@ -148,7 +146,7 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     return estimator
 
 
-def _step_state(k: int, name: str, step: Any, writer: Writer) -> dict[str, Any]:
+def _step_state(k: int, name: str, step: Any, *, writer: Writer) -> dict[str, Any]:
     """What a step before the last is made of."""
     if step is None or (isinstance(step, str) and step == _PASS):
         return {"name": name, "class": _PASS}

@@ -7,20 +7,9 @@ in a Pipeline, `write_table` writes results. No file is trusted.
 from __future__ import annotations
 
 from unispectral.tables._mat import read_mat
-from unispectral.tables._prepare import IMPUTATIONS, SCALES, Preparation
-from unispectral.tables._preparer import TablePreparer
+from unispectral.tables._prepare import TablePreparer
 from unispectral.tables._read import Table, read_table
 from unispectral.tables._source import TableError
 from unispectral.tables._write import write_table
 
-__all__ = [
-    "IMPUTATIONS",
-    "SCALES",
-    "Preparation",
-    "Table",
-    "TableError",
-    "TablePreparer",
-    "read_mat",
-    "read_table",
-    "write_table",
-]
+__all__ = ["Table", "TableError", "TablePreparer", "read_mat", "read_table", "write_table"]

@@ -13,8 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from unispectral._compat import optional
-from unispectral.tables._frames import unique_names
-from unispectral.tables._source import plural
+from unispectral.tables._source import plural, unique_names
 
 __all__ = ["APART", "MAX_CATEGORIES", "Plan", "are_plans", "category_spreads", "column_names",
            "decide", "encode", "left_out", "made", "used"]  # fmt: skip
@@ -48,8 +47,6 @@ _NUMBERS = {".": _number_pattern(",", "."), ",": _number_pattern(".", ",")}
 def parse_number(text: str, decimal: str) -> tuple[float, str]:
     """A number as people write it, and its unit; NaN if it is none.
 
-    Examples
-    --------
     >>> [parse_number(text, ".")[0] for text in ("$85.40", "1,234", "12 %", "(3)", "red")]
     [85.4, 1234.0, 12.0, -3.0, nan]
     >>> parse_number("1.234,50 €", ",")

@@ -10,10 +10,9 @@ from typing import Any
 from unispectral._compat import optional
 from unispectral._errors import InputError
 from unispectral.tables._arrays import Array, checked_sparse, map_npy, read_npy, read_npz
-from unispectral.tables._frames import unique_names
 from unispectral.tables._hdf import check_own, matrix_names, member, open_hdf, read_numbers
 from unispectral.tables._mat import read_mat
-from unispectral.tables._source import Source, TableError, block_rows
+from unispectral.tables._source import Source, TableError, block_rows, unique_names
 from unispectral.tables._text import looks_like_text, read_text, text_blocks
 
 __all__ = ["FORMATS", "Loaded", "find_format", "load", "load_blocks"]

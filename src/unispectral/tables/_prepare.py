@@ -1,56 +1,216 @@
-"""Filling and scaling, learned from one table and repeated on the next."""
+"""`TablePreparer`: mixed tables as numbers, and how that is repeated on the next table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import StandardScaler, normalize
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from unispectral._compat import Interval, StrOptions, fit_context, optional
 from unispectral._errors import InputError
+from unispectral.tables import _encode
 from unispectral.tables._arrays import Array
-from unispectral.tables._encode import Plan, are_plans, category_spreads, column_names
 from unispectral.tables._source import TableError, plural
 
-__all__ = ["IMPUTATIONS", "SCALES", "Preparation", "infinite_values", "missing_values"]
+__all__ = ["Preparation", "TablePreparer", "infinite_values", "missing_values"]
 
 IMPUTATIONS = ("mean", "median", "zero")
 SCALES = ("none", "standard", "unit")
-
 _SHOWN = 5
+_LEARNED = ("centre", "spread", "fill")
+
+
+class TablePreparer(TransformerMixin, BaseEstimator):
+    """Make numbers of a table with columns of any kind.
+
+    Numbers written as text (``"$85.40"``, ``"1,234"``, ``"12 %"``) are read, answers such as yes
+    and no become 1 and 0, and each category gets a column of zeros and ones. What cannot be used
+    is left out, with the reason. New tables are treated as the one of the fit was: columns are
+    found by name, a category that was not seen gets zeros in all columns of its group.
+
+    Parameters
+    ----------
+    impute : {"median", "mean", "zero"} or None, default="median"
+        What stands in for missing numbers. Missing answers and categories become the most
+        frequent one. None leaves NaN.
+    scale : {"none", "standard", "unit"}, default="standard"
+        How the columns made are scaled. With ``"standard"`` numbers get mean 0 and standard
+        deviation 1, and two different categories, or answers, are half a standard
+        deviation apart, however rare they are: at a larger distance, categories cut clusters of
+        numbers into pieces. A number with two values counts as an answer.
+    max_categories : int, default=20
+        A column with more different texts than this is left out.
+    dates : {"leave out", "days"}, default="leave out"
+        Whether dates become days since 1970; text must then hold dates as ``2024-05-31``.
+
+    Attributes
+    ----------
+    columns_ : list of dict
+        For each column of the table its ``"name"`` and ``"kind"`` ("number", "yes/no",
+        "category", "date" or "left out"), ``"why"`` it is left out, or else how many values were
+        ``"missing"`` and what was put there (``"fill"``), and the ``"categories"``.
+    centre_, spread_ : ndarray of shape (n_features_out,) or None
+        What is subtracted and divided by.
+    n_features_in_ : int
+        Number of columns of the table.
+    feature_names_in_ : ndarray of str
+        Their names, if it was a frame with names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({
+    ...     "price": ["$85.40", "$1,200", None], "member": ["yes", "no", "no"],
+    ...     "city": ["Ulm", "Köln", "Ulm"], "note": ["late", "a gift", "call back"],
+    ... })
+    >>> preparer = TablePreparer(scale="none").set_output(transform="pandas")
+    >>> preparer.fit_transform(table)
+        price  member  city=Köln  city=Ulm
+    0    85.4     1.0        0.0       1.0
+    1  1200.0     0.0        1.0       0.0
+    2   642.7     0.0        0.0       1.0
+    >>> preparer.columns_[3]["why"]
+    'a different text in every row'
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "impute": [StrOptions(set(IMPUTATIONS)), None],
+        "scale": [StrOptions(set(SCALES))],
+        "max_categories": [Interval(Integral, 1, None, closed="left")],
+        "dates": [StrOptions({"leave out", "days"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        impute: str | None = "median",
+        scale: str = "standard",
+        max_categories: int = _encode.MAX_CATEGORIES,
+        dates: str = "leave out",
+    ) -> None:
+        self.impute = impute
+        self.scale = scale
+        self.max_categories = max_categories
+        self.dates = dates
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Decide how each column is treated.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_samples, n_features)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        TablePreparer
+            Itself.
+        """
+        frame = self._frame(X, fit=True)
+        self.columns_ = _encode.decide(
+            frame, impute=self.impute, max_categories=self.max_categories, dates=self.dates
+        )
+        if not _encode.used(self.columns_):
+            dropped = _encode.left_out(self.columns_)[:5]
+            reasons = "; ".join(f"{name!r}: {why}" for name, why in dropped)
+            raise InputError("X", f"has no column that can be used ({reasons})")
+        self.centre_ = self.spread_ = None
+        if self.scale == "standard":
+            values = self._numbers(frame)
+            names = self.get_feature_names_out().tolist()
+            choices: Any = {"impute": None, "scale": self.scale, "encoding": self.columns_}
+            ready = Preparation.fit(values, names, **choices)
+            self.centre_, self.spread_ = ready.centre, ready.spread
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Make numbers of a table.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+            float64.
+        """
+        check_is_fitted(self)
+        values = self._numbers(self._frame(X, fit=False))
+        if self.scale == "none":
+            return values
+        names = tuple(self.get_feature_names_out())
+        return Preparation(names, self.scale, self.centre_, self.spread_).apply(values)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns made; a category's is ``column=category``.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored; the table's own names are used.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        check_is_fitted(self)
+        return np.array(_encode.column_names(self.columns_), dtype=object)
+
+    def _frame(self, X: Any, *, fit: bool) -> Any:
+        pandas = optional("pandas", extra="io")
+        if hasattr(X, "to_pandas"):
+            X = X.to_pandas()
+        if not hasattr(X, "iloc"):
+            X = check_array(X, dtype=None, ensure_all_finite=False)
+            validate_data(self, X, reset=fit, skip_check_array=True)
+            names = getattr(self, "feature_names_in_", None)
+            names = [f"x{j}" for j in range(X.shape[1])] if names is None else names
+            return pandas.DataFrame(X, columns=[str(name) for name in names]).infer_objects()
+        frame = X.set_axis([str(name) for name in X.columns], axis=1)
+        if not len(frame):
+            raise InputError("X", "has no rows")
+        if not frame.columns.is_unique:
+            twice = frame.columns[frame.columns.duplicated()][0]
+            raise InputError("X", f"has two columns named {twice!r}", "rename one")
+        if fit:
+            validate_data(self, X, skip_check_array=True)
+        else:
+            names = [plan["name"] for plan in _encode.used(self.columns_)]
+            if absent := [name for name in names if name not in frame.columns]:
+                listed = ", ".join(map(repr, absent[:5])) + " and more" * (len(absent) > 5)
+                word = "column" if len(absent) == 1 else "columns"
+                raise InputError("X", f"lacks the {word} {listed}, which the fit had")
+        return frame
+
+    def _numbers(self, frame: Any) -> np.ndarray:
+        values, _ = _encode.encode(frame, self.columns_)
+        if endless := infinite_values(values, _encode.column_names(self.columns_)):
+            raise InputError("X", f"has {endless}", "replace them")
+        return values
 
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
     """How a table was made ready, so that new rows can be made ready in the same way.
 
-    Attributes
-    ----------
-    columns : tuple of str
-        The columns, in order.
-    scale : str
-        One of ``"none"``, ``"standard"`` (mean 0, deviation 1 of numbers) and ``"unit"`` (every
-        row to length 1).
-    centre, spread : ndarray of shape (n_columns,) or None
-        What is subtracted and what is divided by.
-    fill : ndarray of shape (n_columns,) or None
-        What stands in for missing values.
-    encoding : list of dict or None
-        How the columns were made of others (``TablePreparer.columns_``), if they were.
-
-    Examples
-    --------
-    >>> table = np.array([[0.0, 1.0], [2.0, np.nan]])
-    >>> ready = Preparation.fit(table, ["a", "b"], impute="mean", scale="standard")
-    >>> ready.apply(table)
-    array([[-1.,  0.],
-           [ 1.,  0.]])
-    >>> again = Preparation.from_dict(ready.to_dict())
-    >>> again.apply(np.array([[1.0, 3.0]]))
-    array([[0., 2.]])
+    `centre` is subtracted, `spread` divided by, `fill` stands in for missing values, and
+    `encoding` says how the columns were made of others (``TablePreparer.columns_``).
     """
 
     columns: tuple[str, ...]
@@ -58,17 +218,11 @@ class Preparation:
     centre: np.ndarray | None = None
     spread: np.ndarray | None = None
     fill: np.ndarray | None = None
-    encoding: Sequence[Plan] | None = None
+    encoding: Sequence[_encode.Plan] | None = None
 
     @classmethod
     def fit(
-        cls,
-        values: Array,
-        columns: Sequence[str],
-        *,
-        impute: str | None,
-        scale: str,
-        encoding: Sequence[Plan] | None = None,
+        cls, values: Array, names: list[str], impute: str | None, scale: str, encoding: Any = None
     ) -> Preparation:
         """Learn the filling and the scaling from a table.
 
@@ -78,24 +232,25 @@ class Preparation:
         """
         _check_choice("impute", impute, (None, *IMPUTATIONS))
         _check_choice("scale", scale, SCALES)
-        fill = None if impute is None else _fill_values(values, impute, columns)
+        fill = None if impute is None else _fill_values(values, impute, names)
         whole = _filled(values, fill)
         if scale != "standard" or not whole.shape[0]:
-            return cls(tuple(columns), scale, None, None, fill, encoding)
+            return cls(tuple(names), scale, None, None, fill, encoding)
         if sp.issparse(whole):
             problem = "would fill the zeros of a sparse table"
             raise TableError("scale", problem, "use 'unit'", value=scale)
         with np.errstate(over="ignore", invalid="ignore"):  # said in a sentence instead
             scaler = StandardScaler().fit(whole)
-        if not np.isfinite(scaler.var_).all():
-            worst = columns[int(np.argmin(np.isfinite(scaler.var_)))]
+        broken = ~np.isfinite(scaler.var_) & ~np.isnan(whole).all(axis=0)
+        if broken.any():
+            worst = names[int(np.argmax(broken))]
             problem = f"cannot be computed: column {worst!r} spans more than floating point holds"
             raise TableError("scale", problem, "divide the column", value=scale)
         spread = scaler.scale_
         if encoding is not None:
-            fixed = category_spreads(encoding, whole)
+            fixed = _encode.category_spreads(encoding, whole)
             spread = np.where(np.isnan(fixed), spread, fixed)
-        return cls(tuple(columns), scale, scaler.mean_, spread, fill, encoding)
+        return cls(tuple(names), scale, scaler.mean_, spread, fill, encoding)
 
     def apply(self, values: Array) -> Array:
         """Fill and scale; the values given are not changed, and what has no filling stays NaN."""
@@ -104,6 +259,9 @@ class Preparation:
             raise TableError("The table", problem)
         whole = _filled(values, self.fill)
         if self.scale == "unit":  # by the largest entry first: squares overflow or vanish
+            if lacking := missing_values(whole, self.columns):
+                problem = f"cannot be computed: there are {lacking}"
+                raise TableError("scale", problem, "fill them in", value="unit")
             return normalize(normalize(whole, "max"))
         if self.centre is None or self.spread is None:
             return whole
@@ -111,13 +269,10 @@ class Preparation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and strings, as JSON takes them."""
-        arrays = {"centre": self.centre, "spread": self.spread, "fill": self.fill}
-        return {
-            "columns": list(self.columns),
-            "scale": self.scale,
-            **{name: None if a is None else a.tolist() for name, a in arrays.items()},
-            **({} if self.encoding is None else {"encoding": list(self.encoding)}),
-        }
+        arrays = {name: getattr(self, name) for name in _LEARNED}
+        made = {} if self.encoding is None else {"encoding": list(self.encoding)}
+        plain = {name: None if a is None else a.tolist() for name, a in arrays.items()}
+        return {"columns": list(self.columns), "scale": self.scale, **plain, **made}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Preparation:
@@ -125,20 +280,18 @@ class Preparation:
         try:
             columns = tuple(str(column) for column in plain["columns"])
             _check_choice("scale", plain["scale"], SCALES)
-            arrays = {
-                name: None if plain[name] is None else np.asarray(plain[name], dtype=float)
-                for name in ("centre", "spread", "fill")
-            }
+            given = {name: plain[name] for name in _LEARNED}
+            arrays = {k: None if v is None else np.asarray(v, float) for k, v in given.items()}
             if any(a is not None and a.shape != (len(columns),) for a in arrays.values()):
                 raise ValueError("lengths differ")
-            encoding = plain.get("encoding")
-            if encoding is not None and (
-                not are_plans(encoding) or tuple(column_names(encoding)) != columns
+            made = plain.get("encoding")
+            if made is not None and not (
+                _encode.are_plans(made) and (*_encode.column_names(made),) == columns
             ):
                 raise ValueError("other columns are made")
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise TableError("preparation", "is not that of a prepared table") from error
-        return cls(columns, plain["scale"], **arrays, encoding=encoding)
+        return cls(columns, plain["scale"], **arrays, encoding=made)
 
 
 def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:

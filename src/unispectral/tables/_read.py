@@ -18,13 +18,13 @@ from unispectral.tables._arrays import Array
 from unispectral.tables._encode import column_names, decide, left_out, made, used
 from unispectral.tables._encode import encode as encode_columns
 from unispectral.tables._formats import Loaded, find_format, load, load_blocks
-from unispectral.tables._frames import float_for, label_values, number_column, row_numbers
 from unispectral.tables._prepare import Preparation, infinite_values, missing_values
 from unispectral.tables._source import Source, TableError, as_source, plural
 
 __all__ = ["MixedColumnError", "Table", "read_blocks", "read_table"]
 
 _SHOWN = 10
+_LONG = 20  # example
 _NO_VALUE = "no value present"
 _ENCODE = "encode=True (--encode) makes numbers of text"
 
@@ -47,8 +47,8 @@ class Table:
         Columns left out, with the reason.
     notes : list of str
         What else the reader decided, one sentence each.
-    preparation : Preparation
-        Filling and scaling, to be repeated on new rows.
+    preparation : object
+        Filling and scaling, to be repeated on new rows with ``read_table(…, preparation=…)``.
     name : str
         Where the table comes from.
 
@@ -70,13 +70,7 @@ class Table:
     name: str = ""
 
     def describe(self) -> list[str]:
-        """Return the size, the columns left out and the notes as plain sentences.
-
-        Examples
-        --------
-        >>> Table(np.zeros((2, 1)), ["x"], dropped=[("day", "text")]).describe()
-        ['2 rows, 1 column.', "Left out: 'day' (text)."]
-        """
+        """Return the size, the columns left out and the notes as plain sentences."""
         rows, columns = self.values.shape
         lines = [f"{plural(rows, 'row')}, {plural(columns, 'column')}."]
         if self.dropped:
@@ -129,8 +123,8 @@ def read_table(
         ``encode``.
     scale : {"none", "standard", "unit"}, default="none"
         How to scale the columns (``"unit"``: the rows).
-    preparation : Preparation, default=None
-        Columns, filling and scaling of an earlier table, instead of the four above.
+    preparation : object, default=None
+        The ``preparation`` of an earlier table, instead of the four above.
     key : str, default=None
         Sheet of a workbook, or variable of an .npz, .mat or HDF5 file.
     separator, header, encoding : default=None
@@ -228,7 +222,7 @@ def _check_kinds(
     if not isinstance(frame.index, pandas.RangeIndex):
         names[""] = frame.index
     for name, values in names.items():
-        found[name] = infer(values), label_values(values).dtype.kind
+        found[name] = infer(values), _label_values(values).dtype.kind
     for name, kind in found.items():
         if kinds.setdefault(name, kind) != kind:
             raise MixedColumnError(name)
@@ -277,7 +271,7 @@ def _prepared(
     if columns is None and held.frame is not None:
         notes += [
             f"Column {name!r} only numbers the rows; if it is their name, give it as the id."
-            for name in row_numbers(values, kept)
+            for name in _row_numbers(values, kept)
         ]
     if endless := infinite_values(values, kept):
         raise origin.error(f"has {endless}", "replace them or leave the column out")
@@ -310,7 +304,7 @@ class _Held:
         if not self.n_rows:
             raise origin.error("has no rows")
         if self.frame is None:
-            kept = float_for(held.dtype)
+            kept = _float_for(held.dtype)
             full = not sp.issparse(held)
             self.matrix = np.ascontiguousarray(held, kept) if full else held.astype(kept)
         else:
@@ -323,7 +317,7 @@ class _Held:
         counting = optional("pandas", extra="io").RangeIndex
         if index is None or (isinstance(index, counting) and index.name is None):
             return None
-        return label_values(index)
+        return _label_values(index)
 
     def vector(self, name: str, role: str) -> np.ndarray:
         if name in self.loaded.beside:
@@ -341,7 +335,7 @@ class _Held:
         if role == "truth" and (lost := int(np.sum(optional("pandas", extra="io").isna(values)))):
             problem = f"has {plural(lost, 'missing value')}"
             raise TableError(role, problem, "fill them in", value=name)
-        return label_values(values)
+        return _label_values(values)
 
     def _absent(self, name: str, role: str) -> TableError:
         known = [*self.columns, *self.loaded.beside]
@@ -382,7 +376,7 @@ class _Held:
             return self.matrix[:, [self.position[name] for name in wanted]], wanted, []
         kept, arrays, dropped = [], [], []
         for name in wanted:
-            values, why = number_column(self.frame[name])
+            values, why = _number_column(self.frame[name])
             if values is None and asked:
                 if why != _NO_VALUE:
                     problem = f"cannot be clustered: {why}"
@@ -401,3 +395,57 @@ class _Held:
         reasons = "; ".join(f"{name!r}: {why}" for name, why in dropped[:_SHOWN])
         problem = f"has no numeric column{f' ({reasons})' if reasons else ''}"
         return self.origin.error(problem, remedy if reasons else "")
+
+
+def _float_for(dtype: np.dtype) -> np.dtype:
+    """The type in which numbers of another type are clustered: float32 if it holds them."""
+    return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize <= 4 else np.float64)
+
+
+def _number_column(series: Any) -> tuple[np.ndarray | None, str]:
+    """Return a column as floats with NaN where missing, or None and the reason why not."""
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "biuf":  # quick, for thousands of columns
+        values = series.to_numpy(dtype=_float_for(dtype))
+        return (values, "") if not np.isnan(values).all() else (None, "no value present")
+    pandas = optional("pandas", extra="io")
+    present = series.dropna()
+    if present.empty:
+        return None, "no value present"
+    kinds = pandas.api.types
+    if kinds.is_numeric_dtype(series) and not kinds.is_complex_dtype(series):
+        return series.to_numpy(dtype=np.float64, na_value=np.nan), ""
+    wrong = present
+    if kinds.is_object_dtype(dtype) or isinstance(dtype, pandas.StringDtype):
+        nested = present.map(
+            lambda v: isinstance(v, (list, dict, tuple, set, np.ndarray, complex))
+        )
+        numbers = pandas.to_numeric(present.mask(nested), errors="coerce")
+        wrong = present[numbers.isna()]
+        dtype = "text"
+    if wrong.empty:
+        return numbers.reindex(series.index).to_numpy(dtype=np.float64, na_value=np.nan), ""
+    example = str(wrong.iloc[0])
+    example = example if len(example) <= _LONG else example[: _LONG - 1] + "…"
+    if len(wrong) <= len(present) / 2:
+        return None, f"{len(wrong)} of {len(present)} values are not numbers, such as {example!r}"
+    return None, f"{dtype}, for example {example!r}"
+
+
+def _label_values(values: Any) -> np.ndarray:
+    """Return names or classes as integers if they are whole numbers, else as strings."""
+    array = np.ravel(values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values))
+    whole = array.dtype.kind == "f" and bool(np.isfinite(array).all())
+    if array.dtype.kind in "iub" or (whole and (array == np.round(array)).all()):
+        return array.astype(np.int64)
+    if array.dtype.kind == "S":
+        return np.char.decode(array, "utf-8", "replace")
+    return np.array([str(value) for value in array])
+
+
+def _row_numbers(values: np.ndarray, columns: Sequence[str]) -> list[str]:
+    """Names of columns that only count the rows, which no clustering should use."""
+    if len(values) < 3:  # two rows always count up
+        return []
+    steps = np.all(np.diff(values, axis=0) == 1.0, axis=0)
+    return [name for name, counts in zip(columns, steps, strict=True) if counts]

@@ -9,7 +9,7 @@ import io
 import lzma
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
@@ -18,7 +18,7 @@ from unispectral import _memory
 from unispectral._compat import optional
 from unispectral._errors import InputError, InputTypeError
 
-__all__ = ["Source", "TableError", "as_source", "block_rows", "plural"]
+__all__ = ["Source", "TableError", "as_source", "block_rows", "plural", "unique_names"]
 
 # Deflate, which zip, gzip, .mat and HDF5 use, cannot shrink data by more than this (RFC 1951: 258
 # bytes for two bits, in blocks); what claims to is not what it says. Other codecs are held to it.
@@ -63,6 +63,27 @@ def block_rows(entries: int, width: int) -> int:
 def plural(number: int, word: str) -> str:
     """Count things in words: 1 row, 2,000 rows."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def unique_names(names: Iterable[Any]) -> tuple[list[str], list[str]]:
+    """Make column names present and unique; return them and what was changed.
+
+    >>> unique_names(["a", "a", None])[0]
+    ['a', 'a_2', 'column_3']
+    """
+    given = ["" if name is None else str(name).strip() for name in names]
+    taken = set(given)
+    seen: set[str] = set()
+    result, notes = [], []
+    for position, name in enumerate(given, start=1):
+        chosen, number = name or f"column_{position}", 2
+        while chosen in seen or (chosen != name and chosen in taken):
+            chosen, number = f"{name or 'column'}_{number}", number + 1
+        if name and chosen != name:
+            notes.append(f"Another column is named {name!r}; this one is called {chosen!r}.")
+        seen.add(chosen)
+        result.append(chosen)
+    return result, notes
 
 
 @dataclass(frozen=True)
@@ -118,19 +139,15 @@ class Source:
         """Refuse, before it is tried, an allocation that this machine cannot make."""
         free = _memory.available_memory()
         if free is not None and n_bytes > free:
-            raise self.error(
-                f"declares {n_bytes / 2**30:,.1f} GiB of values, but {free / 2**30:,.1f} GiB of "
-                "memory are free",
-                "use a part of it or a larger machine",
-            )
+            there = f"but {free / 2**30:,.1f} GiB of memory are free"
+            problem = f"declares {n_bytes / 2**30:,.1f} GiB of values, {there}"
+            raise self.error(problem, "use a part of it or a larger machine")
 
     def check_inflation(self, declared: int, stored: int) -> None:
         """Refuse what claims to unpack to more than its stored bytes can hold."""
         if declared > _DEFLATE * stored + _SLACK:
-            raise self.error(
-                f"declares {declared:,} bytes but stores {stored:,}, which cannot be true",
-                "the file is damaged or hostile",
-            )
+            problem = f"declares {declared:,} bytes but stores {stored:,}, which cannot be true"
+            raise self.error(problem, "the file is damaged or hostile")
 
 
 def as_source(source: str | os.PathLike[str] | IO[bytes] | Source) -> Source:
@@ -145,9 +162,8 @@ def as_source(source: str | os.PathLike[str] | IO[bytes] | Source) -> Source:
             raise InputTypeError("source", "is a file of text", "open it in binary mode ('rb')")
         return _unpacked(Source(str(getattr(source, "name", "The open file")), None, content))
     if not isinstance(source, (str, os.PathLike)):
-        raise InputTypeError(
-            "source", "must be a path, '-' or a file opened in binary mode", value=source
-        )
+        problem = "must be a path, '-' or a file opened in binary mode"
+        raise InputTypeError("source", problem, value=source)
     path = Path(source)
     try:
         with path.open("rb") as file:  # a pipe such as /dev/stdin can be read once only

@@ -8,16 +8,15 @@ import io
 import re
 import warnings
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from unispectral._compat import optional
-from unispectral.tables._frames import unique_names
-from unispectral.tables._source import Source, TableError, block_rows, plural
+from unispectral.tables._source import Source, TableError, block_rows, plural, unique_names
 
 __all__ = ["looks_like_text", "read_text", "text_blocks"]
 
 _CHUNK = 1 << 20
-_SAMPLE = 1 << 16
 _LINES = 50
 _SEPARATORS = (",", ";", "\t", "|")
 _SPACES = r"\s+"
@@ -90,37 +89,25 @@ def _find_encoding(source: Source, notes: list[str]) -> str:
     for mark, encoding in _BOMS.items():
         if head.startswith(mark):
             return encoding
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    with source.open() as file:
-        try:
-            while chunk := file.read(_CHUNK):
-                if b"\x00" in chunk:
+    try:
+        with io.TextIOWrapper(source.open(), "utf-8") as text:
+            while chunk := text.read(_CHUNK):
+                if "\0" in chunk:
                     raise source.error("is not text", "name its format")
-                decoder.decode(chunk)
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            told = "The text is not UTF-8; it is read as Latin-1, so check names with accents"
-            notes.append(f"{told} or give the encoding.")
-            return "latin-1"
+    except UnicodeDecodeError:
+        told = "The text is not UTF-8; it is read as Latin-1, so check names with accents"
+        notes.append(f"{told} or give the encoding.")
+        return "latin-1"
     return "utf-8"
 
 
 def _sample_lines(source: Source, encoding: str) -> list[str]:
-    """Return the first lines that are whole: at least three, however long, if there are three."""
-    size = _SAMPLE
-    while True:
-        head = source.head(size)
-        try:
-            text = codecs.getincrementaldecoder(encoding)().decode(head)
-        except (UnicodeDecodeError, LookupError) as error:
-            problem = f"is not the encoding of {source.lower}, or not known"
-            raise TableError("encoding", problem, value=encoding) from error
-        lines = io.StringIO(text, newline=None).readlines()
-        if len(head) < size:
-            return lines[:_LINES]
-        if len(lines) > 3:
-            return lines[:-1][:_LINES]  # the last one may be cut off
-        size *= 4
+    try:
+        with io.TextIOWrapper(source.open(), encoding) as text:
+            return list(islice(text, _LINES))
+    except (UnicodeError, LookupError) as error:
+        problem = f"is not the encoding of {source.lower}, or not known"
+        raise TableError("encoding", problem, value=encoding) from error
 
 
 def _split(lines: list[str], separator: str) -> list[list[str]]:
@@ -143,12 +130,11 @@ def _find_separator(lines: list[str]) -> str:
         common = max(set(widths), key=widths.count, default=0)
         if common > 1 and widths.count(common) / len(widths) > most:
             best, most = separator, widths.count(common) / len(widths)
-    if not most:
-        rows = [row for row in _split(lines, _SPACES) if row]
-        if len({len(row) for row in rows}) == 1 and len(rows[0]) > 1:
-            numeric = all(_is_number(cell) for row in rows[1:] or rows for cell in row)
-            return _SPACES if numeric else best
-    return best
+    rows = [row for row in _split(lines, _SPACES) if row]
+    if most or len({len(row) for row in rows}) != 1 or len(rows[0]) < 2:
+        return best
+    numeric = all(_is_number(cell) for row in rows[1:] or rows for cell in row)
+    return _SPACES if numeric else best
 
 
 def _is_header(first: list[str], notes: list[str]) -> bool:

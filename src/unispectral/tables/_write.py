@@ -149,13 +149,7 @@ def _plain(array: np.ndarray) -> list[Any]:
 
 
 def escape_formula(cell: Any) -> Any:
-    """Text that no spreadsheet runs as a formula.
-
-    Examples
-    --------
-    >>> escape_formula("=cmd|' /C calc'!A0"), escape_formula("-1.5"), escape_formula("Ulm")
-    ("'=cmd|' /C calc'!A0", '-1.5', 'Ulm')
-    """
+    """Text that no spreadsheet runs as a formula."""
     if not isinstance(cell, str) or not _FORMULA.match(cell):
         return cell
     try:
