@@ -16,7 +16,7 @@ from unispectral.tables._source import Source, TableError, block_rows, plural, u
 
 __all__ = ["looks_like_text", "read_text", "text_blocks"]
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16  # characters
 _LINES = 50
 _SEPARATORS = (",", ";", "\t", "|")
 _SPACES = r"\s+"
