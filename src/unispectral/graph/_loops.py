@@ -184,7 +184,7 @@ def _neediest(z, gradient, refused, tolerance):
 
 
 @njit(cache=True, nogil=True)
-def _enter(H, g, z, gradient, tolerance):
+def _enter(H, g, z, gradient, tolerance, space, support):
     """The active-set method: exact values on the support, then the neediest coordinates enter.
 
     Starts from the support of z and keeps ``gradient`` equal to H z − g. Stops where the
@@ -192,10 +192,9 @@ def _enter(H, g, z, gradient, tolerance):
     no coordinate that can enter; z is feasible and no worse than before either way.
     """
     m = g.shape[0]
-    support = np.empty(m, dtype=np.int64)
-    factor = np.empty((m, m))
-    solution, cosines, sines = np.empty(m), np.empty(m), np.empty(m)
-    refused = np.zeros(m, dtype=np.bool_)
+    solution, cosines, sines, refused, factor = space[0], space[1], space[2], space[3], space[4:]
+    for j in range(m):
+        refused[j] = 0.0
     size = np.int64(0)
     for j in range(m):
         if z[j] > 0.0:
@@ -213,20 +212,26 @@ def _enter(H, g, z, gradient, tolerance):
         for j in range(m):
             if z[j] == 0.0 and not refused[j] and gradient[j] <= enough:
                 # One attempt each: rounding could let a coordinate in and out for ever.
-                refused[j] = True
+                refused[j] = 1.0
                 if _append(H, j, support, size, factor):
                     size += 1
 
 
 @njit(cache=True, nogil=True)
 def solve_small(H, g, z, tolerance):
-    """Minimise ½ zᵀ H z − gᵀ z over z ≥ 0, in place, from the z given.
+    """Minimise ½ zᵀ H z − gᵀ z over z ≥ 0, in place, from the z given."""
+    m = g.shape[0]
+    return _solve(H, g, z, tolerance, np.empty(m), np.empty((m + 4, m)), np.empty(m, np.int64))
+
+
+@njit(cache=True, nogil=True)
+def _solve(H, g, z, tolerance, gradient, space, support):
+    """:func:`solve_small` in arrays that are there: many small problems share them.
 
     Coordinate descent finds most of the support, unless z brings one; an active-set method with
     an updated Cholesky factor finds the rest of it and the exact values. Repeated until the
     optimality conditions hold to ``tolerance``. Returns the largest failure.
     """
-    gradient = np.empty(g.shape[0])
     _refresh(H, g, z, gradient)
     failure = _violation(z, gradient)
     sweeps: Any = np.int64(_SWEEPS)
@@ -234,7 +239,7 @@ def solve_small(H, g, z, tolerance):
     for j in range(z.shape[0]):
         started |= z[j] > 0.0
     if failure > tolerance and started:  # a support to start from: descent may be spared
-        _enter(H, g, z, gradient, tolerance)
+        _enter(H, g, z, gradient, tolerance, space, support)
         failure = _violation(z, gradient)
     for _ in range(_ROUNDS):
         if failure <= tolerance:
@@ -242,7 +247,7 @@ def solve_small(H, g, z, tolerance):
         _descend(H, g, z, gradient, sweeps)
         failure = _violation(z, gradient)
         if failure > tolerance:
-            _enter(H, g, z, gradient, tolerance)
+            _enter(H, g, z, gradient, tolerance, space, support)
             failure = _violation(z, gradient)
         sweeps = min(2 * sweeps, 200)
     return failure
@@ -496,6 +501,8 @@ def solve_blocks(among, near, own, prices, valid, ridge, z, tolerance):
     """
     b, k = near.shape
     picked = np.empty(k, dtype=np.int64)
+    H, g, start, gradient = np.empty((k, k)), np.empty(k), np.empty(k), np.empty(k)
+    space, support = np.empty((k + 4, k)), np.empty(k, dtype=np.int64)
     residual = 0.0
     for i in range(b):
         size = 0
@@ -505,7 +512,11 @@ def solve_blocks(among, near, own, prices, valid, ridge, z, tolerance):
                 size += 1
             else:
                 z[i, a] = 0.0
-        H, g, start = np.empty((size, size)), np.empty(size), np.empty(size)
+        if size != g.shape[0]:  # seldom: candidates are padding where samples are few
+            H, g, start, gradient = (
+                np.empty((size, size)), np.empty(size), np.empty(size), np.empty(size)
+            )  # fmt: skip
+            space, support = np.empty((size + 4, size)), np.empty(size, dtype=np.int64)
         for a in range(size):
             start[a] = z[i, picked[a]]
             g[a] = near[i, picked[a]] - 0.5 * prices[i, picked[a]]
@@ -513,7 +524,7 @@ def solve_blocks(among, near, own, prices, valid, ridge, z, tolerance):
                 H[a, c] = among[i, picked[a], picked[c]]
             H[a, a] *= 1.0 + ridge
         scale = max(own[i], 1e-300)
-        failure = solve_small(H, g, start, tolerance * scale)
+        failure = _solve(H, g, start, tolerance * scale, gradient, space, support)
         for a in range(size):
             z[i, picked[a]] = start[a]
         residual = max(residual, failure / scale)

@@ -1,4 +1,4 @@
-"""Compiled dot products of sparse tables and sums of kernels, written into dense results."""
+"""Compiled kernels: of sparse tables, of neighbourhoods, and sums of them, in dense results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ import scipy.sparse as sp
 from unispectral._compat import njit
 from unispectral._run import Run, map_blocks
 
-__all__ = ["mirror", "sparse_dots", "sparse_neighbourhoods", "sparse_pairs", "weighted_sum"]
+__all__ = [
+    "gaussian_neighbourhoods",
+    "mirror",
+    "sparse_dots",
+    "sparse_neighbourhoods",
+    "sparse_pairs",
+    "weighted_sum",
+]
 
 
 def sparse_dots(A: sp.csr_array, B: sp.csr_array, run: Run | None = None) -> np.ndarray:
@@ -56,6 +63,34 @@ def _mirror(out, start, stop):
             for i in range(i0, min(i0 + tile, stop)):
                 for j in range(max(j0, i + 1), min(j0 + tile, n)):
                     out[i, j] = out[j, i]
+
+
+@njit(cache=True, nogil=True)
+def gaussian_neighbourhoods(X, rate, rows, neighbours):
+    """exp(rate · d²) of samples with their neighbours and of the neighbours among themselves.
+
+    For dense tables of few columns, where gathering and calling cost more than reckoning.
+    """
+    b, k = neighbours.shape
+    near = np.empty((b, k))
+    among = np.empty((b, k, k))
+    for r in range(b):
+        for a in range(k):
+            one = neighbours[r, a]
+            for c in range(a + 1):
+                other = rows[r] if c == a else neighbours[r, c]
+                total = 0.0
+                for p in range(X.shape[1]):
+                    gap = np.float64(X[one, p]) - np.float64(X[other, p])
+                    total += gap * gap
+                value = np.exp(rate * total)
+                if c == a:
+                    near[r, a] = value
+                    among[r, a, a] = 1.0
+                else:
+                    among[r, a, c] = value
+                    among[r, c, a] = value
+    return near, among
 
 
 @njit(cache=True, nogil=True)

@@ -59,6 +59,9 @@ class Geometry(Protocol):
     def search_table(self) -> Any:
         """A table whose Euclidean neighbours are those of the geometry, or None."""
 
+    def narrow_table(self) -> np.ndarray | None:
+        """A dense table of few columns whose squared distances are those of the geometry."""
+
     def hold(self, run: Run | None) -> bool:
         """Keep the inner products of all pairs, if they are few; whether they are kept."""
 
@@ -83,6 +86,9 @@ class _InnerProducts:
 
     def all_products(self, run: Run | None) -> np.ndarray:
         raise NotImplementedError
+
+    def narrow_table(self) -> np.ndarray | None:
+        return None
 
     def hold(self, run: Run | None) -> bool:
         if self._held is None and self.n_samples <= _HELD_SAMPLES:
@@ -192,6 +198,10 @@ class KernelDistance(_InnerProducts):
         if len(self.parts) == 1:
             return self.parts[0].bank.euclidean_table(self.parts[0].r)
         return self.features()
+
+    def narrow_table(self) -> np.ndarray | None:
+        table = self.features() if len(self.parts) == 1 else None
+        return table if table is not None and table.shape[1] <= TREE_COLUMNS else None
 
     def features(self, new: list[Any] | None = None) -> np.ndarray | None:
         """The dense table whose squared distances these are, of these or of new samples."""

@@ -171,7 +171,12 @@ def block_kernels(
     geometry: Geometry, rate: float, rows: np.ndarray, neighbours: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The Gaussian kernel of some samples to their candidates, and among these."""
-    to, between = geometry.around(rows, np.maximum(neighbours, 0))
+    neighbours = np.maximum(neighbours, 0)
+    if geometry.n_samples > SINGLE_SAMPLES and (table := geometry.narrow_table()) is not None:
+        from unispectral.kernels import _loops
+
+        return _loops.gaussian_neighbourhoods(table, rate, rows, neighbours)
+    to, between = geometry.around(rows, neighbours)
     return np.exp(to * rate), np.exp(between * rate)
 
 
