@@ -139,6 +139,13 @@ def test_certainty_is_the_lead_of_the_own_cluster():
     assert certainty_of(None, None, np.array([0, 0])).second.tolist() == [-1, -1]
 
 
+def test_certainty_without_memberships_is_by_the_distances_to_the_centres():
+    X = np.array([[0.0], [1.0], [9.0], [10.0]])
+    sure = certainty_of(None, X, np.array([0, 0, 1, 1]))
+    np.testing.assert_allclose(sure.value, [9 / 9.5, 8 / 8.5, 8 / 8.5, 9 / 9.5])
+    assert sure.second.tolist() == [1, 1, 0, 0]
+
+
 def test_typical_and_doubtful_members():
     labels = np.zeros(6, dtype=int)
     certainty = np.array([1.0, 1.0, 0.9, 0.2, 0.3, 1.0])

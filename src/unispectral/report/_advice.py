@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,24 +17,15 @@ _UNSURE = 0.1
 
 
 def advice(
-    estimator: Any, labels: np.ndarray, certainty: np.ndarray, *, warnings: list[str] | None = None
+    estimator: Any, labels: np.ndarray, certainty: np.ndarray, warnings: Sequence[str] = ()
 ) -> list[str]:
-    """Sentences about what is odd; none if nothing is.
-
-    Examples
-    --------
-    >>> labels = np.array([0, 0, 0, 0, 1])
-    >>> advice(None, labels, np.ones(5))
-    ['Cluster 1 has 1 member.']
-    """
+    """Sentences about what is odd; none if nothing is."""
     said = []
     if not getattr(estimator, "converged_", True):
         reason = str(getattr(estimator, "stop_reason_", "")).rstrip(".")
         why = f" because {reason}" if reason else ""
-        said.append(
-            f"The fit did not converge: it stopped{why}. The clusters may change with more "
-            "iterations (max_iter) or time (max_time)."
-        )
+        more = "The clusters may change with more iterations (max_iter) or time (max_time)."
+        said.append(f"The fit did not converge: it stopped{why}. {more}")
     said += _graph(getattr(estimator, "affinity_matrix_", None), labels)
     if not hasattr(estimator, "structure_"):  # which says more of its sizes in its warnings
         said += _sizes(labels)
@@ -42,7 +34,7 @@ def advice(
         points = _points(unsure, "lies", "lie")
         said.append(f"{points} between two clusters: either would do nearly as well.")
     # The fit's own warnings say the same about convergence, with more figures.
-    return said + [text for text in warnings or [] if not text.startswith("The fit stopped")]
+    return said + [text for text in warnings if not text.startswith("The fit stopped")]
 
 
 def _points(count: int, one: str, many: str) -> str:
@@ -55,10 +47,8 @@ def _graph(affinity: Any, labels: np.ndarray) -> list[str]:
     graph, clusters, said = sp.csr_array(affinity), int(labels.max()) + 1, []
     lonely = int((np.asarray(abs(graph).sum(axis=1)).ravel() <= 0).sum())
     if lonely:
-        said.append(
-            f"{_points(lonely, 'has', 'have')} no neighbour in the learned graph; the cluster of "
-            "such a point is a guess."
-        )
+        points = f"{_points(lonely, 'has', 'have')} no neighbour in the learned graph"
+        said.append(f"{points}; the cluster of such a point is a guess.")
     parts = connected_components(graph, directed=False)[0] - lonely
     if parts > clusters:
         said.append(

@@ -31,12 +31,6 @@ def certainty_of(estimator: Any, X: Any, labels: np.ndarray) -> Certainty:
 
     A method without memberships is judged by its centres: (b − a) / max(a, b) with the distances
     a to the own and b to the nearest other centre.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])
-    >>> certainty_of(None, X, np.array([0, 0, 1, 1])).value.round(2).tolist()
-    [0.95, 0.94, 0.94, 0.95]
     """
     n, count = len(labels), int(labels.max()) + 1
     everyone = np.arange(n)
@@ -71,11 +65,6 @@ def rank_members(
 
     Typical are the surest, and among equals those with most ties to their own cluster; doubtful
     the least sure, and among equals the oddest. Nobody is both.
-
-    Examples
-    --------
-    >>> rank_members(np.array([0, 0, 1]), np.array([0.9, 0.1, 1.0]), shown=1)
-    [([0], [1]), ([2], [])]
     """
     ties: Any = np.zeros(len(labels))
     if affinity is not None:
@@ -123,12 +112,6 @@ def contrasts(X: Any, labels: np.ndarray) -> Contrasts:
 
     The difference of the means inside and outside is divided by the deviation within the two
     groups. A missing value counts for neither.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0, 5.0], [1.0, 5.0], [9.0, 5.0], [10.0, 5.0]])
-    >>> contrasts(X, np.array([0, 0, 1, 1])).effect.round(1).tolist()
-    [[-18.0, 0.0], [18.0, 0.0]]
     """
     member = _indicator(labels).T
     sizes = np.bincount(labels).astype(np.float64)[:, None]
@@ -159,12 +142,6 @@ def cluster_tree(X: Any, labels: np.ndarray, affinity: Any = None) -> dict[str, 
     By the distances between their means, each feature in its deviations; without features by the
     ties of the graph. A step holds two nodes and the height at which they meet; clusters are
     nodes 0 … c − 1, and each step makes the next node.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0], [1.0], [9.0]])
-    >>> [step[:2] for step in cluster_tree(X, np.arange(3))["steps"]]
-    [[0, 1], [2, 3]]
     """
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform

@@ -79,7 +79,7 @@ def report_data(
         "seconds": seconds,
         "n_iter": getattr(estimator, "n_iter_", None),
         "converged": getattr(estimator, "converged_", None),
-        "advice": advice(estimator, labels, sure.value, warnings=list(warnings)),
+        "advice": advice(estimator, labels, sure.value, warnings),
         "notes": [str(note).strip() for note in notes],
         "sizes": sizes,
         "colours": hex_colors(len(sizes)),
@@ -153,9 +153,8 @@ class PageFeatures:
 
     def whole_page(self, shown: np.ndarray) -> dict[str, Any]:
         """What is shown of the columns beside the clusters."""
-        return {
-            "table": self.table(shown), "heat": self.heat(), "colouring": self.colouring(shown),
-        }  # fmt: skip
+        beside = {"heat": self.heat(), "colouring": self.colouring(shown)}
+        return {"table": self.table(shown), **beside}
 
     def values(self, column: int) -> np.ndarray:
         part = self.X[:, [column]].toarray().ravel() if sp.issparse(self.X) else self.X[:, column]

@@ -48,26 +48,6 @@ def build_page(title: str, data: Mapping[str, Any], style: str = "", script: str
     The page loads nothing, sends nothing and runs only the scripts given here: its content
     security policy names them by their hashes. Data reach it as JSON in an element of their own;
     the shared script (``UI``) turns them into text nodes, never into markup.
-
-    Parameters
-    ----------
-    title : str
-        Shown in the browser's tab.
-    data : mapping
-        What the page shows; see :func:`to_json` for what it may hold.
-    style, script : str
-        Sources of the page's own style sheet and script (see :func:`asset`).
-
-    Returns
-    -------
-    str
-        The file's text.
-
-    Examples
-    --------
-    >>> text = build_page("Two <clusters>", {"k": 2}, script="UI.shell({title: 'Two'});")
-    >>> "Two &lt;clusters&gt;" in text, "http" in text.split("<style>")[1].split("</style>")[0]
-    (True, False)
     """
     style = asset("base.css") + "\n" + style
     script = asset("base.js") + "\n" + script
@@ -78,14 +58,8 @@ def build_page(title: str, data: Mapping[str, Any], style: str = "", script: str
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    return _PAGE.format(
-        policy=policy,
-        version=html.escape(__version__),
-        title=html.escape(title),
-        style=style,
-        data=to_json(data),
-        script=script,
-    )
+    given = {"style": style, "data": to_json(data), "script": script, "policy": policy}
+    return _PAGE.format(version=html.escape(__version__), title=html.escape(title), **given)
 
 
 def to_json(data: Any) -> str:
@@ -105,13 +79,7 @@ def to_json(data: Any) -> str:
 
 
 def asset(name: str) -> str:
-    """Read a text file of the folder ``assets``, which has the styles and scripts of all pages.
-
-    Examples
-    --------
-    >>> asset("base.css").startswith("/*")
-    True
-    """
+    """Read a text file of the folder ``assets``, which has the styles and scripts of all pages."""
     return (resources.files("unispectral.report") / "assets" / name).read_text(encoding="utf-8")
 
 

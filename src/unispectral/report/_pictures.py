@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.decomposition import TruncatedSVD
 
 from unispectral._errors import InputError
 from unispectral.plotting._layout import spacing
@@ -26,13 +27,9 @@ def plane(estimator: Any, X: Any, labels: np.ndarray, shown: np.ndarray) -> dict
     embedding = getattr(estimator, "embedding_", None)
     if embedding is not None and len(embedding) == len(labels):
         membership = getattr(estimator, "membership_", None)
-        drawn = EmbeddingDisplay(
-            np.asarray(embedding)[shown],
-            labels[shown],
-            None if membership is None else np.asarray(membership)[shown],
-            method="map",
-            max_points=len(shown),
-        )
+        membership = None if membership is None else np.asarray(membership)[shown]
+        given = np.asarray(embedding)[shown], labels[shown], membership
+        drawn = EmbeddingDisplay(*given, method="map", max_points=len(shown))
         points, how = drawn.points, "map"
     elif X is not None:
         points, how = _principal_of_table(X, shown), "features"
@@ -46,8 +43,6 @@ def plane(estimator: Any, X: Any, labels: np.ndarray, shown: np.ndarray) -> dict
 
 
 def _principal_of_table(X: Any, shown: np.ndarray) -> np.ndarray:
-    from sklearn.decomposition import TruncatedSVD
-
     rows = X[shown]
     if not sp.issparse(rows):
         rows = np.nan_to_num(rows - np.nanmean(rows, axis=0))
@@ -58,15 +53,7 @@ def _principal_of_table(X: Any, shown: np.ndarray) -> np.ndarray:
 
 
 def graph_picture(affinity: Any, labels: np.ndarray, bins: int = _BINS) -> dict[str, Any]:
-    """The graph with samples ordered by cluster, in at most ``bins`` × ``bins`` cells.
-
-    Examples
-    --------
-    >>> W = np.kron(np.eye(2), np.ones((2, 2)))
-    >>> picture = graph_picture(W, np.array([0, 0, 1, 1]))
-    >>> picture["within"], picture["edges"]
-    (1.0, [0, 2, 4])
-    """
+    """The graph with samples ordered by cluster, in at most ``bins`` × ``bins`` cells."""
     found = bin_graph(affinity, labels, bins)
     shade = np.where(found.image > 0, np.maximum(found.shades, 0.06), 0.0)
     coo = sp.coo_array(affinity)

@@ -34,13 +34,10 @@ def redo(
 
 def _python(cls: type, given: dict[str, Any], reading: Sequence[dict[str, Any]]) -> str:
     """Lines that read the tables and build the estimator anew."""
-    parts = cls.__module__.split(".")
-    deep = parts[0] == "sklearn" or parts[:2] == ["unispectral", "baselines"]
-    home = (
-        ".".join(parts[: 2 if deep else 1])
-        if deep or parts[0] == "unispectral"
-        else cls.__module__
-    )
+    home = cls.__module__
+    if home.startswith(("sklearn.", "unispectral.")):  # where they are documented
+        deep = home.startswith(("sklearn.", "unispectral.baselines"))
+        home = ".".join(home.split(".")[: 2 if deep else 1])
     usual = {name: repr(value) for name, value in cls().get_params(False).items()}  # type: ignore[attr-defined]
     changed = {name: repr(v) for name, v in given.items() if usual.get(name) != repr(v)}
     listed = ", ".join(f"{name}={value}" for name, value in changed.items())
