@@ -45,10 +45,9 @@ class Abilities:
         Its squared distances k(x,x) + k(y,y) − 2k(x,y) are those of the table, or grow with them.
     search : {"euclidean", "cosine"} or None
         By which metric the samples with the largest k(x,y) / √k(y,y) are the nearest of x.
-    offset : float
-        For ``"cosine"``: the square of a constant feature that is added to the samples first.
-    offset_unit : {"none", "mean"}
-        Whether that is in units of the mean squared norm of the samples.
+    offset, offset_unit : float and {"none", "mean"}
+        For ``"cosine"``: the square of a constant feature that is added to the samples first, as
+        it is or in units of their mean squared norm.
     movable : bool
         Whether its values stay when the table is moved and scaled.
 
@@ -82,21 +81,10 @@ class Kernel(Protocol):
 
 @dataclass(frozen=True)
 class Linear:
-    """The dot product.
+    """The dot product."""
 
-    Examples
-    --------
-    >>> Linear().name
-    'linear'
-    """
-
-    @property
-    def name(self) -> str:
-        return "linear"
-
-    @property
-    def abilities(self) -> Abilities:
-        return Abilities(distances="table", search="cosine")
+    name = "linear"
+    abilities = Abilities(distances="table", search="cosine")
 
     def bind(self, features: Features) -> Evaluate:
         return dot

@@ -56,16 +56,9 @@ def cluster_colors(noise: np.ndarray) -> np.ndarray:
 
 
 def hex_colors(n_colors: int) -> list[str]:
-    """The palette as text for pages.
-
-    Examples
-    --------
-    >>> hex_colors(1)
-    ['#0072b2']
-    """
-    return [
-        "#{:02x}{:02x}{:02x}".format(*row) for row in np.rint(palette(n_colors) * 255).astype(int)
-    ]
+    """The palette as text for pages."""
+    rows = np.rint(palette(n_colors) * 255).astype(int)
+    return ["#{:02x}{:02x}{:02x}".format(*row) for row in rows]
 
 
 def from_hex(color: str) -> tuple[float, ...]:
@@ -90,10 +83,8 @@ def key(
     else:
         _color_bar(ax, names, colors, title)
     if marks:
-        handles = [
-            ax.plot([], [], **({"marker": "o", "ls": "none", "ms": 6, "label": name} | style))[0]
-            for name, style in marks.items()
-        ]
+        dot = {"marker": "o", "ls": "none", "ms": 6}
+        handles = [ax.plot([], [], label=n, **(dot | style))[0] for n, style in marks.items()]
         ax.legend(
             handles=handles, title=title if len(names) <= NAMED else None, loc="center left",
             bbox_to_anchor=(1.0, 0.5), frameon=False, ncols=1 + (len(marks) > 10),

@@ -41,11 +41,6 @@ class ClusterSizesDisplay(Display):
     ----------
     labels : array of shape (n,)
 
-    Attributes
-    ----------
-    sizes : ndarray of shape (c,)
-        In the order of the labels.
-
     Examples
     --------
     >>> from unispectral.plotting import ClusterSizesDisplay
@@ -181,10 +176,10 @@ class KernelWeightsDisplay(Display):
         return self.title
 
 
-def _below(ax: Any, text: str) -> str:
-    """A text in lines that do not reach under the axes beside these."""
-    inches = ax.get_window_extent().width / ax.figure.dpi
-    return textwrap.fill(text, max(20, round(14 * inches)))
+def _below(ax: Any, name: str, *notes: str) -> str:
+    """The name of an axis, and notes in lines that do not reach under the axes beside it."""
+    wide = max(20, round(14 * ax.get_window_extent().width / ax.figure.dpi))
+    return "\n".join([name, *(textwrap.fill(note, wide) for note in notes if note)])
 
 
 @dataclass(eq=False, repr=False)
@@ -203,13 +198,6 @@ class ClusterCountDisplay(Display):
         The number chosen; 1 if the samples show no clusters.
     reason : str
         Why, for the axis below.
-
-    Attributes
-    ----------
-    counts : ndarray of shape (m,)
-        The numbers of clusters considered.
-    runner_up : int or None
-        The number with the second-best evidence.
 
     Examples
     --------
@@ -248,8 +236,7 @@ class ClusterCountDisplay(Display):
         ax.bar_label(bars, names, padding=2, fontweight="bold")
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.margins(y=0.12)
-        reason = _below(ax, self.reason)
-        ax.set(xlabel=f"number of clusters\n{reason}".rstrip(), ylabel="evidence")
+        ax.set(xlabel=_below(ax, "number of clusters", self.reason), ylabel="evidence")
         if self.n_clusters == 1:
             return "No evidence for more than one cluster"
         second = f" (next best: {self.runner_up})" if self.runner_up else ""
@@ -267,14 +254,7 @@ class SpectrumDisplay(Display):
     eigenvalues : array
         Ascending.
     n_clusters : int or None
-        After which the gap is marked; None marks the largest gap.
-
-    Attributes
-    ----------
-    gaps : ndarray
-        ``gaps[k - 1]`` is the gap after k clusters.
-    largest_gap : int or None
-        The number of clusters, two or more, after which the gap is largest.
+        After which the gap is marked; None marks the largest gap, ``largest_gap``.
 
     Examples
     --------
@@ -318,8 +298,8 @@ class SpectrumDisplay(Display):
             ax.axvspan(self.largest_gap, self.largest_gap + 1, fc="none", ec=GREY, ls=":")
             size = self.gaps[self.largest_gap - 1]
             title += f"\nthe largest gap (dotted) after {self.largest_gap}: {size:.3g}"
-        settings = {"color": blue, "marker": "o", "linewidth": 0.8} | kwargs
-        settings.setdefault("markersize", 5 if len(values) <= 40 else 3)
+        size = 5 if len(values) <= 40 else 3
+        settings = {"color": blue, "marker": "o", "linewidth": 0.8, "markersize": size} | kwargs
         ax.plot(np.arange(1, len(values) + 1), values, **settings)
         ax.set(xlabel="number", ylabel="eigenvalue of the Laplacian")
         ax.set_ylim(min(0.0, values.min(initial=0.0)), None)
@@ -378,10 +358,8 @@ class ObjectiveDisplay(Display):
         ax.plot(np.arange(1, count + 1), self.values, **settings)
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.ticklabel_format(axis="y", useOffset=False)
-        notes = [f"stopped: {self.reason}"] if self.reason else []
-        if rises(self.values):
-            notes.append(RISING)
-        note = "\n".join(_below(ax, text) for text in notes)
-        ax.set(xlabel=f"iteration\n{note}".rstrip(), ylabel="objective")
+        stopped = f"stopped: {self.reason}" if self.reason else ""
+        rising = RISING if rises(self.values) else ""
+        ax.set(xlabel=_below(ax, "iteration", stopped, rising), ylabel="objective")
         state = " (not converged)" if self.converged is False else ""
         return f"Objective after {count} iteration{'' if count == 1 else 's'}{state}"

@@ -76,8 +76,6 @@ class GraphMatrixDisplay(Display):
     ----------
     image : ndarray of shape (b, b)
         Mean edge weight in each cell.
-    edges : ndarray of shape (c + 1,)
-        Where clusters begin and end, in samples.
     within : float
         The share of the graph's weight that lies within clusters.
 
@@ -121,13 +119,11 @@ class GraphMatrixDisplay(Display):
         if len(blocks) <= NAMED:  # many small frames would hide what they frame
             frames = [Rectangle((start, start), size, size) for start, size in blocks]
             widths = [0.9 if size > 0.03 * n else 0.4 for _, size in blocks]
-            ax.add_collection(
-                PatchCollection(frames, fc="none", ec=INK, linewidth=widths, clip_on=False)
-            )
+            style: dict[str, Any] = {"fc": "none", "ec": INK, "linewidth": widths}
+            ax.add_collection(PatchCollection(frames, clip_on=False, **style))
         strip = [Rectangle((-0.025 * n, start), 0.018 * n, size) for start, size in blocks]
-        ax.add_collection(
-            PatchCollection(strip, fc=self.clusters.colors, ec="none", clip_on=False)
-        )
+        colors = self.clusters.colors
+        ax.add_collection(PatchCollection(strip, fc=colors, ec="none", clip_on=False))
         ax.set(xlim=(-0.03 * n, n), ylim=(n, 0))
         ax.spines[:].set_visible(False)
 
@@ -151,11 +147,8 @@ class GraphNetworkDisplay(Display):
 
     Attributes
     ----------
-    positions : ndarray of shape (m, 2)
-    sizes : ndarray of shape (m,)
-        Samples for which each node stands.
-    clusters : Clusters
-        Of the nodes.
+    positions, sizes : ndarray of shape (m, 2) and (m,)
+        Of the nodes, and for how many samples each stands.
     edges, weights : ndarray of shape (e, 2) and (e,)
         Pairs of nodes.
 
@@ -201,10 +194,8 @@ class GraphNetworkDisplay(Display):
         rgba = np.column_stack([self.clusters.colors[ends[:, 0]], 0.15 + 0.5 * strength])
         rgba[across, :3] = 0.2
         rgba[across, 3] += 0.1
-        lines = list(self.positions[self.edges])
-        ax.add_collection(
-            LineCollection(lines, colors=rgba, linewidths=0.3 + 1.2 * strength, zorder=1)
-        )
+        lines, widths = list(self.positions[self.edges]), 0.3 + 1.2 * strength
+        ax.add_collection(LineCollection(lines, colors=rgba, linewidths=widths, zorder=1))
         relative = self.sizes / max(self.sizes.mean(), 1e-12)
         area = np.clip(9000 / max(len(self.sizes), 1), 8, 60) * np.clip(relative, 0.3, 6)
         settings = {"s": area, "edgecolors": "white", "linewidths": 0.4, "zorder": 2} | kwargs
@@ -212,9 +203,8 @@ class GraphNetworkDisplay(Display):
         ax.set_aspect("equal")
         ax.set_axis_off()
         key(ax, list(self.clusters.names), self.clusters.colors)
-        return "Learned graph" + share(
-            len(self.sizes), int(self.sizes.sum()), "samples drawn as nodes"
-        )
+        shown, n = len(self.sizes), int(self.sizes.sum())
+        return "Learned graph" + share(shown, n, "samples drawn as nodes")
 
 
 def _names_along(ax: Any, places: np.ndarray, names: np.ndarray, height: float) -> None:

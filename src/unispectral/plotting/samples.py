@@ -42,20 +42,13 @@ class EmbeddingDisplay(Display):
     max_points : int
         Above this, points are left out evenly.
 
-    Attributes
-    ----------
-    points : ndarray of shape (m, 2)
-    clusters : Clusters
-        Of the points shown.
-
     Notes
     -----
-    ``"map"``, the default for more than three clusters, puts the clusters side by side, similar
-    ones near each other, and each sample between the clusters to which it belongs, as its
-    memberships say; a cluster's samples are laid out as a disc of their number, the surest in
-    its middle. Positions mean neighbourhood, not distance, as with t-SNE and UMAP.
-    ``"pca"`` shows the two main directions of the embedding with rows of length one, true to
-    scale, which for c clusters in c dimensions shows about three of them well.
+    ``"map"`` puts the clusters side by side, similar ones near each other, and each sample between
+    the clusters to which it belongs, as its memberships say; a cluster's samples are laid out as a
+    disc of their number, the surest in its middle. Positions mean neighbourhood, not distance.
+    ``"pca"`` shows the two main directions of the embedding, true to scale, which for c clusters
+    in c dimensions shows about three of them well.
 
     Examples
     --------

@@ -36,8 +36,6 @@ class ParameterSurfaceDisplay(Display):
         NaN where nothing was measured.
     best : dict
         The parameters of the largest score, and the score.
-    ax_ : ndarray of matplotlib Axes
-        One for each value of the third parameter.
 
     Examples
     --------
@@ -84,14 +82,9 @@ class ParameterSurfaceDisplay(Display):
         self.best[self.score] = float(self.scores[self._best])
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw one picture for each value of the third parameter, in common colours.
+        """Draw one picture for each value of the third parameter, on as many axes.
 
-        Parameters
-        ----------
-        ax : sequence of matplotlib Axes, optional
-            As many as the third parameter has values.
-        **kwargs
-            For ``imshow``.
+        Keywords go to ``imshow``.
         """
         panels = self.values[2]
         self.ax_ = self._axes() if ax is None else np.atleast_1d(np.asarray(ax, dtype=object))
