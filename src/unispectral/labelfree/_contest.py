@@ -14,10 +14,17 @@ from unispectral.labelfree._neighbourhoods import localize
 from unispectral.labelfree._recipe import Recipe
 from unispectral.spectrum import affinity
 
-__all__ = ["SEPARATE", "Choice", "choose_geometry", "eigenvalue_sum", "in_geometry"]
+__all__ = [
+    "SEPARATE",
+    "Choice",
+    "choose_geometry",
+    "eigenvalue_sum",
+    "in_geometry",
+    "other_forms",
+]
 
-#: Fewer columns than this are whitened after a Gaussian map only: rows of length one would lose
-#: the radius.
+#: Fewer columns than this are whitened after a Gaussian map, since rows of length one would lose
+#: the radius, or with rows of any length.
 LEAST_COLUMNS = 9
 #: More samples and columns than this cost more to whiten than the rest of the fit; more samples
 #: than that, more to map.
@@ -83,10 +90,24 @@ def choose_geometry(base: KernelDistance, recipe: Recipe, run: Run) -> Choice:
     return Choice(chosen, sample, least)
 
 
+def other_forms(base: KernelDistance, recipe: Recipe, choice: Choice) -> list[Whitening]:
+    """Whitened distances to look at where those that won the contest show no clusters.
+
+    One direction in which all samples differ, such as their size, hides clusters in the plain
+    distances, and wins by the small eigenvalues of the line that it stretches the samples to.
+    """
+    columns = base.n_columns
+    if not recipe.compete or columns is None or min(base.n_samples, columns) > _MOST_SIZE:
+        return []
+    if columns < LEAST_COLUMNS:
+        return [Whitening(strength, unit=False) for strength in recipe.whiten[-1:] if columns > 2]
+    return [form for form in map(Whitening, recipe.whiten) if form != choice.form]
+
+
 def in_geometry(base: KernelDistance, form: Whitening | None, run: Run) -> Any:
     """A geometry in the form that won, where its columns allow it."""
     few = (base.n_columns or 0) < LEAST_COLUMNS
-    if form is None or form.gaussian != few:
+    if form is None or few != (form.gaussian or not form.unit):
         return base
     return whitened(base, form, run)
 

@@ -16,7 +16,7 @@ from unispectral.graph.candidates import EXACT_SAMPLES
 from unispectral.kernels import KernelBank
 from unispectral.labelfree._coding import MEDIAN, read_out, reconstruction_error
 from unispectral.labelfree._component_repair import repaired
-from unispectral.labelfree._contest import Choice, choose_geometry, in_geometry
+from unispectral.labelfree._contest import Choice, choose_geometry, in_geometry, other_forms
 from unispectral.labelfree._core_samples import by_core_samples
 from unispectral.labelfree._counting import (
     STRUCTURELESS,
@@ -132,6 +132,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
         count = count_clusters(together or used[0].distance, recipe, run)
         recipe = recipe.with_clusters(count.n_clusters)
     choice = None if together is None else choose_geometry(together, recipe, run)
+    choice, structure = _judged(together, choice, count, recipe, run)
     form = None if choice is None else choice.form
     k, located = _located(chosen, form, recipe, run)
     shares = _shares(len(used), together is not None, recipe)
@@ -185,7 +186,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
         },
         outlier_score=error,
         parts=parts,
-        structure=_structure(together, choice, count, recipe, run),
+        structure=structure,
         cluster_count=count,
         refined=not np.array_equal(labels, read),
     )
@@ -298,31 +299,38 @@ def _structured(views: Sequence[_View], recipe: Recipe, run: Run) -> np.ndarray:
     return kept if best < _NOISE else np.ones(len(views), dtype=bool)
 
 
-def _structure(
+def _judged(
     distance: KernelDistance | None,
     choice: Choice | None,
     count: ClusterCount | None,
     recipe: Recipe,
     run: Run,
-) -> float | None:
-    """How clear the clusters are beside those of a cloud, with a warning where they are not.
+) -> tuple[Choice | None, float | None]:
+    """The geometry, and how clear its clusters are beside those of a cloud; a warning if not.
 
-    Nothing is said of few samples per cluster.
+    Where it shows none, and another does, that is taken. Nothing is said of few samples per
+    cluster.
     """
     if count is not None:
-        return count.structure
+        return choice, count.structure
     c = recipe.n_clusters
     if distance is None or choice is None or c < 2 or c * _MEMBERS >= len(choice.sample):
-        return None
-    found = min(structure_ratio(distance, c, recipe, run, choice), 1.0)
+        return choice, None
+    found = structure_ratio(distance, c, recipe, run, choice)
+    if found > STRUCTURELESS:
+        for form in other_forms(distance, recipe, choice):
+            other = Choice(form, choice.sample, None)
+            again = structure_ratio(distance, c, recipe, run, other)
+            if again < min(found, STRUCTURELESS):
+                choice, found = other, again
     if found > STRUCTURELESS:
         warn(
             f"The {c} clusters are no clearer than those of Gaussian samples without clusters "
-            f"({found:.2f}, from 0 for separate clusters to 1 for none); try n_clusters='auto', "
-            "other columns or another kernel before you trust them.",
+            f"({min(found, 1.0):.2f}, from 0 for separate clusters to 1 for none); try "
+            "n_clusters='auto', other columns or another kernel before you trust them.",
             DoubtfulResultWarning,
         )
-    return found
+    return choice, min(found, 1.0)
 
 
 def _widened(

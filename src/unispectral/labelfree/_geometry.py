@@ -245,18 +245,22 @@ class Whitening(NamedTuple):
     gaussian : bool
         Whether the features are those of the Gaussian kernel of median width, over evenly spaced
         landmarks, rather than the samples' own.
+    unit : bool
+        Whether rows are scaled to length one.
     """
 
     strength: float
     gaussian: bool = False
+    unit: bool = True
 
 
 class WhitenedDistance(_InnerProducts):
     """Euclidean distances after the directions that all samples share have been shrunk.
 
     With the centred features C of a base geometry and λ = strength · trace(CᵀC) / n, the rows are
-    those of C (CᵀC + λI)^-½, scaled to length one. Their inner products are K (K + λI)⁻¹ with
-    K = CCᵀ, the closed form of self-expression with a ridge: codes over *all* samples.
+    those of C (CᵀC + λI)^-½, scaled to length one or all by √n. Their inner products are
+    K (K + λI)⁻¹ with K = CCᵀ, the closed form of self-expression with a ridge: codes over *all*
+    samples.
 
     Parameters
     ----------
@@ -272,6 +276,8 @@ class WhitenedDistance(_InnerProducts):
         Of the features.
     shrink_root : ndarray of shape (m, m)
         The Cholesky factor of CᵀC + λI.
+    unit : bool
+        Whether rows have length one.
     table : ndarray of shape (n, m)
     name : str
     """
@@ -284,6 +290,7 @@ class WhitenedDistance(_InnerProducts):
         root: np.ndarray | None,
         mean: np.ndarray,
         shrink_root: np.ndarray,
+        unit: bool,
         table: np.ndarray,
         name: str,
     ) -> None:
@@ -293,6 +300,7 @@ class WhitenedDistance(_InnerProducts):
         self.root = root
         self.mean = mean
         self.shrink_root = shrink_root
+        self.unit = unit
         self.table = table
         self.name = name
         self.n_samples = len(table)
@@ -321,7 +329,7 @@ class WhitenedDistance(_InnerProducts):
             distances = self.base.cross(new, run)[:, self.landmarks]
             features = _solved(self.root, np.exp(distances * self.rate))
         assert features is not None
-        rows = _unit_rows(_solved(self.shrink_root, features - self.mean))
+        rows = _scaled(_solved(self.shrink_root, features - self.mean), self.unit, self.n_samples)
         own = np.einsum("ij,ij->i", rows, rows).astype(np.float64)
         return _squared(rows @ self.table.T, own[:, None], self.own[None, :])
 
@@ -349,10 +357,10 @@ def whitened(base: KernelDistance, form: Whitening, run: Run | None = None) -> W
     gram = centred.T @ centred
     gram.flat[:: len(gram) + 1] += max(form.strength * float(np.trace(gram)) / n, 1e-300)
     shrink_root = scipy.linalg.cholesky(gram, lower=True, check_finite=False)
-    table = _unit_rows(_solved(shrink_root, centred))
+    table = _scaled(_solved(shrink_root, centred), form.unit, n)
     done = "mapped and whitened" if form.gaussian else "whitened"
     name = f"{base.name} {done} {form.strength:g}"
-    return WhitenedDistance(base, rate, landmarks, root, mean, shrink_root, table, name)
+    return WhitenedDistance(base, rate, landmarks, root, mean, shrink_root, form.unit, table, name)
 
 
 def evenly_spaced(n: int, most: int) -> np.ndarray:
@@ -410,7 +418,10 @@ def _solved(root: np.ndarray, values: np.ndarray) -> np.ndarray:
     return scipy.linalg.solve_triangular(root, values.T, lower=True, check_finite=False).T
 
 
-def _unit_rows(table: np.ndarray) -> np.ndarray:
+def _scaled(table: np.ndarray, unit: bool, n_samples: int) -> np.ndarray:
+    """Rows of length one, or columns of about unit variance."""
+    if not unit:
+        return np.ascontiguousarray(table * np.sqrt(n_samples))
     norms = np.linalg.norm(table, axis=1, keepdims=True)
     return np.ascontiguousarray(table / np.where(norms > 0, norms, 1))
 

@@ -43,7 +43,7 @@ _PREDICTOR = ("alpha", "ridge", "n_candidates", "typical_degree", "by_labels")
 _LAYOUT = ("kind", "view_names", "n_features", "columns", "shifts", "sparse")
 _PART = ("weight", "outlier_weight", "close")
 _GEOMETRY_PART = (*_PART, "rate", "samples")
-_WHITENING = ("rate", "landmarks", "root", "mean", "shrink_root", "table", "name")
+_WHITENING = ("rate", "landmarks", "root", "mean", "shrink_root", "unit", "table", "name")
 _KERNEL = ("name", "view", "spec")
 
 
@@ -226,6 +226,7 @@ def _whitened(state: Any, base: KernelDistance) -> WhitenedDistance:
         root=None if root is None else floats(root, count, count),
         mean=floats(state["mean"], count),
         shrink_root=floats(state["shrink_root"], count, count),
+        unit=boolean(state["unit"]),
         table=floats(state["table"], n, count),
         name=str(state["name"]),
     )
