@@ -91,8 +91,10 @@ def _suspects(X: Any) -> Iterable[int]:
     """Positions of a frame's columns that may be wrong: one at a time is slow for many."""
     if not hasattr(X, "iloc"):
         return range(len(X.columns))
-    kinds = [dtype.kind if isinstance(dtype, np.dtype) else "" for dtype in X.dtypes]
-    floats = np.flatnonzero(np.equal(kinds, "f"))
+    kinds = np.array(
+        [dtype.kind if isinstance(dtype, np.dtype) else "" for dtype in X.dtypes], "U1"
+    )
+    floats = np.flatnonzero(kinds == "f")
     wrong = ~np.isin(kinds, ["b", "i", "u"])
     wrong[floats] = ~np.isfinite(X.iloc[:, floats].to_numpy()).all(axis=0)
     return np.flatnonzero(wrong)
