@@ -13,9 +13,9 @@ from unispectral.tables._arrays import Array, checked_sparse, map_npy, read_npy,
 from unispectral.tables._hdf import check_own, matrix_names, member, open_hdf, read_numbers
 from unispectral.tables._mat import read_mat
 from unispectral.tables._source import Source, TableError, block_rows, unique_names
-from unispectral.tables._text import looks_like_text, read_text, text_blocks
+from unispectral.tables._text import looks_like_text, text_blocks
 
-__all__ = ["FORMATS", "Loaded", "find_format", "load", "load_blocks"]
+__all__ = ["FORMATS", "Loaded", "find_format", "load"]
 
 FORMATS = ("csv", "tsv", "parquet", "excel", "npy", "npz", "mat", "h5ad", "hdf5")
 # Endings that are not the format's own name.
@@ -78,22 +78,38 @@ def _by_content(source: Source) -> str | None:
 
 
 def load(
-    source: Source, format: str, *, key: str | None, beside: Sequence[str], text: dict[str, Any]
-) -> Loaded:
-    """Read the file; `key` chooses a sheet or a variable, `beside` names vectors next to it."""
+    source: Source, format: str, key: str | None, beside: Sequence[str], text: dict[str, Any],
+    entries: int | None = None,
+) -> Iterator[Loaded]:  # fmt: skip
+    """Read the file; `key` chooses a sheet or a variable, `beside` names vectors next to it.
+
+    With `entries`, the rows of a text table, a Parquet or .npy file come in blocks with about so
+    many values. Else, and from other formats, there is one block.
+    """
     if format in ("csv", "tsv"):
-        frame, notes = read_text(source, **_dialect(format, text))
-        return Loaded(frame=frame, notes=notes)
-    if format == "parquet":
-        return _parquet(source)
-    if format == "excel":
-        return _excel(source, key)
-    if format == "npy":
-        return _choose({"array": read_npy(source)}, "array", beside, source)
-    if format == "npz":
-        return _choose(read_npz(source), key, beside, source)
-    if format == "mat":
-        return _choose(read_mat(source), key, beside, source)
+        text = {**text, "separator": text.get("separator") or ("\t" if format == "tsv" else None)}
+        for frame, notes in text_blocks(source, entries=entries, **text):
+            yield Loaded(frame=frame, notes=notes)
+    elif format == "parquet":
+        yield from _parquet(source, entries)
+    elif format == "npy" and entries is not None:
+        whole = _choose({"array": map_npy(source)}, "array", beside, source)
+        matrix: Any = whole.matrix
+        rows = block_rows(entries, matrix.shape[1])
+        for start in range(0, max(1, len(matrix)), rows):
+            yield replace(whole, matrix=matrix[start : start + rows], total=len(matrix))
+    elif format == "excel":
+        yield _excel(source, key)
+    elif format == "npy":
+        yield _choose({"array": read_npy(source)}, "array", beside, source)
+    elif format in ("npz", "mat"):
+        found = read_npz(source) if format == "npz" else read_mat(source)
+        yield _choose(found, key, beside, source)
+    else:
+        yield _hdf5(source, format, key, beside)
+
+
+def _hdf5(source: Source, format: str, key: str | None, beside: Sequence[str]) -> Loaded:
     with open_hdf(source, _ANNDATA if format == "h5ad" else ()) as file:
         if format == "h5ad" or (key is None and {*_ANNDATA} <= {*file}):
             return _anndata(file, source)
@@ -103,67 +119,25 @@ def load(
     return _choose(found, key, beside, source)
 
 
-def load_blocks(
-    source: Source,
-    format: str,
-    entries: int,
-    *,
-    key: str | None,
-    beside: Sequence[str],
-    text: dict[str, Any],
-) -> Iterator[Loaded]:
-    """The rows of a text table, a Parquet or .npy file in blocks with about so many values.
-
-    Other formats, and small files, come as one block.
-    """
-    if format in ("csv", "tsv"):
-        for frame, notes in text_blocks(source, entries=entries, **_dialect(format, text)):
-            yield Loaded(frame=frame, notes=notes)
-    elif format == "parquet":
-        yield from _parquet_blocks(source, entries)
-    elif format == "npy":
-        whole = _choose({"array": map_npy(source)}, "array", beside, source)
-        matrix: Any = whole.matrix
-        rows = block_rows(entries, matrix.shape[1])
-        for start in range(0, max(1, len(matrix)), rows):
-            yield replace(whole, matrix=matrix[start : start + rows], total=len(matrix))
-    else:
-        yield load(source, format, key=key, beside=beside, text=text)
-
-
-def _dialect(format: str, text: dict[str, Any]) -> dict[str, Any]:
-    return {**text, "separator": text.get("separator") or ("\t" if format == "tsv" else None)}
-
-
-_NO_PARQUET = "is not a Parquet file, or is damaged"
-
-
-def _parquet(source: Source) -> Loaded:
-    parquet = optional("pyarrow.parquet", extra="parquet")
-    optional("pandas", extra="parquet")
-    with source.reading(_NO_PARQUET):
-        with source.open() as handle, parquet.ParquetFile(handle) as file:
-            source.check_memory(8 * file.metadata.num_rows * len(file.schema_arrow.names))
-            table = file.read()
-        return _of_arrow(table)
-
-
-def _parquet_blocks(source: Source, entries: int) -> Iterator[Loaded]:
-    table = optional("pyarrow", extra="parquet").Table
+def _parquet(source: Source, entries: int | None) -> Iterator[Loaded]:
+    damaged = "is not a Parquet file, or is damaged"
+    arrow = optional("pyarrow", extra="parquet")
     parquet = optional("pyarrow.parquet", extra="parquet")
     optional("pandas", extra="parquet")
     with source.open() as handle:
-        with source.reading(_NO_PARQUET):
+        with source.reading(damaged):
             file = parquet.ParquetFile(handle)
-            total = file.metadata.num_rows
-            rows = block_rows(entries, len(file.schema_arrow.names))
-            batches = iter(file.iter_batches(rows) if total else [file.read()])
+            total, width = file.metadata.num_rows, len(file.schema_arrow.names)
+            if entries is None:
+                source.check_memory(8 * total * width)
+            rows = None if entries is None or not total else block_rows(entries, width)
+            batches = iter([file.read()] if rows is None else file.iter_batches(rows))
         while True:
-            with source.reading(_NO_PARQUET):
+            with source.reading(damaged):
                 batch = next(batches, None)
                 if batch is None:
                     return
-                loaded = _of_arrow(table.from_batches([batch]) if total else batch)
+                loaded = _of_arrow(batch if rows is None else arrow.Table.from_batches([batch]))
             yield replace(loaded, total=total)
 
 

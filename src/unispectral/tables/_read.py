@@ -17,7 +17,7 @@ from unispectral._errors import InputError, InputTypeError
 from unispectral.tables._arrays import Array
 from unispectral.tables._encode import column_names, decide, left_out, made, used
 from unispectral.tables._encode import encode as encode_columns
-from unispectral.tables._formats import Loaded, find_format, load, load_blocks
+from unispectral.tables._formats import Loaded, find_format, load
 from unispectral.tables._prepare import Preparation, infinite_values, missing_values
 from unispectral.tables._source import Source, TableError, as_source, plural
 
@@ -158,7 +158,7 @@ def read_table(
     origin = as_source(source)
     text = {"separator": separator, "header": header, "encoding": encoding, "missing": missing}
     beside = [name for name in (id, truth) if name is not None]
-    loaded = load(origin, find_format(origin, format), key=key, beside=beside, text=text)
+    loaded = next(load(origin, find_format(origin, format), key, beside, text))
     choices: dict[str, Any] = {"columns": columns, "encode": encode, "impute": impute}
     choices |= {"scale": scale, "preparation": preparation}
     return _prepared(loaded, origin, id=id, truth=truth, **choices)
@@ -185,24 +185,17 @@ def read_blocks(
     file says so.
     """
     origin = as_source(source)
-    format = find_format(origin, format)
     beside = [name for name in (id, truth) if name is not None]
     kinds: dict[str, Any] = {}
-    given: dict[str, Any] = {"key": key, "beside": beside, "text": text}
-    if entries is None:
-        blocks = iter([load(origin, format, **given)])
-    else:
-        blocks = load_blocks(origin, format, entries, **given)
+    blocks = load(origin, find_format(origin, format), key, beside, text, entries)
     for number, loaded in enumerate(blocks):
         if number:  # what is said of the file is said once
             loaded = replace(loaded, notes=[])
         if loaded.frame is not None:
             _check_kinds(loaded.frame, kinds, preparations, beside)
+        given: dict[str, Any] = {"id": id, "truth": truth}
         yield (
-            [
-                _prepared(loaded, origin, id=id, truth=truth, preparation=ready)
-                for ready in preparations
-            ],
+            [_prepared(loaded, origin, **given, preparation=p) for p in preparations],
             loaded.total,
         )
 

@@ -14,7 +14,7 @@ from typing import Any
 from unispectral._compat import optional
 from unispectral.tables._source import Source, TableError, block_rows, plural, unique_names
 
-__all__ = ["looks_like_text", "read_text", "text_blocks"]
+__all__ = ["looks_like_text", "text_blocks"]
 
 _CHUNK = 1 << 16  # characters
 _LINES = 50
@@ -30,12 +30,6 @@ def looks_like_text(head: bytes) -> bool:
     return head.startswith(tuple(_BOMS)) or b"\x00" not in head
 
 
-def read_text(source: Source, **dialect: Any) -> tuple[Any, list[str]]:
-    """Read a text table into a frame; the frame's index holds row names if the file has them."""
-    source.check_memory(2 * source.size)
-    return next(text_blocks(source, **dialect))
-
-
 def text_blocks(
     source: Source,
     *,
@@ -45,7 +39,12 @@ def text_blocks(
     encoding: str | None = None,
     missing: Sequence[str] = (),
 ) -> Iterator[tuple[Any, list[str]]]:
-    """Blocks of rows with about so many values, or all rows, each with the notes."""
+    """Blocks of rows with about so many values, or all rows, each with the notes.
+
+    The index of a frame holds row names if the file has them.
+    """
+    if entries is None:
+        source.check_memory(2 * source.size)
     notes: list[str] = []
     encoding = encoding or _find_encoding(source, notes)
     lines = _sample_lines(source, encoding)
