@@ -48,7 +48,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "paper._wen_yin": ("tests/paper/test_wen_yin.py",),
     "graph._dense": ("tests/graph/test_codes.py",),
     "graph._loops": ("tests/graph/test_codes.py", "tests/test_steps.py"),
-    "kernels._loops": ("tests/kernels/test_bank.py",),
+    "kernels._loops": ("tests/kernels/test_loops.py",),
+    "paper._embedding": ("tests/paper/test_embedding.py",),
 }
 #: Processor seconds of a mutant beyond thrice those of its tests: it never ends, and is noticed.
 _GRACE = 10
