@@ -24,8 +24,8 @@ from robustness._results import Part, Plan, Record, Result, write_page
 __all__ = ["KINDS", "main", "parts"]
 
 #: Forks first: later kinds start threads.
-KINDS = ("faults", "one_by_one", "inputs", "files", "model_fuzz", "oracle", "invariances",
-         "memory", "interrupts", "security", "concurrency")  # fmt: skip
+KINDS = ("faults", "one_by_one", "inputs", "files", "model_fuzz", "store_fuzz", "oracle",
+         "invariances", "stateful", "memory", "interrupts", "security", "concurrency")  # fmt: skip
 _ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -87,6 +87,11 @@ def replay(case: str) -> int:
         from robustness.inputs import Case, outcome
 
         found = outcome(Case(fields[0], fields[1], seed))
+    elif head == "stores":
+        from robustness.store_fuzz import StoreCase
+        from robustness.store_fuzz import outcome as store_outcome
+
+        found = store_outcome(StoreCase(fields[0], seed))
     elif fields[1] == "changed":
         from robustness.model_fuzz import FuzzCase
         from robustness.model_fuzz import outcome as fuzz_outcome

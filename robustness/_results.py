@@ -99,6 +99,7 @@ class Record:
             "seed": result.seed,
             "seconds": round(result.seconds, 1),
             "source": _source_state(),
+            "commit": _commit(),
             "outcomes": dict(sorted(result.outcomes.items())),
             "facts": result.facts,
             "failures": result.failures,
@@ -130,6 +131,21 @@ def _source_state() -> str:
     for path in sorted(Path(unispectral.__file__).parent.rglob("*.py")):
         found.update(path.read_bytes())
     return found.hexdigest()[:10]
+
+
+def _commit() -> str:
+    """The commit that is checked out, marked where the source differs from it."""
+    import subprocess
+
+    def git(*arguments: str) -> str:
+        root = Path(__file__).resolve().parent.parent
+        done = subprocess.run(
+            ["git", *arguments], cwd=root, capture_output=True, text=True, check=False
+        )
+        return done.stdout.strip()
+
+    changed = git("status", "--porcelain", "--", "src", "robustness", "tests")
+    return git("rev-parse", "--short=10", "HEAD") + (" with changes" if changed else "")
 
 
 def _summed(parts: dict[str, dict[str, Any]], order: Sequence[str]) -> list[dict[str, Any]]:
@@ -178,6 +194,7 @@ def write_page(record: Record, order: Sequence[str], folder: Path) -> None:
         "system": platform.system(),
         "cores": os.cpu_count(),
         "states of the source": len({part["source"] for part in record.rows.values()}),
+        "commits": sorted({part.get("commit", "") for part in record.rows.values()} - {""}),
         "parts not run": [part for part in order if part not in record.rows],
     }
     _write_json(folder / "robustness.json", {"about": about, "rows": rows})
@@ -194,7 +211,8 @@ def _page(rows: list[dict[str, Any]], about: dict[str, Any]) -> list[str]:
         "",
         f"Version {about['version']}, Python {about['python']} on {about['system']}, "
         f"{about['cores']} cores of which one was used, "
-        f"{sum(row['seconds'] for row in rows) / 60:.0f} minutes.",
+        f"{sum(row['seconds'] for row in rows) / 60:.0f} minutes; "
+        f"commit {', '.join(about['commits']) or 'unknown'}.",
         "",
     ]
     if about["states of the source"] > 1:

@@ -39,7 +39,7 @@ class Case(NamedTuple):
 
 
 #: Cases of one part in a short and in a full run.
-_COUNTS = (40, 3900)
+_COUNTS = (40, 2400)
 _N_PARTS = 5
 
 

@@ -162,7 +162,7 @@ def _run_into(make: Any, limit: float, plan: Plan) -> tuple[float, bool | None, 
         begun = time.monotonic()
         estimator.fit(X)
         over = time.monotonic() - begun - limit
-    if estimator.converged_ and over < 0:
+    if estimator.converged_ and over < _PROMPT + _grace():  # labels are read out after the limit
         return over, None, ""
     told = [str(w.message) for w in caught if issubclass(w.category, ConvergenceWarning)]
     said = any("time limit" in text and "residual" in text for text in told)

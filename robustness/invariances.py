@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from robustness import _estimators as _estimator_forms
 from robustness._results import Part, Plan, Result
+from robustness._tests import test_module
 
 __all__ = ["PARTS"]
 
@@ -42,7 +45,36 @@ def _same(plan: Plan) -> Result:
     return result
 
 
-PARTS: dict[str, Part] = {"the same partition": _same}
+def _new_points(plan: Plan) -> Result:
+    """What is said of new points: one by one, in parts, in another order, twice, beside others."""
+    result = Result("invariances: what is said of new points", plan.seed)
+    tests = test_module("test_predict_invariance")
+    checks: list[tuple[str, Callable[[], None]]] = []
+    for form in tests.FORMS[:: plan.pick(6, 1)]:
+        checks += [
+            (f"{form}, subsets, permutations, duplicates",
+             partial(tests.test_one_by_one_in_halves_in_another_order_and_twice, form)),
+            (f"{form}, sparse rows", partial(tests.test_sparse_rows_of_a_dense_model, form)),
+        ]  # fmt: skip
+        for far in (1e2, 1e5):
+            check = partial(tests.test_beside_rows_that_are_far_away, form, far)
+            checks.append((f"{form}, beside rows {far:g} away", check))
+    for form in _estimator_forms.ON_DASK:
+        checks.append((f"{form}, blocks", partial(tests.test_on_dask_in_blocks_of_any_size, form)))
+    for case, check in checks:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                check()
+        except Exception as error:
+            result.add("failed", case, repr(error))
+        else:
+            result.add("passed")
+    _estimator_forms.close_client()
+    return result
+
+
+PARTS: dict[str, Part] = {"the same partition": _same, "new points": _new_points}
 
 Pair = Callable[[np.ndarray], tuple[Any, Any]]
 

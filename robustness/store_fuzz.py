@@ -1,0 +1,140 @@
+"""Valid stores of the benchmark with changed meaning: each command works or says one sentence.
+
+Lines of a real store are changed as :mod:`robustness.model_fuzz` changes the JSON of saved models,
+their checksums made to fit again. Then ``report``, ``export`` and ``list`` read the store.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robustness._pool import add_cases
+from robustness._results import Part, Plan, Result
+from robustness.model_fuzz import MUTATORS, Archive
+
+__all__ = ["PARTS", "StoreCase", "cases", "outcome"]
+
+#: Changes that need nothing but JSON.
+_CHANGES = ("number", "string", "other type", "remove", "rename", "repeat", "reorder", "exchange",
+            "nest", "wrap")  # fmt: skip
+#: In turn; the list reads the studies that come with the library as well, which takes long.
+_COMMANDS = ("report", "export") * 4 + ("list",)
+_LIMIT = 60.0
+
+
+class StoreCase(NamedTuple):
+    """The command that reads the store, and the seed of the changes."""
+
+    command: str
+    seed: int
+
+    def __str__(self) -> str:
+        return f"stores: {self.command} | changed | {self.seed}"
+
+
+@cache
+def _valid() -> list[bytes]:
+    """The lines of a store: two data sets, three methods, one of which fails."""
+    from unispectral.bench import Store, Study, StudyDataset, StudyMethod, run
+
+    rng = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in "ab":
+            X = rng.normal(size=(24, 2)) + 4.0 * (np.arange(24) % 2)[:, None]
+            np.savez(Path(folder) / f"{name}.npz", X=X, y=np.arange(24) % 2)
+        study = Study(
+            "changed",
+            datasets=[
+                StudyDataset(name, file=str(Path(folder) / f"{name}.npz"), truth="y")
+                for name in "ab"
+            ],
+            methods=[
+                StudyMethod("k-means", "sklearn.cluster.KMeans", parameters={"n_init": 1}),
+                StudyMethod("k-means, wrong", "sklearn.cluster.KMeans", parameters={"init": "x"}),
+                StudyMethod("SCMK", "unispectral.SCMK", parameters={"kernels": "paper"}),
+            ],
+        )
+        path = Path(folder) / "results.jsonl"
+        with Store(path) as store:
+            run(study, store, processes=1)
+        return path.read_bytes().splitlines()
+
+
+def changed(seed: int) -> tuple[bytes, list[str]]:
+    """The content of a changed store, and the names of its changes."""
+    rng = np.random.default_rng(seed)
+    archive = Archive.__new__(Archive)
+    head, *lines = _valid()
+    archive.trees, archive.arrays = {"lines": [json.loads(line) for line in lines]}, {}
+    names = [str(rng.choice(_CHANGES)) for _ in range(int(rng.choice([1, 1, 1, 2, 3])))]
+    for name in names:
+        MUTATORS[name](archive, rng)
+    entries = archive.trees.get("lines", archive.trees)
+    entries = entries if isinstance(entries, list) else [entries]
+    return b"\n".join([head, *map(_line, entries)]) + b"\n", names
+
+
+def _line(entry: Any) -> bytes:
+    """A line as the store writes it, with the checksum of what it says now."""
+    from unispectral.bench.store import _digest
+
+    if isinstance(entry, dict) and "digest" in entry:
+        rest = {key: value for key, value in entry.items() if key != "digest"}
+        entry = {**rest, "digest": _digest(rest)}
+    return json.dumps(entry).encode()
+
+
+def outcome(case: StoreCase) -> tuple[str, str]:
+    """Run a command on a changed store: ``"works"``, ``"refused"`` or ``"failed"``."""
+    from click.testing import CliRunner
+
+    from unispectral.cli.bench import bench
+
+    content, changes = changed(case.seed)
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path, out = Path(folder) / "results.jsonl", Path(folder) / "out.html"
+        path.write_bytes(content)
+        options = ["--store", str(path)] + ([] if case.command == "list" else ["--out", str(out)])
+        found = CliRunner().invoke(bench, [case.command, *options])
+    said = f"{', '.join(changes)}: {found.output[-300:]}"
+    if not isinstance(found.exception, SystemExit | None) or "Traceback" in found.output:
+        return "failed", f"{said}: {found.exception!r}"
+    if found.exit_code == 0:
+        return "works", said
+    sentence = found.output.strip().splitlines()[-1:]
+    good = found.exit_code == 1 and bool(sentence) and sentence[0].startswith("Error: ")
+    return ("refused" if good else "failed"), f"{said}: exit {found.exit_code}"
+
+
+def cases(seed: int) -> Iterator[StoreCase]:
+    """Endless cases, the commands in turn."""
+    rng = np.random.default_rng([seed, 6])
+    while True:
+        for command in _COMMANDS:
+            yield StoreCase(command, int(rng.integers(2**31)))
+
+
+def prepare() -> None:
+    """Read the store unchanged once, so that all is imported."""
+    for command in sorted(set(_COMMANDS)):
+        outcome(StoreCase(command, 0))
+
+
+def _stores(plan: Plan) -> Result:
+    result = Result("hostile files: stores of changed meaning", plan.seed)
+    wanted = islice(cases(plan.seed), plan.pick(18, 999))
+    return add_cases(result, outcome, wanted, workers=plan.workers, limit=_LIMIT)
+
+
+PARTS: dict[str, Part] = {"stores": _stores}
