@@ -226,7 +226,7 @@ def _load() -> None:
     with contextlib.redirect_stdout(io.StringIO()):
         pytest.main(["--version"])  # its plugins
     gc.collect()
-    gc.freeze()  # pytest looks for garbage at its end, which would go through all of this each time
+    gc.freeze()  # pytest looks for garbage at its end: not in all of this each time
 
 
 def _key(line: int, what: str) -> str:
@@ -293,8 +293,8 @@ def page(modules: dict[str, Any]) -> str:
         "",
         "Small changes to the solver steps, one at a time (another operator, another number), by",
         "`make mutation`. A mutant that the tests of the step do not notice survives. Survivors",
-        "were looked at: those with a reason change nothing that a user could see. Where fewer were",
-        "tried than there are, they were drawn at random with seed 0.",
+        "were looked at: those with a reason change nothing that a user could see. Where fewer",
+        "were tried than there are, they were drawn at random with seed 0.",
         "",
         "| module | mutants | tried | killed | survive | of these without a reason |",
         "|---|---:|---:|---:|---:|---:|",

@@ -63,15 +63,18 @@ def test_neighbourhoods_of_sparse_samples(rng):
 def test_pairs_of_sparse_samples(rng):
     A = _sparse(rng, 6, 5)
     left, right = np.array([0, 0, 3, 1, 1, 0, 5]), np.array([2, 4, 3, 5, 0, 0, 1])
-    expected = (A.toarray() @ A.toarray().T)[left, right]
-    dots = sparse_pairs(A.indptr, A.indices, A.data, 5, left, right)
-    np.testing.assert_allclose(dots, expected, atol=1e-14)
+    for first in (0, 2, 3, 4):  # whichever sample comes first
+        expected = (A.toarray() @ A.toarray().T)[left[first:], right[first:]]
+        dots = sparse_pairs(A.indptr, A.indices, A.data, 5, left[first:], right[first:])
+        np.testing.assert_allclose(dots, expected, atol=1e-14)
 
 
 def _recipe(kind, n, rng):
     """The arguments of a weighted sum after the rows: only some of its terms, or all."""
     none = np.empty(0)
     wide = np.array([0.3, -0.2, 0.7, 0.1]) if kind in ("wide", "all") else none
+    if kind == "constant":
+        wide = np.array([0.3])
     rates, powers, shares = none, np.empty(0, int), none
     if kind in ("rates", "all"):
         rates = np.array([-0.9, 0.0, 0.0, -0.4, 0.0, 0.0])
@@ -101,7 +104,7 @@ def _formula(X, recipe):
     return total
 
 
-@pytest.mark.parametrize("kind", ["wide", "rates", "polynomials", "all", "nothing"])
+@pytest.mark.parametrize("kind", ["wide", "constant", "rates", "polynomials", "all", "nothing"])
 @pytest.mark.parametrize("rows", [(0, 5), (510, 514), (1023, 1025)])
 def test_a_weighted_sum_is_the_sum_of_its_terms(kind, rows, rng):
     """Also in the second and third tile of a row, of 512 samples each."""
