@@ -87,6 +87,8 @@ def _be_child(action, prepare, kill_at, folder, errors, stdout) -> None:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(BrokenPipeError):
                 stream.flush()
+    except SystemExit as ended:
+        code = ended.code
     except BaseException:
         import traceback
 
