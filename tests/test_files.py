@@ -128,7 +128,7 @@ def test_kill_leaves_the_old_file(tmp_path):
         with atomic_path(sys.argv[1]) as temporary:
             temporary.write_text("half")
             print("ready", flush=True)
-            time.sleep(60)
+            time.sleep(3600)
     """
     with subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(code), str(target)], stdout=subprocess.PIPE
