@@ -88,6 +88,14 @@ def test_damaged_studies_are_a_sentence(path: Path, tables: Any) -> None:
     assert "is damaged" in result.output
 
 
+def test_a_sentence_about_a_damaged_study_ends_once(path: Path) -> None:
+    rewrite(path, None, lambda entry: entry["tables"]["methods"][0].update(repeats="x"))
+    said = call(path, "report").output.strip()
+    assert "is damaged" in said
+    assert said.endswith(".")
+    assert not said.endswith("..")
+
+
 @pytest.mark.parametrize(
     "line",
     [b"", b"[]", b"{}", b"5", b"null", b"\xff", b"[" * 10**5, b'{"a":' * 10**5, b"1" * 10**5,

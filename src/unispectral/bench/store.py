@@ -182,7 +182,8 @@ class Store:
             entry = self._studies[name]
             return Study.from_table(entry["tables"]), str(entry["command"])
         except _INVALID as error:
-            raise StoreError(f"The study {name!r} in {self.path} is damaged: {error}.") from None
+            said = str(error).rstrip(".")
+            raise StoreError(f"The study {name!r} in {self.path} is damaged: {said}.") from None
 
     # Cells
     def put(self, cell: Cell, answer: dict[str, Any]) -> None:
