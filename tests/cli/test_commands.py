@@ -255,7 +255,7 @@ def test_scaling_and_the_number_of_clusters_are_explained(command, tmp_path):
     table = tmp_path / "wine.csv"
     load_wine(as_frame=True).data.to_csv(table, index=False)
     shown = command("cluster", table, "-k", "auto", check=0).stdout
-    assert "Why 3: 3 clusters stand out most, by the eigenvalues of the graph" in shown
+    assert "Why 3: 3 clusters stand out most, by the modularity of the graph" in shown
     assert "standardised: 1 of 13 columns has nearly all of the variance" in shown
     given = command("cluster", table, "-k", "3", "--scale", "standard", check=0).stdout
     assert "standardised" not in given
