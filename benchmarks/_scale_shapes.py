@@ -23,6 +23,8 @@ PEERS = {
 }
 #: CPU seconds that a peer may take; a size is not tried where the last one makes that hopeless.
 LIMIT = 120.0
+#: Bytes of address space that a peer may take.
+MEMORY = 12 * 2**30
 #: HDBSCAN takes a minute for 100,000 points of any shape: it is measured on one.
 HDBSCAN_SHAPE = "moons"
 
@@ -55,7 +57,8 @@ def _peer(store: Store, measured: Measure, name: str, n: int, title: str) -> Non
         reason = f"would take more than {LIMIT:.0f} CPU s, by what {before[-1]:,} points take"
         store.cell(f"shape/{name}/{n}/{title}", lambda: {"failure": reason})
     else:
-        store.cell(f"shape/{name}/{n}/{title}", partial(measured, limit=LIMIT))
+        given = partial(measured, limit=LIMIT, memory=MEMORY)
+        store.cell(f"shape/{name}/{n}/{title}", given)
 
 
 def _cells(cells: dict[str, Any], name: str, title: str = "ours") -> dict[int, dict[str, Any]]:
@@ -116,9 +119,9 @@ def section(cells: dict[str, Any]) -> str:
             "scikit-learn's `NearestNeighbors(n_neighbors=8, algorithm='kd_tree')` on the circles "
             "and Gaussians of the same size, with the same number of threads; our own visits the "
             "points in the order of the leaves of its tree and is faster, so that the share of "
-            f"all the rest is larger. Peers have {LIMIT:.0f} CPU s; a size is not tried where the "
-            "last one, extended in proportion, would take longer. HDBSCAN has "
-            f"`min_cluster_size=n/100` and is measured on the {HDBSCAN_SHAPE} alone.",
+            f"all the rest is larger. Peers have {LIMIT:.0f} CPU s and {MEMORY / 2**30:.0f} GB; a "
+            "size is not tried where the last one, extended in proportion, would take longer. "
+            f"HDBSCAN has `min_cluster_size=n/100` and is measured on the {HDBSCAN_SHAPE} alone.",
         ]
     )
 

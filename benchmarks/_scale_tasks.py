@@ -140,8 +140,8 @@ def _plain_search(data: str, k: int) -> dict[str, Any]:
     return _measured(lambda: model.fit(X).kneighbors()[1], None)
 
 
-def _peer(data: str, estimator: str, limit: float) -> dict[str, Any]:
-    """A peer of scikit-learn, which the system ends after so many CPU seconds."""
+def _peer(data: str, estimator: str, limit: float, memory: int) -> dict[str, Any]:
+    """A peer of scikit-learn, which may take so many CPU seconds and bytes of address space."""
     from sklearn import cluster
 
     X, y = _data(data)
@@ -152,6 +152,7 @@ def _peer(data: str, estimator: str, limit: float) -> dict[str, Any]:
         model = getattr(cluster, estimator)(int(y.max()) + 1, random_state=0)
     used = int(time.process_time()) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (used + int(limit), used + int(limit)))
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     return _measured(lambda: model.fit(X).labels_ + 1, y)
 
 

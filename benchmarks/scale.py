@@ -164,6 +164,8 @@ def _aims(cells: dict[str, Any]) -> Iterator[tuple[str, str, str, bool]]:
     for name, local, cluster, same in _clusters(cells):
         found = ratio(cluster["cpu"], local["cpu"])
         text = f"{number(found)}, {'identical' if same else 'other'} labels"
+        if least := _least(cells, name):
+            text += f" (at least {number(least)})"
         aim = "at most 1.3 × the CPU time, identical labels"
         yield f"Dask {name}", aim, text, same and found["median"] <= 1.3
     yield from _scale_more.aims(cells)
@@ -187,6 +189,17 @@ def _clusters(
         ]
         same = len({one["labels"] for pair in pairs for one in pair}) == 1
         yield key.removeprefix("dask "), columns[0], columns[1], same
+
+
+def _least(cells: dict[str, Any], name: str) -> float | None:
+    """What a lost worker costs if nothing is done again: a fit, and the start of another."""
+    found = {one: (local, cluster) for one, local, cluster, _ in _clusters(cells)}
+    whole = name.removesuffix(" worker killed")
+    if whole == name or whole not in found:
+        return None
+    start = spread(found[name][1]["start and imports"])["median"]
+    local, cluster = (spread(side["cpu"])["median"] for side in found[whole])
+    return (cluster + start) / local
 
 
 def _growth(cells: dict[str, Any]) -> str:
@@ -269,11 +282,13 @@ def _cluster(cells: dict[str, Any]) -> str:
             number(ratio(cluster["cpu"], local["cpu"])),
             number(spread(cluster["lost"])["median"]),
             number(spread(cluster["start and imports"])["median"]),
+            number(least) if (least := _least(cells, name)) else "",
             "yes" if same else "no",
         ]
         for name, local, cluster, same in _clusters(cells)
     ]
-    header = ["n", "local CPU s", "cluster CPU s", "ratio", "lost", "start", "identical labels"]
+    header = ["n", "local CPU s", "cluster CPU s", "ratio", "lost", "start", "at least"]
+    header.append("identical labels")
     return "\n".join(
         [
             "## A Dask cluster of two workers",
@@ -285,7 +300,9 @@ def _cluster(cells: dict[str, Any]) -> str:
             "read the data from a file. The killed worker is the one that holds most kernels when "
             "the first are there; none leads. What it had used until then (lost) is counted, and "
             "so is the start of the one in its place: start is what a new worker takes until its "
-            "libraries are imported and its loops are loaded.",
+            "libraries are imported and its loops are loaded. At least: the ratio of a fit "
+            "without a loss and that start alone, with nothing done again: no recovery that "
+            "starts another worker can be below it.",
         ]
     )
 
