@@ -42,9 +42,8 @@ def aggregated(W: sp.csr_array, null: np.ndarray) -> tuple[sp.csr_array, sp.csr_
     starts = np.concatenate([[0], np.cumsum(np.bincount(member, minlength=count))])
     edges = np.zeros(count + 1, dtype=np.int64)
     _count_edges(W.indptr, W.indices, member, nodes, starts, edges)
-    indptr = np.cumsum(edges)
-    if indptr[-1] <= np.iinfo(np.int32).max:
-        indptr = indptr.astype(np.int32)
+    small = edges.sum() <= np.iinfo(np.int32).max
+    indptr = np.cumsum(edges, dtype=np.int32 if small else np.int64)
     indices = np.empty(indptr[-1], dtype=np.int32)
     data = np.empty(indptr[-1], dtype=W.dtype)
     _add_edges(W.indptr, W.indices, W.data, values, member, nodes, starts, indptr, indices, data)
@@ -86,18 +85,14 @@ def _aggregate(indptr, indices, data, null, member):
                     if member[j] < 0 and data[p] >= _STRONG * max(strongest[i], strongest[j]):
                         member[j] = count
                 count += 1
-    seeded = count
     for i in range(n):
         if member[i] >= 0:
             continue
-        best, strength = -1, -1.0
+        best, strength = -1, -1.0  # a strong neighbour kept it from beginning its own
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
-            if 0 <= member[j] < seeded and data[p] > strength:
+            if member[j] >= 0 and data[p] > strength:
                 best, strength = member[j], data[p]
-        if best < 0:
-            best = count
-            count += 1
         # Marked, so that nobody joins through a node that has only just joined.
         member[i] = -2 - best
     for i in range(n):
