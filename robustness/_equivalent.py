@@ -57,7 +57,7 @@ _REASONS: dict[str, dict[str, str]] = {
         "4000 → 4001 in _MANY = 4_000": _BATCH,
         "1e-08 → 2e-08 in _DEPENDENT = 1e-8": _LIMIT,
         "1e-10 → 2e-10 in _OUTSIDE = 1e-10": _LIMIT,
-        "values[0] > 1e-10 * values[-1] → values[0] >= 1e-10 * values[-1]": _TIE,
+        "values[0] > 1e-06 * values[-1] → values[0] >= 1e-06 * values[-1]": _TIE,
         "kept < 0.25 → kept <= 0.25": _TIE,
         "longer < radius ** 2 → longer <= radius ** 2": _TIE,
         "Lv - bend * v → Lv + bend * v": "the part along v is taken out of it afterwards",
@@ -71,7 +71,7 @@ _REASONS: dict[str, dict[str, str]] = {
             "whether numbers that are finite are looked at once more"
         ),
         "0 → 1 in return float(abs(L).sum(axis=1).max()) if L.shape[0] else 0.0": _SQUARE,
-        "1e-10 * values[-1] → 1e-10 / values[-1]": _LIMIT,
+        "1e-06 * values[-1] → 1e-06 / values[-1]": _LIMIT,
         "1e-05 → 2e-05 in tol: float = 1e-5,": _LIMIT,
         "tol * scale → tol / scale": _LIMIT,
         "along > 0 → along >= 0": _TIE,

@@ -201,6 +201,16 @@ def test_a_sample_without_neighbours_has_a_zero_row():
     np.testing.assert_allclose([L[0, 1], L[1, 2]], [-4 / 6, -5 / np.sqrt(45)])
 
 
+@pytest.mark.parametrize("smallest", [1e-2, 1e-3, 1e-4, 1e-5, 1e-8])
+def test_polar_factors_are_orthonormal_to_the_last_digits(smallest):
+    """The Gram matrix of nearly dependent columns has lost half of them."""
+    rng = np.random.default_rng(0)
+    U, V = np.linalg.qr(rng.normal(size=(6, 5)))[0], np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    found = spectrum.polar((U * np.array([1.0, 1.0, 1.0, 1.0, smallest])) @ V.T)
+    np.testing.assert_allclose(found.T @ found, np.eye(5), atol=1e-9)
+    np.testing.assert_allclose(found, U @ V.T, atol=1e-6)
+
+
 def test_polar_factors_of_matrices_that_lack_a_rank():
     Y = np.outer(np.arange(1.0, 6.0), [1.0, 1.0])
     for found in (spectrum.polar(Y), _stiefel._orthonormal(Y)):
