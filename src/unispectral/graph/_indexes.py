@@ -172,10 +172,13 @@ class TreeIndex(Index):
             distances, found = self.tree.query(queries[own], wide)
             found = found.reshape(len(here), wide).astype(np.int32)
             distances = np.square(distances.reshape(len(here), wide))
+            tied = (distances[:, 1:] == distances[:, :-1]).any(axis=1)
             if exclude is not None:
                 same = found == exclude[here][:, None]
                 found[same], distances[same] = -1, np.inf
-            best = np.lexsort((found, distances), axis=1)[:, :k]
+            best = np.argsort(distances, axis=1, kind="stable")
+            best[tied] = np.lexsort((found[tied], distances[tied]), axis=1)
+            best = best[:, :k]
             have = best.shape[1]
             out.indices[here, :have] = np.take_along_axis(found, best, axis=1)
             out.distances[here, :have] = np.sqrt(np.take_along_axis(distances, best, axis=1))

@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.spatial import KDTree
 
-from unispectral._run import Run
-from unispectral.graph.candidates import TREE_COLUMNS, nearest
+from unispectral.graph.candidates import TREE_COLUMNS
 from unispectral.graph.quality import normalized_cut
 from unispectral.labelfree._geometry import KernelDistance
 
@@ -37,7 +37,7 @@ _CLEARER = 0.8
 _STEPS = 50
 
 
-def core_samples(distance: KernelDistance, run: Run) -> np.ndarray | None:
+def core_samples(distance: KernelDistance) -> np.ndarray | None:
     """Which samples are not thin; None where densities say nothing.
 
     Examples
@@ -50,7 +50,7 @@ def core_samples(distance: KernelDistance, run: Run) -> np.ndarray | None:
     >>> table = np.vstack([rng.normal(0, 0.1, (200, 2)), rng.normal(3, 0.1, (200, 2)),
     ...                    rng.uniform(-1, 4, (40, 2))])
     >>> bank = KernelBank(table, ["linear"], normalize=None, gram=False)
-    >>> core = core_samples(KernelDistance([KernelPart(bank, 0, 0)]), Run.of(n_jobs=1))
+    >>> core = core_samples(KernelDistance([KernelPart(bank, 0, 0)]))
     >>> bool(core[:400].mean() > 0.8), bool(core[400:].mean() < 0.2)
     (True, True)
     """
@@ -60,9 +60,11 @@ def core_samples(distance: KernelDistance, run: Run) -> np.ndarray | None:
     table = distance.features()
     if table is None:
         return None
-    around = nearest(table - table.mean(axis=0), _AROUND, run=run)
-    reach = around.distances[:, _NEIGHBOR - 1]
-    usual = np.quantile(reach[around.indices], _QUARTILE, axis=1)
+    table = table - table.mean(axis=0)
+    # The first is the sample itself, or a copy of it; ties change nothing that counts here.
+    distances, around = KDTree(table).query(table, _AROUND + 1)
+    reach = distances[:, _NEIGHBOR]
+    usual = np.quantile(reach[around[:, 1:]], _QUARTILE, axis=1)
     ratio = reach / np.maximum(usual, 1e-300)
     return ratio <= max(_THIN, float(np.quantile(ratio, 1.0 - _MOST_THIN)))
 
@@ -72,7 +74,6 @@ def by_core_samples(
     W: sp.csr_array,
     labels: np.ndarray,
     cluster: Callable[[KernelDistance], tuple[sp.csr_array, np.ndarray]],
-    run: Run,
 ) -> np.ndarray:
     """Labels found without thin samples, where both judges prefer them; else those given.
 
@@ -85,10 +86,9 @@ def by_core_samples(
         The clusters of all samples.
     cluster : callable
         Gives the affinity and the labels of some samples from their distance.
-    run : Run
     """
     first = normalized_cut(W, labels)
-    core = core_samples(distance, run) if first >= _CLEAR else None
+    core = core_samples(distance) if first >= _CLEAR else None
     if core is None or core.all():
         return labels
     inside, found = cluster(distance.subset(np.flatnonzero(core)))

@@ -44,7 +44,7 @@ _COUNTED, _DRAWS = 1_200, 2
 #: given number one draw is enough unless the ratio lies in between.
 _TESTED, _TEST_DRAWS, _ADVICE_DRAWS = 400, 6, 3
 _TRIED = (2, 3, 4, 6, 10)
-_UNDECIDED = (0.4, 0.9)
+_UNDECIDED = (0.5, 0.75)
 #: A spectrum that is no smaller than this share of the reference shows no clusters.
 STRUCTURELESS = 0.6
 #: Added to the eigenvalues' share of the reference: below it clusters are separate.

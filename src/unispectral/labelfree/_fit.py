@@ -145,7 +145,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
             inner, _, found = _clusters([one], [1.0], wide, replace(recipe, max_iter=1), here)
             return inner.first, found
 
-        labels = by_core_samples(together, coupled.first, labels, cluster, run)
+        labels = by_core_samples(together, coupled.first, labels, cluster)
     if count is None:
         for doubt in doubts(coupled.first, labels, coupled.eigenvalues, run):
             warn(doubt, DoubtfulResultWarning)
