@@ -40,6 +40,7 @@ def _small() -> list[tuple[np.ndarray, int]]:
         (shapes.moons(5, n=120)[0], 2),
         (shapes.illumination(5, n_people=12, each=5, n_pixels=80)[0], 12),
         (shapes.mixture(5, n=90)[0], 3),
+        (shapes.animals(5, each=30)[0], 3),
         (_in_noise(), 3),
         (_split_and_merged(), 12),
     ]

@@ -196,6 +196,8 @@ DESIGN = (
     ),
     StudySet("light 60", "design", "faces", lambda: shapes.illumination(10)),
     StudySet("light 30", "design", "faces", lambda: shapes.illumination(11, n_people=30, each=12)),
+    StudySet("animals 5d", "design", "table", lambda: shapes.animals(1)),
+    StudySet("animals 12d", "design", "table", lambda: shapes.animals(1, n_features=12)),
     StudySet("mixture 4d", "design", "table", lambda: shapes.mixture(10)),
     StudySet(
         "mixture 13d",

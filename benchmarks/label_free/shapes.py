@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.datasets import make_blobs, make_circles, make_moons
 
 __all__ = [
+    "animals",
     "anisotropic",
     "blurred_views",
     "circles",
@@ -115,6 +116,17 @@ def mixture(
         parts.append(centre + rng.uniform(0.6, 1.2) * rng.normal(size=(size, n_features)) @ axes)
     X = np.vstack(parts)
     return (X - X.mean(axis=0)) / X.std(axis=0), np.repeat(np.arange(n_clusters), sizes)
+
+
+def animals(seed: int, *, n_kinds: int = 3, n_features: int = 5, each: int = 50) -> Labelled:
+    """Measurements that all grow with the size of an animal; kinds differ in proportions."""
+    rng = np.random.default_rng(seed)
+    kinds = np.repeat(np.arange(n_kinds), each)
+    size = np.exp(rng.normal(0, 0.25, len(kinds)))[:, None]
+    proportions = np.exp(rng.normal(0, 0.06, (n_kinds, n_features)))
+    usual = rng.uniform(5, 40, n_features)
+    noise = np.exp(rng.normal(0, 0.01, (len(kinds), n_features)))
+    return size * usual * proportions[kinds] * noise, kinds
 
 
 def illumination(

@@ -7,25 +7,15 @@ import warnings
 import numpy as np
 import pytest
 
+from benchmarks.label_free.shapes import animals
 from unispectral import DoubtfulResultWarning, UnifiedSpectralClustering, load_model, save_model
 from unispectral.labelfree import Recipe, cluster
 from unispectral.metrics import clustering_accuracy
 
 
-def animals(n_kinds, n_columns, seed, each=50):
-    """Measurements that all grow with the size of an animal; kinds differ in proportions."""
-    rng = np.random.default_rng(seed)
-    kinds = np.repeat(np.arange(n_kinds), each)
-    size = np.exp(rng.normal(0, 0.25, len(kinds)))[:, None]
-    proportions = np.exp(rng.normal(0, 0.06, (n_kinds, n_columns)))
-    usual = rng.uniform(5, 40, n_columns)
-    noise = np.exp(rng.normal(0, 0.01, (len(kinds), n_columns)))
-    return size * usual * proportions[kinds] * noise, kinds
-
-
 @pytest.mark.parametrize("n_columns", [5, 8, 12])
 def test_clusters_that_size_hides_are_found(n_columns, tmp_path):
-    X, kinds = animals(3, n_columns, seed=1)
+    X, kinds = animals(1, n_features=n_columns)
     with warnings.catch_warnings():
         warnings.filterwarnings(
             "error", message=".*no clearer than", category=DoubtfulResultWarning
@@ -38,12 +28,12 @@ def test_clusters_that_size_hides_are_found(n_columns, tmp_path):
     assert "whitened" in name
     assert np.array_equal(model.predict(X), model.labels_)
     save_model(model, tmp_path / "model.npz")
-    fresh = animals(3, n_columns, seed=1, each=60)[0]
+    fresh = animals(1, n_features=n_columns, each=60)[0]
     assert np.array_equal(load_model(tmp_path / "model.npz").predict(fresh), model.predict(fresh))
 
 
 def test_plain_distances_see_nothing_there():
-    X, kinds = animals(3, 5, seed=1)
+    X, kinds = animals(1)
     with pytest.warns(DoubtfulResultWarning, match="no clearer than"):
         labels = cluster(X, Recipe(3, whiten=())).labels
     assert clustering_accuracy(kinds, labels) < 0.6
@@ -51,6 +41,6 @@ def test_plain_distances_see_nothing_there():
 
 @pytest.mark.parametrize("n_columns", [4, 12])
 def test_samples_without_clusters_stay_without(n_columns):
-    X, _ = animals(1, n_columns, seed=0, each=200)
+    X, _ = animals(0, n_kinds=1, n_features=n_columns, each=200)
     with pytest.warns(DoubtfulResultWarning, match="no clearer than"):
         UnifiedSpectralClustering(3).fit(X)
