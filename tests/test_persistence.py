@@ -427,6 +427,13 @@ def test_tampered_manifest(members, change, words, tmp_path):
     assert re.search(words, message), message
 
 
+def test_names_in_a_file_break_no_line():
+    wrong = {"$kernel": "Gaussian", "fields": {"\n": 1}}
+    with pytest.raises(ModelFileError, match="of kind '.kernel' is wrong") as error:
+        Reader({}).decode(wrong)
+    assert "\n" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("name", "array"),
     [

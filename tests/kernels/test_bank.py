@@ -141,6 +141,25 @@ def test_scale_free_kernels_do_not_see_the_unit(n, d, seed, unit):
         np.testing.assert_allclose(one.matrix(r), other.matrix(r), atol=1e-6)
 
 
+def test_a_sum_without_any_weight_is_zero(X):
+    """As the weights of a saved model may be, if somebody changes it."""
+    bank, none = KernelBank(X, ["linear", "gaussian"]), np.zeros(2)
+    everyone = np.arange(len(X))
+    near, among = bank.combine_neighbourhoods(none, everyone[:2], np.array([[1, 2], [0, 3]]))
+    between, own = bank.combine_cross(none, X[:4])
+    for found, shape in (
+        (bank.combine(none), (len(X), len(X))),
+        (bank.combine_block(none, everyone, everyone[:3]), (len(X), 3)),
+        (bank.combine_diagonal(none), (len(X),)),
+        (near, (2, 2)),
+        (among, (2, 2, 2)),
+        (between, (4, len(X))),
+        (own, (4,)),
+    ):
+        assert found.shape == shape
+        assert not found.any()
+
+
 def test_views_are_named_and_summed(X):
     second = X[:, :2].copy()
     bank = KernelBank([X, second], "linear")

@@ -265,7 +265,8 @@ class KernelBank:
         """Weighted sums of what each kernel makes of its products."""
         weights = self._weights(weights)
         totals: list[np.ndarray] = []
-        for r, kernel, products in self._with_products(np.flatnonzero(weights), find):
+        chosen = np.flatnonzero(weights) if weights.any() else [0]  # nothing of one is zero
+        for r, kernel, products in self._with_products(chosen, find):
             parts = kernel.cross(*products) if new else [kernel.values(one) for one in products]
             for part in parts:
                 if weights[r] != 1:

@@ -119,8 +119,9 @@ class Reader:
         except ModelFileError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+            said = " ".join(str(error).split())  # one line, whatever names the file has
             raise ModelFileError(
-                f"its value of kind {tags[0]!r} is wrong ({error!s:.200})."
+                f"its value of kind {tags[0]!r} is wrong ({said:.200})."
             ) from error
 
     def _take(self, name: Any) -> np.ndarray:
