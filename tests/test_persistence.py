@@ -429,7 +429,7 @@ def test_tampered_manifest(members, change, words, tmp_path):
 
 def test_names_in_a_file_break_no_line():
     wrong = {"$kernel": "Gaussian", "fields": {"\n": 1}}
-    with pytest.raises(ModelFileError, match="of kind '.kernel' is wrong") as error:
+    with pytest.raises(ModelFileError, match=r"of kind '.kernel' is wrong") as error:
         Reader({}).decode(wrong)
     assert "\n" not in str(error.value)
 
