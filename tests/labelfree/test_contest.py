@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
-
 from benchmarks.label_free.shapes import animals
+
 from unispectral import DoubtfulResultWarning, UnifiedSpectralClustering, load_model, save_model
 from unispectral.labelfree import Recipe, cluster
 from unispectral.metrics import clustering_accuracy
