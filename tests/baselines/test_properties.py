@@ -185,9 +185,12 @@ def test_a_kernel_without_cost_takes_all():
     np.testing.assert_array_equal(power_weights(np.array([2.0, 0.0]), 0.4), [0, 1])
 
 
-def test_kernels_on_demand_are_the_kept_ones():
+def test_kernels_on_demand_are_the_kept_ones(monkeypatch):
     bank = bank_of(3)
-    kept, lazy = Kernels(bank, keep=True), Kernels(bank, keep=False)
+    kept = Kernels(bank)
+    monkeypatch.setattr("unispectral.baselines._kernels.STACK_BYTES", 0)
+    lazy = Kernels(bank)
+    assert (kept._stack is None, lazy._stack is None) == (False, True)
     labels = np.random.default_rng(0).integers(4, size=bank.n_samples)
     weights = mean_weights(labels)
     w = np.array([0.4, 0.3, 0.2, 0.1])

@@ -14,6 +14,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from unispectral._compat import CallbackSupportMixin, FitTasks, fit_context
+from unispectral._errors import warn
 from unispectral._run import Run, whole_or_as_before
 from unispectral._validation import (
     check_cluster_count,
@@ -27,16 +28,9 @@ from unispectral.baselines._parameters import Declared, count, non_negative, par
 from unispectral.kernels import Abilities, KernelBank, as_kernel, as_kernels
 
 __all__ = [
-    "ClusteringMethod",
-    "KernelMethod",
-    "KernelsMethod",
-    "Partition",
-    "RestartedMethod",
-    "Stop",
-    "alternate",
-    "kmeans",
-    "seed_from",
-]
+    "ClusteringMethod", "KernelMethod", "KernelsMethod", "Partition", "RestartedMethod", "Stop",
+    "alternate", "kmeans", "seed_from",
+]  # fmt: skip
 
 #: Iterations of k-means where ``max_iter`` is that of something else.
 _KMEANS_ITER = 300
@@ -45,19 +39,10 @@ State = TypeVar("State")
 
 
 class Partition(NamedTuple):
-    """What a method found.
+    """What a method found: labels, and what it minimises at these.
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n,)
-    objective : float
-        What the method minimises, at these labels.
-    n_iter : int
-    converged : bool
-    residual : float
-        How much the last iteration still changed: the share of the labels, or of the objective.
-    attributes : mapping
-        What else the fitted estimator shows, by names without the underscore at their end.
+    The residual is how much the last iteration still changed, as a share of the labels or of the
+    objective; the attributes are what else the estimator shows, without the underscore at the end.
     """
 
     labels: np.ndarray
@@ -165,13 +150,12 @@ class ClusteringMethod(Declared, CallbackSupportMixin, ClusterMixin, BaseEstimat
         for name, value in found.attributes.items():
             setattr(self, f"{name}_", value)
         if not found.converged:
-            warnings.warn(
+            text = (
                 f"{type(self).__name__} stopped because the limit of max_iter={self.max_iter} "
                 f"iterations was reached; the residual, how much the last one still changed, is "
-                f"{found.residual:.2g}. Raise max_iter.",
-                ConvergenceWarning,
-                stacklevel=3,
+                f"{found.residual:.2g}. Raise max_iter."
             )
+            warn(text, ConvergenceWarning)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -17,26 +17,13 @@ class Kernels:
     """Kernels, kept as one stack if they are small.
 
     Large ones are evaluated in blocks from the bank, so that twelve kernels never exist at once.
-
-    Parameters
-    ----------
-    bank : KernelBank
-    run : Run, optional
-        Its threads are used; all cores without one.
-    keep : bool, optional
-        Keep the stack; by default if it fits in :data:`STACK_BYTES`.
     """
 
-    def __init__(self, bank: KernelBank, run: Run | None = None, keep: bool | None = None) -> None:
-        self.bank = bank
-        self.run = run
-        self.n_samples = bank.n_samples
-        if keep is None:
-            keep = len(bank) * bank.n_samples**2 * bank.dtype.itemsize <= STACK_BYTES
+    def __init__(self, bank: KernelBank, run: Run | None = None) -> None:
+        self.bank, self.run, self.n_samples = bank, run, bank.n_samples
+        keep = len(bank) * bank.n_samples**2 * bank.dtype.itemsize <= STACK_BYTES
         self._stack = np.stack([bank.matrix(r, run) for r in range(len(bank))]) if keep else None
-        self.diagonals = np.stack(
-            [np.asarray(bank.diagonal(r), dtype=np.float64) for r in range(len(bank))]
-        )
+        self.diagonals = np.stack([bank.diagonal(r) for r in range(len(bank))]).astype(np.float64)
 
     def __len__(self) -> int:
         return len(self.bank)

@@ -1,4 +1,4 @@
-"""Spectral steps: eigenvectors of dense and sparse affinities, unit rows."""
+"""Spectral steps: eigenvectors of dense affinities, unit rows."""
 
 from __future__ import annotations
 
@@ -7,13 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from unispectral._run import Run
-from unispectral.spectrum._eigen import smallest_eigenvectors
-
-__all__ = ["graph_embedding", "laplacian_eigenvectors", "leading_eigenvectors", "unit_rows"]
+__all__ = ["laplacian_eigenvectors", "leading_eigenvectors", "unit_rows"]
 
 #: Above this many samples a Lanczos method needs less time than the reduction of LAPACK.
 DENSE_SAMPLES = 4_000
@@ -106,17 +102,3 @@ def unit_rows(vectors: np.ndarray) -> np.ndarray:
     """
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.where(lengths > 0, lengths, 1.0)
-
-
-def graph_embedding(W: sp.csr_array, n_clusters: int, run: Run) -> np.ndarray:
-    """Unit rows of the smallest eigenvectors of the unnormalised Laplacian of a sparse graph.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> W = sp.csr_array(np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3)))
-    >>> abs(graph_embedding(W, 2, Run.of())).round(6)[[0, -1]].tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
-    """
-    found = smallest_eigenvectors(W, n_clusters, normalized=False, tol=1e-8, run=run)
-    return unit_rows(found.vectors)

@@ -26,13 +26,8 @@ Update = Callable[[np.ndarray, np.ndarray], np.ndarray]
 class Near(NamedTuple):
     """Who may be whose neighbour, and how far it is in each view.
 
-    Attributes
-    ----------
-    candidates : ndarray of shape (n, m)
-        The nearest samples in any view, filled up with the sample itself.
-    distances : ndarray of shape (n_views, n, m)
-        Squared; infinite where filled up.
-    n_neighbors : int
+    The candidates (n, m) of a sample are the nearest in any view, filled up with the sample
+    itself; the squared distances (n_views, n, m) are infinite where filled up.
     """
 
     candidates: np.ndarray

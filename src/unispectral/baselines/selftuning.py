@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -75,27 +75,19 @@ class SelfTuning(ClusteringMethod):
         counts = range(min(2, most), most + 1) if self.n_clusters is None else [self.n_clusters]
         vectors = leading_eigenvectors(W, max(counts))
         tried = [align(vectors[:, :c], self.max_iter) for c in counts]
-        costs = np.array([found.cost for found in tried]) / n
+        costs = np.array([cost for _, cost, _ in tried]) / n
         qualities = 1.0 - (costs - 1.0) / np.array(counts)
         best = int(np.flatnonzero(qualities >= qualities.max() - _EQUAL)[-1])
-        found = tried[best]
-        labels = np.argmax(np.square(found.rows), axis=1)
+        rows, cost, stop = tried[best]
+        labels = np.argmax(np.square(rows), axis=1)
         attributes = {
             "n_clusters": counts[best],
             "affinity_matrix": W,
-            "embedding": found.rows,
+            "embedding": rows,
             "counts": np.array(counts),
             "qualities": qualities,
         }
-        return Partition(labels, found.cost, *found.stop, attributes)
-
-
-class Aligned(NamedTuple):
-    """Rotated eigenvectors, their cost, and how it was reached."""
-
-    rows: np.ndarray
-    cost: float
-    stop: Stop
+        return Partition(labels, cost, *stop, attributes)
 
 
 def local_scaling(X: Any, n_neighbors: int) -> np.ndarray:
@@ -125,13 +117,15 @@ def rotation_cost(Z: np.ndarray) -> tuple[float, np.ndarray]:
     return float(excess.sum() + len(Z)), gradient
 
 
-def align(vectors: np.ndarray, max_iter: int) -> Aligned:
+def align(vectors: np.ndarray, max_iter: int) -> tuple[np.ndarray, float, Stop]:
     """Rotate eigenvectors so that :func:`rotation_cost` is small: descent over the rotations.
+
+    Returns the rotated eigenvectors, their cost, and where the steps ended.
 
     Examples
     --------
     >>> turned = np.array([[0.6, 0.8], [0.6, 0.8], [-0.8, 0.6]])
-    >>> round(align(turned, 50).cost, 6)
+    >>> round(align(turned, 50)[1], 6)
     3.0
     """
     c = vectors.shape[1]
@@ -154,4 +148,4 @@ def align(vectors: np.ndarray, max_iter: int) -> Aligned:
                 step *= 2.0
                 break
             step *= 0.5
-    return Aligned(Z, cost, Stop(n_iter, residual <= _TOL, residual))
+    return Z, cost, Stop(n_iter, residual <= _TOL, residual)

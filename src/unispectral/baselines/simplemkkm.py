@@ -56,13 +56,31 @@ class SimpleMKKM(KernelsMethod):
     tol: float = non_negative(default=1e-4)
 
     def _cluster(self, data: Kernels, run: Run) -> Partition:
-        H, weights, path, stop = simple_mkkm(
-            data, self.n_clusters, max_iter=self.max_iter, tol=self.tol
-        )
-        found = self._kmeans(
-            unit_rows(H), run, stop, kernel_weights=weights, objective_path=np.array(path)
-        )
-        return found._replace(objective=path[-1])
+        """Reduced gradients from equal weights, each step the longest that pays."""
+        weights = np.full(len(data), 1.0 / len(data))
+        value, gradient, H = alignment(data, weights, self.n_clusters)
+        path, residual = [value], np.inf
+        while len(path) <= self.max_iter and residual > self.tol:
+            direction = reduced_direction(weights, gradient)
+            slope = float(gradient @ direction)
+            falling = direction < 0.0
+            step = float((-weights[falling] / direction[falling]).min()) if falling.any() else 0.0
+            residual = step * float(np.abs(direction).max())
+            for _ in range(_HALVINGS):
+                if residual <= 1e-3 * self.tol:
+                    break
+                trial = np.maximum(weights + step * direction, 0.0)
+                trial[trial < 1e-12] = 0.0
+                trial /= trial.sum()
+                found = alignment(data, trial, self.n_clusters)
+                if found[0] <= value + _ARMIJO * step * slope:
+                    weights, (value, gradient, H) = trial, found
+                    break
+                step, residual = 0.5 * step, 0.5 * residual
+            path.append(value)
+        stop = Stop(len(path) - 1, residual <= self.tol, residual)
+        more = {"kernel_weights": weights, "objective_path": np.array(path)}
+        return self._kmeans(unit_rows(H), run, stop, **more)._replace(objective=value)
 
 
 def alignment(
@@ -86,46 +104,3 @@ def reduced_direction(weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     direction[base] = 0.0
     direction[base] = -direction.sum()
     return direction
-
-
-def largest_step(weights: np.ndarray, direction: np.ndarray) -> float:
-    """How far one can go before a weight is negative.
-
-    Examples
-    --------
-    >>> largest_step(np.array([0.6, 0.4]), np.array([-2.0, 2.0]))
-    0.3
-    """
-    falling = direction < 0.0
-    return float((-weights[falling] / direction[falling]).min()) if falling.any() else 0.0
-
-
-def simple_mkkm(
-    kernels: Kernels, n_clusters: int, *, max_iter: int, tol: float
-) -> tuple[np.ndarray, np.ndarray, list[float], Stop]:
-    """H and the weights that minimise :func:`alignment`, by reduced gradients from equal ones.
-
-    Returns also the path of the objective, and where the steps ended.
-    """
-    weights = np.full(len(kernels), 1.0 / len(kernels))
-    value, gradient, H = alignment(kernels, weights, n_clusters)
-    path, n_iter, residual = [value], 0, np.inf
-    while n_iter < max_iter and residual > tol:
-        n_iter += 1
-        direction = reduced_direction(weights, gradient)
-        slope = float(gradient @ direction)
-        step = largest_step(weights, direction)
-        residual = step * float(np.abs(direction).max())
-        for _ in range(_HALVINGS):
-            if residual <= 1e-3 * tol:
-                break
-            trial = np.maximum(weights + step * direction, 0.0)
-            trial[trial < 1e-12] = 0.0
-            trial /= trial.sum()
-            found = alignment(kernels, trial, n_clusters)
-            if found[0] <= value + _ARMIJO * step * slope:
-                weights, (value, gradient, H) = trial, found
-                break
-            step, residual = 0.5 * step, 0.5 * residual
-        path.append(value)
-    return H, weights, path, Stop(n_iter, residual <= tol, residual)

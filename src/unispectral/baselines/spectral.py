@@ -11,10 +11,11 @@ import scipy.sparse as sp
 from unispectral._run import Run
 from unispectral.baselines._base import KernelMethod, Partition, RestartedMethod
 from unispectral.baselines._parameters import count, non_negative, parameter
-from unispectral.baselines._spectral import graph_embedding, laplacian_eigenvectors, unit_rows
+from unispectral.baselines._spectral import laplacian_eigenvectors, unit_rows
 from unispectral.graph import codes
 from unispectral.kernels._features import Features
 from unispectral.spectrum import affinity
+from unispectral.spectrum._eigen import smallest_eigenvectors
 
 __all__ = ["SC", "SSR", "TSEP"]
 
@@ -64,8 +65,9 @@ class _SparseGraphMethod(RestartedMethod):
 
     def _cut(self, graph: sp.csr_array, run: Run, **attributes: Any) -> Partition:
         W = affinity(graph)
-        embedding = graph_embedding(W, self.n_clusters, run)
-        return self._kmeans(embedding, run, graph=graph, affinity_matrix=W, **attributes)
+        found = smallest_eigenvectors(W, self.n_clusters, normalized=False, tol=1e-8, run=run)
+        attributes |= {"graph": graph, "affinity_matrix": W}
+        return self._kmeans(unit_rows(found.vectors), run, **attributes)
 
 
 class SSR(_SparseGraphMethod):

@@ -5,7 +5,7 @@ hold its process for good, and killing that process breaks the whole pool. So th
 processes. Each has one reader thread here, which turns answers and death into events of one
 queue; whoever reads that queue enforces the limits.
 
-Messages are lengths and JSON over the two standard pipes, so nothing is ever unpickled and the
+Messages are lines of JSON over the two standard pipes, so nothing is ever unpickled, and the
 program that starts a pool needs no ``if __name__ == "__main__"``.
 """
 
@@ -18,7 +18,6 @@ import json
 import os
 import queue
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
@@ -26,7 +25,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 from unispectral.bench._machine import process_tree, thread_variables, tree_bytes
 
@@ -37,7 +36,6 @@ _T = TypeVar("_T")
 _LOOK = 0.05
 #: Preparing a job may take this long, however short its time limit is.
 _PREPARE_LIMIT = 900.0
-_HEADER = struct.Struct("!I")
 _CELLS = "unispectral.bench._worker:CellWorker"
 _START = "import sys; sys.path[:0] = {path!r}; from unispectral.bench._pool import main; main()"
 #: Ends the workers and their children when the pipe to the process of the pool closes.
@@ -55,20 +53,8 @@ for number in groups:
 """
 
 
-def _write(stream: IO[bytes], message: dict[str, Any]) -> None:
-    body = json.dumps(message).encode()
-    stream.write(_HEADER.pack(len(body)) + body)
-    stream.flush()
-
-
-def _read(stream: IO[bytes]) -> dict[str, Any] | None:
-    """The next message, or None at the end of the stream."""
-    header = stream.read(_HEADER.size)
-    if len(header) < _HEADER.size:
-        return None
-    (size,) = _HEADER.unpack(header)
-    body = stream.read(size)
-    return json.loads(body) if len(body) == size else None
+def _line(message: dict[str, Any]) -> bytes:
+    return json.dumps(message).encode() + b"\n"
 
 
 def main() -> None:
@@ -86,13 +72,14 @@ def main() -> None:
         os.dup2(nothing.fileno(), 0)
 
     def say(message: dict[str, Any]) -> None:
-        _write(answers, message)
+        answers.write(_line(message))
+        answers.flush()
 
     module, _, name = sys.argv[1].partition(":")
     work = getattr(importlib.import_module(module), name)()
     say({"event": "ready"})
-    while (job := _read(jobs)) is not None:
-        say({**work(job, lambda: say({"event": "begin"})), "event": "end"})
+    for job in jobs:
+        say({**work(json.loads(job), lambda: say({"event": "begin"})), "event": "end"})
 
 
 class Worker:
@@ -122,9 +109,9 @@ class Worker:
     def _listen(self) -> None:
         stream = self._process.stdout
         assert stream is not None
-        with contextlib.suppress(OSError, ValueError):
-            while (message := _read(stream)) is not None:
-                self._events.put((self, message))
+        with contextlib.suppress(OSError, ValueError):  # half a line, of a worker that died
+            for message in stream:
+                self._events.put((self, json.loads(message)))
         self._events.put((self, None))
 
     def submit(self, job: dict[str, Any], entry: Any = None) -> None:
@@ -133,7 +120,8 @@ class Worker:
         self._started, self.begun = time.monotonic(), 0.0
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
-            _write(self._process.stdin, job)
+            self._process.stdin.write(_line(job))
+            self._process.stdin.flush()
 
     def overrun(self) -> tuple[str, str] | None:
         """The status and reason, if the job has passed one of its limits."""

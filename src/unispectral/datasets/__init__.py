@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from typing import Protocol
+from collections.abc import Callable
 
 from sklearn.utils import Bunch
 
@@ -15,37 +15,13 @@ from unispectral.datasets._fetch import dataset_info, fetch, list_datasets
 from unispectral.datasets._registry import DatasetInfo, File
 
 __all__ = [
-    "DatasetInfo",
-    "File",
-    "dataset_info",
-    "fetch",
-    "fetch_ar",
-    "fetch_binary_alphadigits",
-    "fetch_coil20",
-    "fetch_jaffe",
-    "fetch_mnist",
-    "fetch_orl",
-    "fetch_tdt2",
-    "fetch_tr11",
-    "fetch_tr41",
-    "fetch_tr45",
-    "fetch_yale",
-    "list_datasets",
-    "load_multiview_digits",
-]
+    "DatasetInfo", "File", "dataset_info", "fetch", "fetch_ar", "fetch_binary_alphadigits",
+    "fetch_coil20", "fetch_jaffe", "fetch_mnist", "fetch_orl", "fetch_tdt2", "fetch_tr11",
+    "fetch_tr41", "fetch_tr45", "fetch_yale", "list_datasets", "load_multiview_digits",
+]  # fmt: skip
 
 
-class _Fetcher(Protocol):
-    def __call__(
-        self,
-        *,
-        data_home: str | os.PathLike[str] | None = None,
-        raw: bool = False,
-        download: bool = True,
-    ) -> Bunch: ...
-
-
-def _fetcher(name: str) -> _Fetcher:
+def _fetcher(name: str) -> Callable[..., Bunch]:
     """`fetch` with the name filled in."""
 
     def fetcher(

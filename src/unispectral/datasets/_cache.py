@@ -84,7 +84,13 @@ def _download(file: File, data_home: str | os.PathLike[str] | None) -> Path:
     # A redirection could leave https, and none is needed: what it sends fails the checksum.
     fetch = pooch.HTTPDownloader(timeout=_TIMEOUT, allow_redirects=False)
     folder = cache_folder() if data_home is None else Path(data_home).expanduser()
-    _make(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise type(error)(
+            f"Cannot make the folder {str(folder)!r} for downloads ({error.strerror}); name "
+            "another one as data_home."
+        ) from error
     target = folder / file.name
     with atomic_path(target) as temporary:
         try:
@@ -99,13 +105,3 @@ def _download(file: File, data_home: str | os.PathLike[str] | None) -> Path:
             ) from error
         _check(temporary, file, origin=file.url)
     return target
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise type(error)(
-            f"Cannot make the folder {str(folder)!r} for downloads ({error.strerror}); name "
-            "another one as data_home."
-        ) from error

@@ -32,14 +32,9 @@ def load_multiview_digits() -> Bunch:
     {'pixels': 64, 'zoning': 16, 'fourier': 40, 'profiles': 48, 'gradients': 64}
     """
     found = load_digits()
-    views = image_views(found.images / 16.0)
-    return Bunch(
-        views=views,
-        target=found.target,
-        target_names=found.target_names,
-        images=found.images,
-        DESCR=load_multiview_digits.__doc__,
-    )
+    views, text = image_views(found.images / 16.0), load_multiview_digits.__doc__
+    kept = {key: found[key] for key in ("target", "target_names", "images")}
+    return Bunch(views=views, DESCR=text, **kept)
 
 
 def image_views(images: np.ndarray) -> dict[str, np.ndarray]:
@@ -47,7 +42,8 @@ def image_views(images: np.ndarray) -> dict[str, np.ndarray]:
     return {
         "pixels": images.reshape(len(images), -1),
         "zoning": _zones(images).reshape(len(images), -1),
-        "fourier": _fourier(images),
+        # The transform of a real image says everything twice, one half suffices.
+        "fourier": np.abs(np.fft.rfft2(images, norm="ortho")).reshape(len(images), -1),
         "profiles": _profiles(images),
         "gradients": _gradients(images),
     }
@@ -58,12 +54,6 @@ def _zones(images: np.ndarray) -> np.ndarray:
     n, height, width = images.shape
     grid = images.reshape(n, 4, height // 4, 4, width // 4)
     return grid.mean(axis=(2, 4))
-
-
-def _fourier(images: np.ndarray) -> np.ndarray:
-    """Magnitudes; the transform of a real image says everything twice, one half suffices."""
-    magnitudes = np.abs(np.fft.rfft2(images, norm="ortho"))
-    return magnitudes.reshape(len(images), -1)
 
 
 def _profiles(images: np.ndarray) -> np.ndarray:

@@ -93,11 +93,8 @@ def fetch(
     row = dataset_info(name)
     file = row.raw_file if raw else row.file
     if file is None:
-        raise InputError(
-            "raw",
-            f"is not possible for {row.name!r}: only its preprocessed file is public",
-            value=True,
-        )
+        problem = f"is not possible for {row.name!r}: only its preprocessed file is public"
+        raise InputError("raw", problem, value=True)
     paths = [locate(part, data_home, download) for part in (file, *row.more)]
     data, target = _read_idx(paths) if row.more else _read_mat(paths[0], row)
     sizes = data.shape, len(target), len(np.unique(target))
