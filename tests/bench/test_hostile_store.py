@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("click")
-from unispectral.bench import Results, Store
+from unispectral.bench import Results, Store, StoreError, Study
 from unispectral.bench.store import _digest
 
 from .conftest import Called
@@ -75,7 +76,47 @@ def test_studies_of_too_many_cells_are_refused(path: Path, edit: Callable[[dict]
     rewrite(path, None, lambda entry: edit(entry["tables"]))
     result = call(path, "report")
     assert result.exit_code == 1
-    assert "more than 1000000 cells" in result.output
+    assert "more than 100000 cells" in result.output
+
+
+def test_no_file_that_a_store_names_is_read(path: Path) -> None:
+    """It may never end, as /dev/zero does."""
+    table = {"name": "blobs", "file": "/dev/zero", "truth": "/dev/zero"}
+    rewrite(path, None, lambda entry: entry["tables"].update(datasets=[table]))
+    for command in ("report", "export", "list"):
+        result = call(path, command)
+        assert result.exit_code == 1
+        assert "is damaged: a file without its digest" in result.output
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
+def test_a_line_without_an_end_takes_no_memory(path: Path, tmp_path: Path) -> None:
+    """Half a sparse gigabyte, in a process that may have no more; larger files are refused."""
+    with path.open("r+b") as stream:
+        stream.truncate(2**29)
+        stream.seek(0, os.SEEK_END)
+        stream.write(b"\n")
+    script = (
+        "import resource, sys\n"
+        "from unispectral.bench import Store\n"
+        "resource.setrlimit(resource.RLIMIT_DATA, (2**29, 2**29))\n"
+        "with Store(sys.argv[1], readonly=True) as store:\n"
+        "    print(len(store.records()) > 5, store.studies())\n"
+    )
+    command = [sys.executable, "-c", script, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout == "True ['tiny']\n", done.stderr
+    os.truncate(path, 2**33)
+    assert "of more than a gigabyte" in call(path, "report").output
+
+
+def test_what_would_not_be_read_back_is_not_written(tmp_path: Path, tiny: Study) -> None:
+    with Store(tmp_path / "r.jsonl") as store:
+        with pytest.raises(StoreError, match="The study is too large"):
+            store.save_study(tiny, "x" * 2**20)
+        cell = tiny.cells()[0]
+        store.put(cell, {"status": "error", "reason": "x" * 2**21})
+        assert len(store.records()[cell.key].reason or "") == 10_000
 
 
 @pytest.mark.parametrize(

@@ -84,14 +84,11 @@ class Cell:
 
 def fingerprint(dataset: StudyDataset) -> StudyDataset:
     """Fill in the digest of a data set that the user brought; the built-in ones have a name."""
-    if dataset.digest is not None:
+    if dataset.digest is not None or dataset.file is None:
         return dataset
-    digest = hashlib.sha256()
-    files = [dataset.file] if dataset.file is not None else []
+    digest, files = hashlib.sha256(), [dataset.file]
     if dataset.truth is not None and Path(dataset.truth).is_file():
         files.append(dataset.truth)
-    if not files:
-        return dataset
     for name in files:
         try:
             with Path(name).open("rb") as stream:

@@ -18,17 +18,21 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from unispectral.bench._cells import Cell
+from unispectral.bench._cells import Cell, fingerprint
 from unispectral.bench.study import Study
 
 __all__ = ["Record", "Store", "StoreError", "plain_text"]
 
 _HEAD = b'{"format":"unispectral bench results","version":1}\n'
+#: Bytes of a line, and of a file; what is longer is none of ours.
+_LONGEST, _LARGEST = 2**20, 2**30
+#: Characters of a reason that are kept.
+_REASON = 10_000
 _STATUSES = ("done", "error", "timeout", "memory", "crash", "data")
 _INVALID = (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError)
 
@@ -93,12 +97,13 @@ class Store:
         with self._sentences():
             self._file.seek(0)
             head = self._file.readline(200)
-            if head == _HEAD:
+            small = self._file.seek(0, os.SEEK_END) <= _LARGEST
+            if small and head == _HEAD:
                 return
-            if readonly or not _HEAD.startswith(head):
+            if readonly or not small or not _HEAD.startswith(head):
                 raise StoreError(
-                    f"{self.path} is not a store of results, or one of another version of "
-                    "unispectral. Move it away or name another file."
+                    f"{self.path} is not a store of results, one of another version of "
+                    "unispectral or of more than a gigabyte. Move it away or name another file."
                 )
             self._file.truncate(0)  # new, or cut off by a full disk
             self._write(_HEAD)
@@ -117,6 +122,9 @@ class Store:
     def _append(self, entry: dict[str, Any]) -> None:
         entry = plain_text(entry)
         line = f"{_dumped({**entry, 'digest': _digest(entry)})}\n".encode()
+        if len(line) > _LONGEST:
+            what = f"The {entry['kind']} is too large for {self.path}"
+            raise StoreError(f"{what}: {len(line)} bytes of at most {_LONGEST}; make it smaller.")
         with self._sentences():
             self._file.seek(-1, os.SEEK_END)
             if self._file.read(1) != b"\n":  # what a full disk has cut off
@@ -129,14 +137,12 @@ class Store:
 
     def _read_on(self) -> None:
         """Take in the whole lines that have come since the last look, our own among them."""
-        with self._sentences():
-            self._file.seek(self._seen)
-            content = self._file.read()
-        whole = content[: content.rfind(b"\n") + 1]
-        self._seen += len(whole)
-        for line in whole.splitlines():
-            with contextlib.suppress(*_INVALID):
-                self._take_in(line)
+        with self._sentences(), self.path.open("rb") as stream:
+            stream.seek(self._seen)
+            while (line := stream.readline(_LONGEST)).endswith(b"\n") or len(line) == _LONGEST:
+                self._seen += len(line)
+                with contextlib.suppress(*_INVALID):
+                    self._take_in(line)
 
     def _take_in(self, line: bytes) -> None:
         entry = json.loads(line)
@@ -163,7 +169,7 @@ class Store:
     # Studies
     def save_study(self, study: Study, command: str) -> None:
         """Remember a study and the command that runs it, so that a report needs nothing else."""
-        tables = asdict(study)
+        tables = asdict(replace(study, datasets=tuple(map(fingerprint, study.datasets))))
         self._append({"kind": "study", "name": study.name, "tables": tables, "command": command})
 
     def studies(self) -> list[str]:
@@ -180,7 +186,10 @@ class Store:
             raise StoreError(f"{self.path} has no study {name!r}; it has {known}.")
         try:
             entry = self._studies[name]
-            return Study.from_table(entry["tables"]), str(entry["command"])
+            study, command = Study.from_table(entry["tables"]), str(entry["command"])
+            if any(dataset.file and not dataset.digest for dataset in study.datasets):
+                raise ValueError("a file without its digest")  # which would have to be read
+            return study, command
         except _INVALID as error:
             said = str(error).rstrip(".")
             raise StoreError(f"The study {name!r} in {self.path} is damaged: {said}.") from None
@@ -190,6 +199,8 @@ class Store:
         """Append the outcome of a cell."""
         names = Record.__dataclass_fields__.keys() & answer.keys()
         given = {name: answer[name] for name in names if answer[name] is not None}
+        if "reason" in given:
+            given["reason"] = given["reason"][:_REASON]
         job = {**cell.job(), "method": cell.method.name}
         self._append({"kind": "cell", **given, "key": cell.key, "job": job, "ended": _now()})
 

@@ -37,7 +37,7 @@ _READ = ("format", "id", "columns", "impute", "scale", "key", "separator", "head
 #: What a method may do otherwise on some data sets.
 _REDUCIBLE = ("repeats", "kernels", "banks", "grid", "parameters", "time_limit", "memory_limit")
 #: More cells than anybody could run; a mistyped or hostile study must not exhaust the memory.
-MOST_CELLS = 1_000_000
+MOST_CELLS = 100_000
 
 
 @dataclass(frozen=True)
