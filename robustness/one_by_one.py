@@ -25,7 +25,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -241,6 +241,7 @@ def _store(base: Path) -> Action:
         methods=[StudyMethod("k-means", "sklearn.cluster.KMeans", repeats=2)],
     )
     cells = study.cells()
+    study = replace(study, datasets=(cells[0].dataset,))  # with its digest: the file is read
 
     def read(folder: Path) -> Any:
         with Store(folder / "s.jsonl", readonly=True) as store:

@@ -184,10 +184,10 @@ def test_published_figures_are_those_of_the_reference(reference: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("seed = 7", "sed = 7"), "unknown key 'sed'"),
+        (("seed = 7", "sed = 7"), "the study 'mine' has the unknown key 'sed'"),
         (("[[dataset]]", "[[data]]"), "unknown key 'data'"),
         (('metrics = ["nmi"]', 'metrics = ["nim"]'), "metrics='nim'"),
-        (("repeats = 2", "repeats = 0"), "repeats=0"),
+        (("repeats = 2", "repeats = 0"), "the method 'k-means': repeats=0"),
         (('protocols = ["paper"]', 'protocols = ["papier"]'), "papier"),
         (('reason = "to be quick"', 'reason = " "'), "reason"),
         (('input = "kernel"', 'input = "kernal"'), "kernal"),

@@ -61,10 +61,10 @@ class Checked:
     _choices: ClassVar[Mapping[str, Iterable[str]]] = {}
 
     def __post_init__(self) -> None:
-        hints = _hints(type(self))  # type: ignore[arg-type]
+        hints, label = _hints(type(self)), self._label(getattr(self, "name", None))  # type: ignore[arg-type]
         for entry in fields(self):  # type: ignore[arg-type]
             key, value = entry.name, getattr(self, entry.name)
-            where = f"{self._kind}: {key}"
+            where = f"{label}: {key}"
             try:
                 size = key == "memory_limit"
                 value = parse_size(value, where) if size else _fitted(value, hints[key])
@@ -95,6 +95,10 @@ class Checked:
                 check_choice(one, self._choices[key], where)
 
     @classmethod
+    def _label(cls, name: Any) -> str:
+        return f"the {cls._kind} {name!r}" if isinstance(name, str) else f"a {cls._kind}"
+
+    @classmethod
     def from_table(cls, table: Any) -> Self:
         """From a table of a file, or from what ``dataclasses.asdict`` made of one."""
         if isinstance(table, cls):
@@ -102,16 +106,17 @@ class Checked:
         if isinstance(table, str):
             table = {"name": table}
         if not isinstance(table, dict):
-            raise InputTypeError(cls._kind, f"must be a table, not {type(table).__name__}")
+            raise InputTypeError(f"a {cls._kind}", f"must be a table, not {type(table).__name__}")
         known = {entry.name: entry for entry in fields(cls)}  # type: ignore[arg-type]
         table = {key: value for key, value in table.items() if value is not None}  # not given
+        label = cls._label(table.get("name"))
         for key in table:
             if key not in known:
                 remedy = f"it may have {', '.join(sorted(known))}"
-                raise InputError(cls._kind, f"has the unknown key {key!r}", remedy)
+                raise InputError(label, f"has the unknown key {key!r}", remedy)
         for key, entry in known.items():
             if key not in table and {entry.default, entry.default_factory} == {MISSING}:
-                raise InputError(cls._kind, f"lacks the key {key!r}")
+                raise InputError(label, f"lacks the key {key!r}")
         return cls(**table)
 
 

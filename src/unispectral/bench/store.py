@@ -181,7 +181,9 @@ class Store:
         """A stored study, the latest by default, and the command that ran it."""
         names = self.studies()
         name = names[-1] if name is None and names else name
-        if name not in names or name is None:
+        if name is None:
+            raise StoreError(f"{self.path} has no study yet; run one first.")
+        if name not in names:
             known = ", ".join(names) or "none yet"
             raise StoreError(f"{self.path} has no study {name!r}; it has {known}.")
         try:

@@ -69,7 +69,7 @@ class Column(Checked):
     bank: str | None = None
     paper: str | None = None
 
-    _kind = "a column"
+    _kind = "column"
     _choices = {
         "protocols": PROTOCOLS,
         "repeats": ("mean", "best", "objective"),
@@ -127,7 +127,7 @@ class StudyMethod(Checked):
     time_limit: float | None = None
     memory_limit: float | None = None
 
-    _kind = "a method"
+    _kind = "method"
     _choices = {"input": ("features", "kernel", "kernels")}
 
     def __post_init__(self) -> None:
@@ -195,7 +195,7 @@ class StudyDataset(Checked):
     n_clusters: int | None = None
     digest: str | None = None
 
-    _kind = "a data set"
+    _kind = "data set"
     _choices = {"read": _READ}
 
     def __post_init__(self) -> None:
@@ -220,7 +220,7 @@ class Surface(Checked):
     panel: str | None = None
     title: str = ""
 
-    _kind = "a surface"
+    _kind = "surface"
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ class Study(Checked):
     memory_limit: float | None = None
     surfaces: tuple[Surface, ...] = ()
 
-    _kind = "the study"
+    _kind = "study"
     _choices = {"metrics": METRICS}
 
     def __post_init__(self) -> None:
