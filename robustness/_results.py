@@ -157,7 +157,7 @@ def _summed(parts: dict[str, dict[str, Any]], order: Sequence[str]) -> list[dict
             part["kind"],
             {
                 "kind": part["kind"], "parts": [], "cases": 0, "failed": 0, "seconds": 0.0,
-                "seeds": [], "outcomes": Counter(), "facts": {}, "failures": [],
+                "seeds": [], "commits": [], "outcomes": Counter(), "facts": {}, "failures": [],
             },
         )  # fmt: skip
         row["parts"].append(name)
@@ -165,6 +165,7 @@ def _summed(parts: dict[str, dict[str, Any]], order: Sequence[str]) -> list[dict
             row[key] += part[key]
         row["seconds"] = round(row["seconds"] + part["seconds"], 1)
         row["seeds"] = sorted({*row["seeds"], part["seed"]})
+        row["commits"] = sorted({*row["commits"], part.get("commit", "unknown")})
         row["outcomes"] += Counter(part["outcomes"])
         # Of the facts of parts of one kind the one with the largest number stays: the worst.
         for fact, value in part["facts"].items():
@@ -217,10 +218,14 @@ def _page(rows: list[dict[str, Any]], about: dict[str, Any]) -> list[str]:
     ]
     if about["states of the source"] > 1:
         lines += [
-            f"The parts were run one after another on {about['states of the source']} states of "
-            "the source, as it was being worked on.",
+            f"The parts were run on {about['states of the source']} states of the source, as what "
+            "they found was mended:",
             "",
         ]
+        for commit in about["commits"]:
+            kinds = [row["kind"] for row in rows if commit in row["commits"]]
+            lines.append(f"- {commit}: {'; '.join(kinds)}")
+        lines.append("")
     if about["parts not run"]:
         lines += [f"Not run: {', '.join(about['parts not run'])}.", ""]
     lines += ["| kind | cases | passed | failed | seed |", "|---|---:|---:|---:|---:|"]

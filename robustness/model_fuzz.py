@@ -165,7 +165,7 @@ class Archive:
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             for name, tree in self.trees.items():
-                archive.writestr(name, json.dumps(tree))
+                archive.writestr(name or "?", json.dumps(tree))  # an archive needs names
             for name, array in self.arrays.items():
                 member = io.BytesIO()
                 np.save(member, array, allow_pickle=False)
