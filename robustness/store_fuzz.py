@@ -101,27 +101,23 @@ def outcome(case: StoreCase) -> tuple[str, str]:
     from unispectral.cli._app import run
 
     content, changes = changed(case.seed)
-    printed = io.StringIO()
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        warnings.catch_warnings(),
-        contextlib.redirect_stdout(printed),
-        contextlib.redirect_stderr(printed),
-    ):
+    said = io.StringIO()
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         path, out = Path(folder) / "results.jsonl", Path(folder) / "out.html"
         path.write_bytes(content)
         options = ["--store", str(path)] + ([] if case.command == "list" else ["--out", str(out)])
-        code = run(["bench", case.command, *options])
-    output = printed.getvalue()
-    said = f"{', '.join(changes)}: {output[-300:]}"
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
+            try:
+                code = run(["bench", case.command, *options])
+            except BaseException as error:
+                return "failed", f"{', '.join(changes)}: {error!r}"
+    text = said.getvalue().strip()
+    told = f"{', '.join(changes)}: exit {code}: {text[-400:]}"
     if code == 0:
-        return "works", said
-    sentence = output.strip().splitlines()[-1:]
-    good = code == 1 and bool(sentence) and sentence[0].startswith("Error: ")
-    # What is not worded for a user is said with the option that shows where it comes from.
-    unforeseen = "Traceback" in output or "--debug shows where" in output
-    return ("refused" if good and not unforeseen else "failed"), f"{said}: exit {code}"
+        return ("failed" if "Traceback" in text else "works"), told
+    good = code == 1 and text.startswith("Error: ") and "\n" not in text
+    return ("refused" if good else "failed"), told
 
 
 def cases(seed: int) -> Iterator[StoreCase]:
