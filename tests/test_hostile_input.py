@@ -273,3 +273,11 @@ def test_only_columns_that_may_be_wrong_are_looked_at_one_by_one():
     assert table_fault(frame)[0] == "holds text, not numbers, in column 'name', for example 'a'"
     same = pd.DataFrame([[1.0, np.nan], [2.0, 3.0]], columns=["same", "same"], dtype="float32")
     assert table_fault(same)[0] == "contains NaN, a missing value, in column 'same'"
+
+
+def test_a_sparse_matrix_that_ends_below_zero_is_refused():
+    """SciPy looks no further into a matrix of fewer than no entries."""
+    broken = sp.csr_array(np.ones((1, 1)))
+    broken.indptr[1] = -1
+    with pytest.raises(ValueError, match="X is a sparse matrix whose indices point outside"):
+        UnifiedSpectralClustering(2).fit(broken)

@@ -244,6 +244,7 @@ def _refuse_broken(X: Any, argument: str) -> None:
     elif X.format in ("csr", "csc", "bsr"):
         try:
             type(X)((X.data, X.indices, X.indptr), shape=X.shape).check_format()
+            sound = bool((np.diff(X.indptr) >= 0).all())  # not looked at where it ends below zero
         except ValueError:
             sound = False
     if not sound:
