@@ -149,6 +149,13 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
     if count is None:
         for doubt in doubts(coupled.first, labels, coupled.eigenvalues, run):
             warn(doubt, DoubtfulResultWarning)
+        if structure is not None and structure > STRUCTURELESS:
+            warn(
+                f"The {recipe.n_clusters} clusters are no clearer than those of Gaussian samples "
+                f"without clusters ({structure:.2f}, from 0 for separate clusters to 1 for none); "
+                "try n_clusters='auto', other columns or another kernel before you trust them.",
+                DoubtfulResultWarning,
+            )
     solution = Solution(
         Z=coupled.graph.T.tocsr(),
         P=coupled.embedding,
@@ -306,10 +313,9 @@ def _judged(
     recipe: Recipe,
     run: Run,
 ) -> tuple[Choice | None, float | None]:
-    """The geometry, and how clear its clusters are beside those of a cloud; a warning if not.
+    """The geometry, and how clear its clusters are beside those of a cloud.
 
-    Where it shows none, and another does, that is taken. Nothing is said of few samples per
-    cluster.
+    Where it shows none, and another does, that is taken. Few samples per cluster are not judged.
     """
     if count is not None:
         return choice, count.structure
@@ -323,13 +329,6 @@ def _judged(
             again = structure_ratio(distance, c, recipe, run, other)
             if again < min(found, STRUCTURELESS):
                 choice, found = other, again
-    if found > STRUCTURELESS:
-        warn(
-            f"The {c} clusters are no clearer than those of Gaussian samples without clusters "
-            f"({min(found, 1.0):.2f}, from 0 for separate clusters to 1 for none); try "
-            "n_clusters='auto', other columns or another kernel before you trust them.",
-            DoubtfulResultWarning,
-        )
     return choice, min(found, 1.0)
 
 
