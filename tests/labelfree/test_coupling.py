@@ -33,3 +33,26 @@ def test_a_fit_whose_eigenvectors_did_not_converge_says_so(
         model.fit(X)
     assert not model.converged_
     assert model.stop_reason_.endswith("but the eigenvectors did not reach their tolerance")
+
+
+def test_codes_of_single_precision_are_those_of_a_cold_start():
+    """They start with all candidates; the optimum is one, wherever the search for it begins."""
+    from unispectral.labelfree import Recipe
+    from unispectral.labelfree._coding import _block_solve
+    from unispectral.labelfree._neighbourhoods import LocalNeighbourhoods
+
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(50, 7, 3))
+    among = np.exp(-0.5 * ((points[:, 1:, None] - points[:, None, 1:]) ** 2).sum(axis=-1))
+    near = np.exp(-0.5 * ((points[:, 1:] - points[:, :1]) ** 2).sum(axis=-1))
+    neighbours = np.where(rng.random(near.shape) < 0.1, -1, 0)
+    gap = rng.normal(size=(*near.shape, 2))
+    single = LocalNeighbourhoods(neighbours, near.astype("f4"), among.astype("f4"), -0.5)
+    double = single._replace(near=single.near.astype("f8"), among=single.among.astype("f8"))
+    recipe = Recipe(n_clusters=2)
+    for raised in (None, gap):
+        found, _, residual = _block_solve(single, recipe, raised)
+        cold = _block_solve(double, recipe, raised)[0]
+        assert residual <= 1e-6
+        assert (cold == 0.0).any()
+        np.testing.assert_allclose(found, cold, rtol=0, atol=1e-6)  # that of the solver
