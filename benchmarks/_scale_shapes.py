@@ -55,6 +55,7 @@ def _peer(store: Store, measured: Measure, name: str, n: int, title: str) -> Non
     last = store.cells.get(f"shape/{name}/{before[-1]}/{title}", {}) if before else {}
     if before and ("failure" in last or last.get("cpu", 0.0) * n / before[-1] > LIMIT):
         reason = f"would take more than {LIMIT:.0f} CPU s, by what {before[-1]:,} points take"
+        reason = last.get("failure", reason)
         store.cell(f"shape/{name}/{n}/{title}", lambda: {"failure": reason})
     else:
         given = partial(measured, limit=LIMIT, memory=MEMORY)
