@@ -281,3 +281,10 @@ def test_a_sparse_matrix_that_ends_below_zero_is_refused():
     broken.indptr[1] = -1
     with pytest.raises(ValueError, match="X is a sparse matrix whose indices point outside"):
         UnifiedSpectralClustering(2).fit(broken)
+
+
+def test_equal_samples_far_away_divide_by_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("error", RuntimeWarning)
+        SCMK(2, kernels=["linear", "polynomial"], max_iter=3).fit(np.full((6, 2), 1e20))

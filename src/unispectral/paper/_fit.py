@@ -124,11 +124,13 @@ def _warn_of_lost_digits(samples: Samples) -> None:
             continue
         mean = np.nanmean(table, axis=0, dtype=np.float64)
         spread = float(np.nanmax(np.abs(table - mean)))
-        if float(np.abs(mean).max()) > _FAR * max(spread, 1e-300):
+        far = float(np.abs(mean).max())
+        spread = max(spread, 1e-300 * max(far, 1.0))  # equal samples have none
+        if far > _FAR * spread:
             shown = ", ".join(repr(one) for one in lost[:3]) + (" …" if len(lost) > 3 else "")
             where = "X" if name == "X" else f"The view {name!r} of X"
             warn(
-                f"{where} lies {np.abs(mean).max() / max(spread, 1e-300):.1g} times its spread "
+                f"{where} lies {far / spread:.1g} times its spread "
                 f"from the origin, where the kernels {shown} have no digits left to tell samples "
                 "apart; subtract the mean of each column."
             )
