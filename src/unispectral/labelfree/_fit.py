@@ -147,28 +147,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
 
         labels = by_core_samples(together, coupled.first, labels, cluster)
     if count is None:
-        for doubt in doubts(coupled.first, labels, coupled.eigenvalues, run):
-            warn(doubt, DoubtfulResultWarning)
-        if structure is not None and structure > STRUCTURELESS:
-            warn(
-                f"The {recipe.n_clusters} clusters are no clearer than those of Gaussian samples "
-                f"without clusters ({structure:.2f}, from 0 for separate clusters to 1 for none); "
-                "try n_clusters='auto', other columns or another kernel before you trust them.",
-                DoubtfulResultWarning,
-            )
-    solution = Solution(
-        Z=coupled.graph.T.tocsr(),
-        P=coupled.embedding,
-        Q=procrustes(coupled.embedding, labels),
-        labels=labels,
-        weights=np.asarray(shares),
-        objective=coupled.objective,
-        n_iter=len(coupled.objective),
-        converged=coupled.converged,
-        reason=coupled.reason,
-        kkt=coupled.residual,
-        eigenvalues=coupled.eigenvalues,
-    )
+        _warn_of_doubts(coupled, labels, structure, run)
     agreed = None
     if len(views) > 1:
         agreed = np.zeros(len(views))
@@ -182,7 +161,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
         located, coupled.errors, shares, used, together, form, k, recipe, run
     )
     return LabelFreeFit(
-        solution=solution,
+        solution=_solution(coupled, labels, shares),
         n_candidates=k,
         kernel_weights=kept / kept.sum(),
         kernel_names=names,
@@ -196,6 +175,37 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
         structure=structure,
         cluster_count=count,
         refined=not np.array_equal(labels, read),
+    )
+
+
+def _warn_of_doubts(
+    coupled: Coupled, labels: np.ndarray, structure: float | None, run: Run
+) -> None:
+    """Warn of what speaks against the clusters that were asked for."""
+    found = doubts(coupled.first, labels, coupled.eigenvalues, run)
+    if structure is not None and structure > STRUCTURELESS:
+        found.append(
+            f"The {len(coupled.eigenvalues)} clusters are no clearer than those of Gaussian "
+            f"samples without clusters ({structure:.2f}, from 0 for separate clusters to 1 for "
+            "none); try n_clusters='auto', other columns or another kernel before you trust them."
+        )
+    for doubt in found:
+        warn(doubt, DoubtfulResultWarning)
+
+
+def _solution(coupled: Coupled, labels: np.ndarray, shares: list[float]) -> Solution:
+    return Solution(
+        Z=coupled.graph.T.tocsr(),
+        P=coupled.embedding,
+        Q=procrustes(coupled.embedding, labels),
+        labels=labels,
+        weights=np.asarray(shares),
+        objective=coupled.objective,
+        n_iter=len(coupled.objective),
+        converged=coupled.converged,
+        reason=coupled.reason,
+        kkt=coupled.residual,
+        eigenvalues=coupled.eigenvalues,
     )
 
 
