@@ -149,7 +149,7 @@ def weighted_sum(
 ):  # fmt: skip
     """Rows ``start … stop − 1`` of Σ wᵣKᵣ up to the diagonal, by a recipe of ``_sums.py``.
 
-    Reckoned in double precision, in tiles that stay in the cache.
+    Reckoned in tiles that stay in the cache; sums of squared lengths keep the precision of these.
     """
     tile = 512
     distance = np.empty(tile)
