@@ -76,11 +76,8 @@ def _too_many(plan: Plan) -> Result:
 
 def _announced(result: Result, case: str, estimator: Any, X: np.ndarray) -> None:
     """Whether a fit that takes hours says so, with the number of samples and a remedy."""
-    from unispectral import DoubtfulResultWarning
-
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        warnings.simplefilter("ignore", DoubtfulResultWarning)  # of a sample of the samples
         try:
             estimator.fit(X)
         except UserWarning as warning:
