@@ -218,7 +218,8 @@
     }}, meanings.map((one, i) => el("option", {value: i}, one.name)));
     const button = (label, title, press) => el("button", {class: "plain", type: "button", title, "aria-label": title, onclick: press}, label);
     const tools = el("div", {class: "tools"}, meanings.length > 1 && el("label", {class: "small"}, "Colour by ", pick), scale, el("span", {class: "space"}), level,
-      button("+", "Zoom in", () => zoom(1.5)), button("−", "Zoom out", () => zoom(1 / 1.5)), button("Reset", "Show the whole map", () => zoom(0)));
+      el("span", {class: "together"},
+        button("+", "Zoom in", () => zoom(1.5)), button("−", "Zoom out", () => zoom(1 / 1.5)), button("Reset", "Show the whole map", () => zoom(0))));
     return [tools, el("div", {class: "map"}, UI.figure("Map", canvas, rows, art), legend())];
   }
   function legend() {
