@@ -29,7 +29,6 @@ from unispectral._compat import (
 )
 from unispectral._errors import warn
 from unispectral._inputs import Samples, read_new
-from unispectral._repr import FittedSummaryMixin
 from unispectral._result import Solution
 from unispectral._run import Run, whole_or_as_before
 from unispectral._validation import first_index
@@ -76,7 +75,6 @@ class Fitted:
 
 
 class LearnedGraphClustering(
-    FittedSummaryMixin,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral._repr import solution_html
-
 __all__ = ["Solution"]
 
 
@@ -54,5 +52,3 @@ class Solution:
     kkt: float
     eigenvalues: np.ndarray
     work: dict[str, int] = field(default_factory=dict)
-
-    _repr_html_ = solution_html
