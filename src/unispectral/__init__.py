@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import importlib
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from unispectral._interpreter import require_main_interpreter
 from unispectral._version import __version__
 
-require_main_interpreter()
+
+def _in_sub_interpreter() -> bool:
+    for name in ("_interpreters", "_xxsubinterpreters"):  # since Python 3.13, and before
+        with suppress(ImportError, AttributeError):
+            known = importlib.import_module(name)
+            return known.get_current() != known.get_main()
+    return False
+
+
+if _in_sub_interpreter():  # the import of scikit-learn would never return
+    raise ImportError(
+        "unispectral cannot be used in a sub-interpreter, because NumPy and scikit-learn do not "
+        "support them; use threads or processes."
+    )
 
 if TYPE_CHECKING:
     from unispectral._errors import DoubtfulResultWarning
