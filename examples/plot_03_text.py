@@ -15,7 +15,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from unispectral import UnifiedSpectralClustering
 from unispectral.metrics import scores
-from unispectral.plotting import ClusterSizesDisplay, GraphNetworkDisplay
+from unispectral.plotting import GraphNetworkDisplay
 
 SUBJECTS = {
     "cooking": "bake boil butter dough flour garlic grill knife onion oven pan pepper recipe salt "
@@ -76,7 +76,5 @@ for cluster in range(5):
 # %%
 # The learned graph drawn as a network: documents are joined to those that explain them.
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
-GraphNetworkDisplay.from_estimator(model, ax=left)
-ClusterSizesDisplay.from_estimator(model, ax=right)
+GraphNetworkDisplay.from_estimator(model)
 plt.show()

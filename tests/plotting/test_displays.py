@@ -19,15 +19,13 @@ from sklearn.exceptions import NotFittedError
 
 from unispectral import SCSK, UnifiedSpectralClustering
 from unispectral._errors import InputError
+from unispectral.baselines import SC
 from unispectral.plotting import (
     ClusterCountDisplay,
-    ClusterSizesDisplay,
     EmbeddingDisplay,
     GraphMatrixDisplay,
     GraphNetworkDisplay,
     KernelWeightsDisplay,
-    ObjectiveDisplay,
-    ParameterSurfaceDisplay,
     RepresentativesDisplay,
     SpectrumDisplay,
     overview,
@@ -37,12 +35,10 @@ from unispectral.plotting._layout import cluster_map
 from unispectral.plotting.charts import distances_in_words
 
 OF_AN_ESTIMATOR = (
-    ClusterSizesDisplay,
     EmbeddingDisplay,
     GraphMatrixDisplay,
     GraphNetworkDisplay,
     KernelWeightsDisplay,
-    ObjectiveDisplay,
     SpectrumDisplay,
 )
 
@@ -67,9 +63,8 @@ def test_draws_on_the_axes_given_and_on_its_own(display, model):
 def test_unfitted_and_unfit(display, blobs):
     with pytest.raises(NotFittedError):
         display.from_estimator(SCSK(2))
-    if display is not ClusterSizesDisplay:
-        with pytest.raises(TypeError, match="KMeans, which has no"):
-            display.from_estimator(KMeans(2, n_init=1).fit(blobs))
+    with pytest.raises(TypeError, match="KMeans, which has no"):
+        display.from_estimator(KMeans(2, n_init=1).fit(blobs))
 
 
 @pytest.mark.parametrize("display", OF_AN_ESTIMATOR)
@@ -97,7 +92,7 @@ def test_two_hundred_thousand_samples_take_few_marks(display, made):
 def test_the_package_needs_no_matplotlib_until_something_is_drawn():
     code = (
         "import sys; sys.modules['matplotlib'] = None; import unispectral.plotting as p\n"
-        "d = p.ObjectiveDisplay([2.0, 1.0])\n"
+        "d = p.SpectrumDisplay([0.0, 1.0])\n"
         "try: d.plot()\n"
         "except ImportError as error: print(error)"
     )
@@ -323,21 +318,11 @@ def test_thin_clusters_have_names_apart_from_each_other():
 # Bars and lines
 
 
-def test_sizes(made):
-    display = ClusterSizesDisplay.from_estimator(made.small)
-    expected = np.bincount(made.small.labels_)
-    assert display.sizes.tolist() == expected.tolist()
-    assert [bar.get_height() for bar in display.ax_.patches] == expected.tolist()
-    many = ClusterSizesDisplay.from_estimator(made.many)
-    heights = [bar.get_height() for bar in many.ax_.patches]
-    assert heights == sorted(heights, reverse=True)
-
-
 def test_noise_is_grey():
-    display = ClusterSizesDisplay([-1, 0, 0, 1])
-    assert display.clusters.names.tolist() == [-1, 0, 1]
-    assert np.ptp(display.clusters.colors[0]) == 0
-    assert np.ptp(display.clusters.colors[1]) > 0
+    clusters = Clusters.of([-1, 0, 0, 1])
+    assert clusters.names.tolist() == [-1, 0, 1]
+    assert np.ptp(clusters.colors[0]) == 0
+    assert np.ptp(clusters.colors[1]) > 0
 
 
 def test_weights_of_kernels_and_views():
@@ -390,21 +375,6 @@ def test_hostile_kernel_names_are_drawn_as_they_are():
 def test_names_and_weights_must_fit():
     with pytest.raises(InputError, match="2 names"):
         KernelWeightsDisplay(["a", "b"], [1.0])
-
-
-def test_objective(model):
-    display = ObjectiveDisplay.from_estimator(model)
-    assert np.array_equal(display.ax_.lines[0].get_ydata(), model.objective_)
-    assert model.stop_reason_[:20] in display.ax_.get_xlabel().replace("\n", " ")
-    assert display.ax_.get_title() == f"Objective after {model.n_iter_} iterations"
-    failed = ObjectiveDisplay([3.0, 2.0], converged=False).plot()
-    assert failed.ax_.get_title().endswith("(not converged)")
-
-
-def test_a_rising_objective_is_explained():
-    rising, falling = (ObjectiveDisplay(values).plot() for values in ([3, 2, 2.5], [3, 2, 2]))
-    assert "need not fall" in rising.ax_.get_xlabel().replace("\n", " ")
-    assert falling.ax_.get_xlabel() == "iteration"
 
 
 def test_nothing_is_written_across_the_curve():
@@ -560,47 +530,6 @@ def test_representatives_refuse_what_does_not_fit(made):
         RepresentativesDisplay.from_estimator(made.small, np.ones((60, 4)), image_shape=(3, 3))
 
 
-# The parameter surface
-
-
-def records():
-    return [
-        {"alpha": a, "beta": b, "gamma": g, "accuracy": a + 10 * b + 100 * g + shift}
-        for a in (0.1, 1.0)
-        for b in (0.2, 2.0, 20.0)
-        for g in (3.0, 0.3)
-        for shift in (-1.0, 1.0)
-        if not (a == 1.0 and b == 2.0 and g == 0.3)
-    ]
-
-
-@pytest.mark.parametrize("frame", [False, True])
-def test_surface_averages_and_orders(frame):
-    rows = records()
-    if frame:
-        rows = pytest.importorskip("pandas").DataFrame(rows)
-    display = ParameterSurfaceDisplay(rows).plot()
-    display.figure_.canvas.draw()
-    assert display.values[2].tolist() == [0.3, 3.0]
-    assert display.scores.shape == (2, 3, 2)
-    assert display.scores[1, 2, 0] == pytest.approx(0.1 + 200 + 300)
-    assert np.isnan(display.scores[0, 1, 1])
-    assert display.best == {"alpha": 1.0, "beta": 20.0, "gamma": 3.0, "accuracy": 501.0}
-    assert len(display.ax_) == 2
-
-
-def test_surface_refuses_nonsense():
-    with pytest.raises(InputError, match="no column 'nmi'"):
-        ParameterSurfaceDisplay(records(), score="nmi")
-    with pytest.raises(InputError, match="empty"):
-        ParameterSurfaceDisplay([])
-    import matplotlib.pyplot as plt
-
-    ax = plt.figure().subplots()
-    with pytest.raises(InputError, match="but needs 2"):
-        ParameterSurfaceDisplay(records()).plot(ax)
-
-
 # The overview
 
 
@@ -608,6 +537,7 @@ def test_overview_of_the_model_and_of_a_stranger(model, blobs):
     titles = [ax.get_title() for ax in overview(model).axes if ax.get_title()]
     assert len(titles) == 4
     assert "Kernel weights" in titles
-    lone = [ax.get_title() for ax in overview(KMeans(3, n_init=1).fit(blobs)).axes]
-    assert len(lone) == 1
-    assert lone[0].startswith("3 clusters")
+    lone = [ax.get_title() for ax in overview(SC(3).fit(blobs)).axes]
+    assert lone == ["Embedding, two main directions"]
+    with pytest.raises(TypeError, match="KMeans, which has no embedding_ to draw"):
+        overview(KMeans(3, n_init=1).fit(blobs))

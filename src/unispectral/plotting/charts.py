@@ -1,4 +1,4 @@
-"""Bars and lines: sizes, weights, the number of clusters, the spectrum, the objective."""
+"""Bars and lines: weights, the number of clusters, the spectrum."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral._errors import InputError
-from unispectral.plotting._base import Clusters, Display, fitted, plain
-from unispectral.plotting._colors import GREY, INK, NAMED, from_hex, palette
+from unispectral.plotting._base import Display, fitted, plain
+from unispectral.plotting._colors import GREY, INK, from_hex, palette
 
 __all__ = [
     "ClusterCountDisplay",
-    "ClusterSizesDisplay",
     "KernelWeightsDisplay",
-    "ObjectiveDisplay",
     "SpectrumDisplay",
     "distances_in_words",
 ]
@@ -29,51 +27,6 @@ _COMPUTE = 5_000
 _MOST_BARS = 30
 #: A smaller weight is shown as none.
 NO_WEIGHT = 5e-4
-
-
-@dataclass(eq=False, repr=False)
-class ClusterSizesDisplay(Display):
-    """The number of samples of each cluster.
-
-    Up to twenty clusters stand in the order of their numbers; more are ordered by size.
-
-    Parameters
-    ----------
-    labels : array of shape (n,)
-
-    Examples
-    --------
-    >>> from unispectral.plotting import ClusterSizesDisplay
-    >>> ClusterSizesDisplay([0, 0, 1]).sizes.tolist()
-    [2, 1]
-    """
-
-    labels: Any
-    needs = ("labels_",)
-    grid = "y"
-
-    def __post_init__(self) -> None:
-        self.clusters = Clusters.of(self.labels)
-        self.sizes = self.clusters.sizes
-
-    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> str:
-        count, few = len(self.sizes), len(self.sizes) <= NAMED
-        places, sizes = np.arange(count), self.sizes if few else np.sort(self.sizes)[::-1]
-        # Ordered by size, the colours of many clusters would be noise.
-        color = self.clusters.colors if few else palette(1)[0]
-        bars = ax.bar(places, sizes, **({"color": color, "width": 0.8 if few else 1.0} | kwargs))
-        median = ""
-        if few:
-            ax.bar_label(bars, fmt="{:,.0f}", fontsize=8, color=INK, padding=2)
-            ax.set_xticks(places, [plain(name, 12) for name in self.clusters.names])
-            ax.tick_params(axis="x", length=0)
-        else:
-            median = f", median {np.median(sizes):,.0f} (dashed)"
-            ax.set_xlim(-0.5, count - 0.5)
-            ax.axhline(np.median(sizes), color=INK, linewidth=0.8, linestyle="--")
-        ax.set(xlabel="cluster" if few else "clusters, largest first", ylabel="samples")
-        ax.yaxis.get_major_locator().set_params(integer=True)
-        return f"{count} clusters, from {sizes.min():,} to {sizes.max():,} samples{median}"
 
 
 def distances_in_words(weights: Mapping[str, float]) -> str:
@@ -306,60 +259,3 @@ class SpectrumDisplay(Display):
         ax.margins(y=0.15)
         ax.xaxis.get_major_locator().set_params(integer=True)
         return title
-
-
-RISING = "each iteration poses a new problem, so the values need not fall"
-
-
-def rises(path: np.ndarray) -> bool:
-    """Whether an objective rises somewhere by more than rounding."""
-    return bool((np.diff(path) > 1e-9 * np.abs(path[1:])).any())
-
-
-@dataclass(eq=False, repr=False)
-class ObjectiveDisplay(Display):
-    """The objective at each iteration, and why the solver stopped.
-
-    Parameters
-    ----------
-    values : array of shape (n_iter,)
-    reason : str
-        Why the solver stopped.
-    converged : bool or None
-        None if nobody knows.
-
-    Examples
-    --------
-    >>> from unispectral.plotting import ObjectiveDisplay
-    >>> display = ObjectiveDisplay([3.0, 2.0, 1.9]).plot()
-    >>> display.ax_.lines[0].get_xdata().tolist()
-    [1, 2, 3]
-    """
-
-    values: Any
-    reason: str = ""
-    converged: bool | None = None
-    grid = "y"
-
-    def __post_init__(self) -> None:
-        self.values = np.atleast_1d(np.asarray(self.values, dtype=np.float64))
-
-    @classmethod
-    def _of(cls, estimator: Any, **given: Any) -> Self:
-        (values,) = fitted(estimator, "objective_")
-        told = {"reason": "stop_reason_", "converged": "converged_"}
-        found = {k: getattr(estimator, v) for k, v in told.items() if hasattr(estimator, v)}
-        return cls(getattr(estimator, "objective_path_", values), **(found | given))
-
-    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> str:
-        count = len(self.values)
-        marker = "o" if count <= 60 else None
-        settings = {"color": palette(1)[0], "marker": marker, "markersize": 4} | kwargs
-        ax.plot(np.arange(1, count + 1), self.values, **settings)
-        ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.ticklabel_format(axis="y", useOffset=False)
-        stopped = f"stopped: {self.reason}" if self.reason else ""
-        rising = RISING if rises(self.values) else ""
-        ax.set(xlabel=_below(ax, "iteration", stopped, rising), ylabel="objective")
-        state = " (not converged)" if self.converged is False else ""
-        return f"Objective after {count} iteration{'' if count == 1 else 's'}{state}"

@@ -13,7 +13,7 @@ from unispectral._errors import InputError
 from unispectral.metrics import scores
 from unispectral.plotting._base import thin
 from unispectral.plotting._colors import hex_colors
-from unispectral.plotting.charts import RISING, SpectrumDisplay, distances_in_words, rises
+from unispectral.plotting.charts import SpectrumDisplay, distances_in_words
 from unispectral.report._advice import advice
 from unispectral.report._clusters import certainty_of, cluster_tree, contrasts, rank_members
 from unispectral.report._describe import as_numbers
@@ -27,6 +27,7 @@ _IN_TABLE, _IN_HEAT = 6, 24
 #: Columns by which points can be coloured: all, while they do not make the page large.
 _COLOURED = 1_200_000
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_RISING = " Each iteration poses a new problem, so the values need not fall."
 #: Outlier scores that differ by less tell nothing.
 _SAME_SCORE = 1e-3
 
@@ -70,6 +71,7 @@ def report_data(
         shown = np.union1d(shown, picked).astype(np.int64)
     features = PageFeatures(X, labels, columns, preparation)
     path = _path(estimator)
+    rising = np.diff(path) > 1e-9 * np.abs(path[1:])  # by more than rounding
     data: dict[str, Any] = {
         "title": title or f"{len(sizes)} clusters",
         "method": method or type(estimator).__name__,
@@ -108,7 +110,7 @@ def report_data(
         "distances": _distances(estimator),
         "spectrum": _spectrum(estimator, affinity, len(sizes)),
         "objective": path,
-        "objective_words": f" {RISING.capitalize()}." if rises(path) else "",
+        "objective_words": _RISING if rising.any() else "",
         "redo": redo(estimator, command, reading),
         "scores": None,
     }
