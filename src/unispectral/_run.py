@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -240,11 +240,4 @@ def map_blocks(
         if count <= 1:
             return [work(block) for block in blocks]
         with ThreadPoolExecutor(count) as pool:
-            futures = [pool.submit(work, block) for block in blocks]
-            try:
-                wait(futures, return_when=FIRST_EXCEPTION)
-                return [future.result() for future in futures]
-            except BaseException:
-                for future in futures:
-                    future.cancel()
-                raise
+            return list(pool.map(work, blocks))
