@@ -58,7 +58,10 @@ AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a model hands to its estimator."""
+    """What a model hands to its estimator; the last three are of the label-free one.
+
+    ``by_labels`` says that clusters were merged and split after the read-out.
+    """
 
     samples: Samples
     solution: Solution
@@ -72,6 +75,9 @@ class Fitted:
     n_candidates: int
     typical_degree: float | None = None
     by_labels: bool = False
+    kernel_agreement: np.ndarray | None = None
+    structure: float | None = None
+    cluster_count: Any = None
 
 
 class LearnedGraphClustering(
@@ -86,25 +92,7 @@ class LearnedGraphClustering(
     n_jobs: int | None
     random_state: RandomState
     verbose: Verbose
-    labels_: np.ndarray
-    n_clusters_: int
     n_features_in_: int
-    graph_: sp.csr_array
-    affinity_matrix_: sp.csr_array
-    embedding_: np.ndarray
-    rotation_: np.ndarray
-    membership_: np.ndarray
-    outlier_score_: np.ndarray
-    kernel_weights_: np.ndarray
-    kernel_names_: tuple[str, ...]
-    view_weights_: dict[str, float]
-    geometry_weights_: dict[str, float]
-    objective_: np.ndarray
-    n_iter_: int
-    converged_: bool
-    stop_reason_: str
-    kkt_residual_: float
-    eigenvalues_: np.ndarray
 
     #: What to do where a fit did not converge.
     _remedy = "Raise max_iter, max_time or tol."
@@ -152,13 +140,13 @@ class LearnedGraphClustering(
         labels = fill_empty(solution.P @ solution.Q, solution.labels)
         order = order_of_appearance(labels)
         rotation = solution.Q[:, order]
-        self.labels_ = np.argsort(order)[labels].astype(np.int32)
+        self.labels_: np.ndarray = np.argsort(order)[labels].astype(np.int32)
         self.n_clusters_ = solution.Q.shape[0]
         self.graph_ = solution.Z
-        self.affinity_matrix_ = affinity(solution.Z)
+        self.affinity_matrix_: sp.csr_array = affinity(solution.Z)
         self.embedding_ = solution.P
-        self.rotation_ = rotation
-        self.membership_ = (
+        self.rotation_: np.ndarray = rotation
+        self.membership_: np.ndarray = (
             label_shares(self.affinity_matrix_, self.labels_, self.n_clusters_)
             if fitted.by_labels
             else memberships(solution.P @ rotation)
@@ -170,7 +158,7 @@ class LearnedGraphClustering(
         for view, weight in zip(samples.kernel_views, fitted.kernel_weights, strict=True):
             self.view_weights_[samples.layout.view_names[view]] += float(weight)
         self.geometry_weights_ = fitted.geometry_weights
-        self.objective_ = np.asarray(solution.objective)
+        self.objective_: np.ndarray = np.asarray(solution.objective)
         self.n_iter_ = solution.n_iter
         self.converged_ = solution.converged
         self.stop_reason_ = solution.reason

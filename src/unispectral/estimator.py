@@ -215,7 +215,7 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         )
 
     def _solve(self, X: Any, run: Run) -> Fitted:
-        from unispectral.labelfree._fit import code_price, fit
+        from unispectral.labelfree._fit import fit
 
         recipe = self._recipe()
         kernels = kernel_specs(self.kernels, "kernels")
@@ -228,19 +228,7 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         self.scaling_ = dict(zip(samples.layout.view_names, samples.scaling, strict=False))
         self.structure_ = found.structure
         self.cluster_count_ = found.cluster_count
-        return Fitted(
-            samples=samples,
-            solution=found.solution,
-            kernel_weights=found.kernel_weights,
-            kernel_names=found.kernel_names,
-            geometry_weights=found.geometry_weights,
-            outlier_score=found.outlier_score,
-            parts=found.parts,
-            alpha=code_price(recipe),
-            ridge=recipe.ridge,
-            n_candidates=found.n_candidates,
-            by_labels=found.refined,
-        )
+        return found
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

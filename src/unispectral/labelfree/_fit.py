@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unispectral._base import Fitted
 from unispectral._errors import DoubtfulResultWarning, warn
 from unispectral._inputs import Samples
 from unispectral._result import Solution
@@ -35,7 +36,7 @@ from unispectral.labelfree._views import agreement, fused, informative
 from unispectral.labels import procrustes
 from unispectral.predict import GeometryPart
 
-__all__ = ["LabelFreeFit", "code_price", "fit"]
+__all__ = ["fit"]
 
 #: Above this many samples candidates are doubled, at most so often, where so many samples have
 #: mostly near-duplicates of themselves among them.
@@ -47,44 +48,6 @@ _DOUBLINGS = 2
 _NOISE, _NEARLY = 0.87, 0.25
 #: Samples that each cluster must have on average, and more, for its clarity to be judged.
 _MEMBERS = 10
-
-
-class LabelFreeFit(NamedTuple):
-    """A solution and what an estimator keeps beside it.
-
-    Attributes
-    ----------
-    solution : Solution
-    n_candidates : int
-    kernel_weights : ndarray of shape (n_kernels,)
-        Equal for all that are used, zero for those that show nothing.
-    kernel_names : tuple of str
-    kernel_agreement : ndarray of shape (n_kernels,) or None
-        The modularity of the clusters on each kernel's own graph; None with one kernel.
-    geometry_weights : dict
-    outlier_score : ndarray of shape (n_samples,)
-    parts : list of GeometryPart
-        For prediction.
-    structure : float or None
-        The first eigenvalues beside those of samples without clusters: near 0 for separate
-        clusters, about 1 for none; None where it was not looked at.
-    cluster_count : ClusterCount or None
-        Why this number of clusters, where it was sought.
-    refined : bool
-        Whether clusters were merged and split after the read-out.
-    """
-
-    solution: Solution
-    n_candidates: int
-    kernel_weights: np.ndarray
-    kernel_names: tuple[str, ...]
-    kernel_agreement: np.ndarray | None
-    geometry_weights: dict[str, float]
-    outlier_score: np.ndarray
-    parts: list[GeometryPart]
-    structure: float | None
-    cluster_count: ClusterCount | None
-    refined: bool
 
 
 @dataclass
@@ -112,7 +75,7 @@ class _Located(NamedTuple):
     around: Neighbourhoods
 
 
-def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
+def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     """Views that show something, their geometry, the coupled graph, and labels.
 
     Parameters
@@ -160,21 +123,24 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> LabelFreeFit:
     error, parts = _described(
         located, coupled.errors, shares, used, together, form, k, recipe, run
     )
-    return LabelFreeFit(
+    return Fitted(
+        samples=samples,
         solution=_solution(coupled, labels, shares),
-        n_candidates=k,
         kernel_weights=kept / kept.sum(),
         kernel_names=names,
-        kernel_agreement=agreed,
         geometry_weights={
             title + _done(one.geometry): share
             for title, one, share in zip(titles, located, shares, strict=True)
         },
         outlier_score=error,
         parts=parts,
+        alpha=recipe.alpha * MEDIAN,  # in the units of the Gaussian kernel
+        ridge=recipe.ridge,
+        n_candidates=k,
+        by_labels=not np.array_equal(labels, read),
+        kernel_agreement=agreed,
         structure=structure,
         cluster_count=count,
-        refined=not np.array_equal(labels, read),
     )
 
 
@@ -425,8 +391,3 @@ def _close(located: _Located) -> float:
     single = any(part.bank.dtype == np.float32 for part in base.parts)
     indexed = base.n_samples > EXACT_SAMPLES  # whose distances are those of single precision
     return (1e-6 if single or indexed else 1e-10) * -0.5 / located.around.rate
-
-
-def code_price(recipe: Recipe) -> float:
-    """The price of a coefficient in the units of the Gaussian kernel."""
-    return recipe.alpha * MEDIAN
