@@ -96,6 +96,13 @@ def test_a_saddle_is_left_although_the_gradient_vanishes(pull):
     assert stiefel_descent(L, target, found.P).n_steps == 0
 
 
+def test_two_saddles_of_equal_eigenvalues_are_left_one_after_the_other():
+    """The way past the first takes all that its draw has of the lower eigenspace."""
+    values = np.repeat([0.0, 1.0, 2.0], [2, 5, 5])
+    found = stiefel_descent(np.diag(values), np.zeros((12, 4)), np.eye(12)[:, [0, 1, 7, 8]])
+    assert found.value == pytest.approx(2.0, abs=1e-6)
+
+
 def test_equal_eigenvalues_divide_by_nothing():
     """The curvature along the rotations of P is zero then, and the spread no measure of it."""
     rng = np.random.default_rng(0)
@@ -180,7 +187,7 @@ def test_past_a_saddle_the_best_point_of_the_arc_is_taken(side):
     """In the plane there is one way beside p, and the target lets go of p for some of it."""
     L, p, v = np.diag([0.0, 3.0]), np.eye(2)[:, 1:], np.eye(2)[:, :1]
     target = 0.5 * p + 1e-2 * side * v
-    found = _stiefel._past_saddle(L, p, L @ p, target, 1e-6, None)
+    found = _stiefel._past_saddle(L, p, L @ p, target, 1e-6, np.random.default_rng(0), None)
     assert np.linalg.norm(found) == pytest.approx(1.0)
     heights = [
         _stiefel._value(x, L @ x, target)
@@ -194,7 +201,9 @@ def test_past_a_saddle_the_best_point_of_the_arc_is_taken(side):
 
 def test_a_target_that_holds_the_point_makes_it_a_minimum():
     L, p = np.diag(np.arange(4.0)), np.eye(4)[:, 3:]
-    assert _stiefel._past_saddle(L, p, L @ p, 4.0 * p, 1e-6, None) is None
+    assert (
+        _stiefel._past_saddle(L, p, L @ p, 4.0 * p, 1e-6, np.random.default_rng(0), None) is None
+    )
 
 
 @pytest.mark.parametrize(("scale", "shift"), [(1e8, 0.0), (1e-8, 0.0), (1.0, -1.5), (1.0, 3.0)])

@@ -89,7 +89,7 @@ def stiefel_descent(
     least = tol * _gradient_scale(L, target)
     gradient, change, c = _riemannian(P, LP, target), None, P.shape[1]
     norm = float(np.linalg.norm(gradient))
-    taken = 0
+    taken, rng = 0, np.random.default_rng(0)
     while taken < max_steps:
         if norm > least:
             B = _beside(P, gradient if change is None else np.hstack([gradient, change]))
@@ -98,7 +98,7 @@ def stiefel_descent(
             change = B @ y[c:]
             trial, L_trial = P @ y[:c] + change, LP @ y[:c] + LB @ y[c:]
         else:
-            past = _past_saddle(L, P, LP, target, _SADDLE * least, run)
+            past = _past_saddle(L, P, LP, target, _SADDLE * least, rng, run)
             if past is None:
                 break
             trial, L_trial, change = past, _times(L, past, run), None
@@ -118,19 +118,22 @@ def _past_saddle(
     LP: np.ndarray,
     target: np.ndarray,
     least: float,
+    rng: np.random.Generator,
     run: Run | None,
 ) -> np.ndarray | None:
     """A lower point than a stationary P; None if P is a minimum as far as that can be seen.
 
     At a minimum no vᵀLv of a unit vector v beside P is below the largest eigenvalue of the
     multipliers Pᵀ(LP − target). The gradient does not show such a v where neither L nor the
-    target ties it to P, as within another component of the graph.
+    target ties it to P, as within another component of the graph. The search for it starts from
+    another draw every time: of an eigenspace, P may hold all that an earlier draw had there.
     """
     inner = P.T @ (LP - target)
     multipliers, U = np.linalg.eigh(0.5 * (inner + inner.T))
     if multipliers[-1] <= least or P.shape[1] == len(P):  # no eigenvalue of L is negative
         return None
-    found = _low_beside(L, P, float(multipliers[-1]) - least, least, run)
+    drawn = rng.standard_normal((len(P), 1))
+    found = _low_beside(L, P, drawn, float(multipliers[-1]) - least, least, run)
     if found is None:
         return None
     v, bend = found
@@ -145,10 +148,15 @@ def _past_saddle(
 
 
 def _low_beside(
-    L: sp.csr_array | np.ndarray, P: np.ndarray, below: float, tol: float, run: Run | None
+    L: sp.csr_array | np.ndarray,
+    P: np.ndarray,
+    drawn: np.ndarray,
+    below: float,
+    tol: float,
+    run: Run | None,
 ) -> tuple[np.ndarray, float] | None:
     """A unit vector v beside P with vᵀLv below a bound, and vᵀLv, by conjugate gradients."""
-    v = _beside(P, np.random.default_rng(0).standard_normal((len(P), 1)))
+    v = _beside(P, drawn)
     Lv, change = _times(L, v, run), np.empty((len(P), 0))
     for _ in range(_LOOKS):
         bend = float(np.vdot(v, Lv))
