@@ -109,6 +109,16 @@ def test_the_limit_of_steps_holds_unless_it_would_cost_much(monkeypatch):
     assert reached[1e3][0] < _value(values, target, start)
 
 
+def test_a_saddle_among_the_rotations_of_the_embedding_is_left():
+    """Turned by π the columns point along the target, and no gradient leads there."""
+    values, start = np.repeat([0.0, 1.0], [2, 3]), np.eye(5, 2)
+    found = _embedding._descent(values, -0.01 * start, start, 1e-8, 1.0)
+    np.testing.assert_allclose(found, -start, atol=1e-12)
+    # What could be gained must be worth it: the embedding stays near the last one otherwise.
+    stays = _embedding._descent(values, -1e-4 * start, start, 1e-8, 1.0)
+    np.testing.assert_array_equal(stays, start)
+
+
 def test_many_samples_take_the_smallest_eigenvectors_alone_where_they_suffice(monkeypatch):
     """As many as there are: the rest of the graph is not looked at."""
     monkeypatch.setattr(_embedding, "_FEW", 10)

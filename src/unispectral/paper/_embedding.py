@@ -79,6 +79,10 @@ def _descent(
     low[:c] = polar(start[:c])
     if float(np.vdot(low, values[:, None] * low) - 2.0 * np.vdot(low, target)) < found.value:
         found = diagonal_descent(values, target, low, max_steps=_STEPS, tol=tol)
+    # Or P is a saddle among its own rotations, the best of which is known in closed form.
+    rotated = found.P @ polar(found.P.T @ target)
+    if 2.0 * float(np.vdot(rotated - found.P, target)) > _LEFT * size:
+        found = diagonal_descent(values, target, rotated, max_steps=_STEPS, tol=tol)
     if found.gradient_norm > _TOL * size:
         optimum = diagonal_descent(values, target, found.P, max_steps=_MORE, tol=tol)
         found = optimum if found.value - optimum.value > _LEFT * size else found
