@@ -20,6 +20,18 @@ def test_the_library_agrees_with_the_oracle(check):
     assert found == []
 
 
+@pytest.mark.parametrize(
+    ("seed", "check"),
+    [
+        (4458, "alm, P-step"),  # a saddle among the rotations of the embedding
+        (6467, "embedding, warm start"),  # two saddles, and one direction past both
+        (8184, "descent"),  # labels that change in the iteration that falls by little
+    ],
+)
+def test_problems_that_once_disagreed(seed, check):
+    assert [wrong for *_, wrong in disagreements([seed], [check])] == [[]]
+
+
 def test_the_oracle_imports_numpy_alone():
     tree = ast.parse(Path(oracle.__file__).read_text(encoding="utf-8"))
     imported = {

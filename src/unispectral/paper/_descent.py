@@ -127,12 +127,11 @@ def descend(
     begun = time.monotonic()
     bank = graph.bank
     state = _first(graph, objective, n_init, run)
+    state.embed(objective, run)
     path = state.path
     converged, reason = False, f"the limit of {max_iter} iterations was reached"
     for iteration in range(1, max_iter + 1):
         before = replace(state)
-        state.P = _update_embedding(state.P, laplacian(state.W), state.rotation, objective, run)
-        state.rotation = rotate(state.P, start=state.rotation.Q)
         if len(bank) > 1:
             state.weights = kernel_weights(state.h)
             graph.set_weights(state.weights)
@@ -149,21 +148,22 @@ def descend(
             break
         path.append(value)
         run.progress("descent", iteration, max_iter, f"objective {path[-1]:.6g}")
+        state.embed(objective, run)
         fell = path[-2] - path[-1] if len(path) > 1 else np.inf
-        if fell <= tol * abs(path[-1]):
+        little = tol * abs(path[-1])
+        # Labels that have just changed may be what the next embedding falls by.
+        if fell <= little and path[-1] - _value(objective, graph, state) <= little:
             converged = True
             reason = f"the objective fell by less than {tol:g} of its value"
             break
         if max_time is not None and time.monotonic() - begun > max_time:
             reason = f"the time limit of {max_time:g} s was reached"
             break
-    P = _update_embedding(state.P, laplacian(state.W), state.rotation, objective, run)
-    rotation = rotate(P, start=state.rotation.Q)
     return Solution(
         Z=state.matrix.T.tocsr(),
-        P=P,
-        Q=rotation.Q,
-        labels=rotation.labels,
+        P=state.P,
+        Q=state.rotation.Q,
+        labels=state.rotation.labels,
         weights=state.weights,
         objective=path,
         n_iter=len(path),
@@ -189,6 +189,11 @@ class _State:
     residual: float
     passes: int
     path: list[float] = field(default_factory=list)
+
+    def embed(self, objective: Objective, run: Run) -> None:
+        """The P-step, then Q- and F-steps until the labels stay."""
+        self.P = _update_embedding(self.P, laplacian(self.W), self.rotation, objective, run)
+        self.rotation = rotate(self.P, start=self.rotation.Q)
 
     def solved(self, graph: Graph, found: Codes, objective: Objective) -> None:
         """Take new codes over, and what follows from them."""
