@@ -77,25 +77,6 @@ _REASONS: dict[str, dict[str, str]] = {
         "along > 0 → along >= 0": _TIE,
         "1e-300 → 2e-300 in else along / max(float(np.vdot(change, change)), 1e-300)": _GUARD,
     },
-    "paper._wen_yin": {
-        "1e-08 → 2e-08 in _XTOL, _FTOL = 1e-5, 1e-8": _LIMIT,
-        "1000 → 1001 in max_iter: int = 1000,": _LIMIT,
-        "0.85 → 1.7 in _NONMONOTONE = 0.85": "how far the value may rise on the way",
-        "5 → 6 in _TRIES = 5": _LIMIT,
-        '0.01 → 0.02 in reason = "the gradient vanished" if curve.gradient_norm < 0.01 * gtol '
-        'else ""': _LIMIT,
-        "10 → 11 in if mean_moved < 10 * xtol and mean_fell < 10 * ftol:": _LIMIT,
-        "1.0 → 2.0 in abs(value - new_value) / (abs(value) + 1.0),": _LIMIT,
-        "abs(value - new_value) / (abs(value) + 1.0) → "
-        "abs(value - new_value) * (abs(value) + 1.0)": _LIMIT,
-        "curve.gradient_norm < 0.01 * gtol → curve.gradient_norm <= 0.01 * gtol": _TIE,
-        "new_value <= level - step * required → new_value < level - step * required": _TIE,
-        "gradient_norm < gtol → gradient_norm <= gtol": _TIE,
-        "moved < xtol → moved <= xtol": _TIE,
-        "fell < ftol → fell <= ftol": _TIE,
-        "Q * np.where(np.diag(R) < 0, -1.0, 1.0) → "
-        "Q / np.where(np.diag(R) < 0, -1.0, 1.0)": "to multiply by a sign is to divide by it",
-    },
 }
 
 

@@ -46,7 +46,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
 _UNCOMPILED: dict[str, tuple[str, ...]] = {
     "loops": (
         "tests/test_steps.py", "tests/test_step_details.py", "tests/graph/test_codes.py",
-        "tests/paper/test_wen_yin.py", "tests/kernels", "tests/spectrum/test_products.py",
+        "tests/kernels", "tests/spectrum/test_products.py",
         "tests/spectrum/test_aggregates.py",
         "tests/graph/test_components.py",
     ),

@@ -46,7 +46,6 @@ MODULES: dict[str, tuple[str, ...]] = {
     "spectrum._laplacian": ("tests/test_step_details.py", "tests/test_steps.py"),
     "spectrum._stiefel": ("tests/spectrum/test_stiefel.py", "tests/test_step_details.py"),
     "graph.quality": ("tests/test_step_details.py",),
-    "paper._wen_yin": ("tests/paper/test_wen_yin.py",),
     "graph._dense": ("tests/graph/test_codes.py",),
     "graph._loops": ("tests/graph/test_codes.py", "tests/test_steps.py"),
     "kernels._loops": ("tests/kernels/test_loops.py",),

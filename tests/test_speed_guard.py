@@ -20,7 +20,6 @@ from unispectral import SCMK, SCSK
 from unispectral.graph import codes
 from unispectral.kernels import KernelBank
 from unispectral.paper import DenseGraph, Objective, alm, descend
-from unispectral.paper._wen_yin import minimise_on_stiefel
 
 
 def _subspaces(n: int, *, n_clusters: int = 6, seed: int = 0) -> np.ndarray:
@@ -126,16 +125,6 @@ def test_alm_factorises_once_per_iteration(monkeypatch):
     X = _subspaces(60)
     states = list(alm(X @ X.T, 6, alpha=0.1, beta=0.1, gamma=0.01, max_iter=4, random_state=0))
     assert len(calls) == len(states) == 4
-
-
-def test_search_over_orthonormal_matrices_evaluates_little():
-    rng = np.random.default_rng(0)
-    basis = np.linalg.qr(rng.normal(size=(60, 60)))[0]
-    A = (basis * np.linspace(0.0, 2.0, 60)) @ basis.T
-    start = np.linalg.qr(rng.normal(size=(60, 4)))[0]
-    result = minimise_on_stiefel(lambda X: (float(np.vdot(X, A @ X)), 2 * A @ X), start)
-    assert result.converged
-    assert result.n_evaluations <= 1.5 * result.n_iter
 
 
 def test_a_first_fit_compiles_every_loop_once(tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ from scipy import linalg
 from unispectral._errors import InputError
 from unispectral.kernels import KernelBank
 from unispectral.paper._alm_inputs import as_bank, check_parameters, first_embedding
-from unispectral.paper._embedding import optimal_embedding, searched_embedding
+from unispectral.paper._embedding import optimal_embedding
 from unispectral.paper._weights import initial_weights, kernel_weights
 
 __all__ = ["AlmState", "alm"]
@@ -22,6 +22,9 @@ _GROWTH = 1.1  # of the penalty, per iteration
 _SETTLING = 1  # iterations before the stopping rule is consulted
 _BLOCK = 2**16  # numbers that an elementwise step handles at a time, to stay in the cache
 _SINGLE = 300.0  # condition up to which a factorisation in single precision gives the same codes
+
+#: A P-step: Z, P, Q, F and γ/β to the next P.
+Step = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ class _Problem:
     alpha: float
     beta: float
     gamma: float
-    step: str
+    step: Step | None
     squared: bool
     growth: float = _GROWTH
     symmetrise: bool = True
@@ -116,7 +119,7 @@ def alm(
     max_iter: int = 200,
     tol: float = 1e-3,
     random_state: int | np.random.RandomState | np.random.Generator | None = None,
-    step: str = "exact",
+    step: Step | None = None,
     distance: str = "squared",
     growth: float = _GROWTH,
     symmetrise: bool = True,
@@ -148,10 +151,11 @@ def alm(
         Stop when ‖Z − S‖ < tol ‖Z‖, from the second iteration on.
     random_state : int, RandomState, Generator or None
         Draws the start if `init` is absent.
-    step : {"exact", "wen-yin"}
-        How the embedding is found. "exact" solves the P-step to its optimum, from the smallest
-        eigenvectors of the graph and the last embedding. "wen-yin" is the authors' curvilinear
-        search, which is slower and gives up early; their recorded iterations need it.
+    step : callable, optional
+        Another P-step: a function of Z, P, Q, F and γ/β that returns the next P. Without one the
+        embedding is found to its optimum, from the smallest eigenvectors of the graph and the
+        last embedding. The authors' curvilinear search is in the repository, at
+        ``benchmarks/wen_yin.py``: it gives up early, and their recorded iterations need it.
     distance : {"squared", "unsquared"}
         The distances between rows of P in the Z-step: squared as in the objective, or unsquared
         as in the authors' public code until January 2018, when the paper appeared.
@@ -218,7 +222,7 @@ def _iterate(
     Q = np.eye(problem.n_clusters)
     w, h = initial_weights(len(bank)), None
     K = _combined(bank, w)
-    embedding = optimal_embedding if problem.step == "exact" else searched_embedding
+    embedding = problem.step or optimal_embedding
 
     iteration, reason = 0, ""
     while not reason:
@@ -269,7 +273,7 @@ def _codes(
 ) -> np.ndarray:
     """Z-step: (2K + μI) Z = 2K + μS + Y − (β/2) dist(P), one factorisation for all columns."""
     n = len(K)
-    single = problem.step == "exact" and _conditioned(K, mu)
+    single = problem.step is None and _conditioned(K, mu)
     dtype = np.float32 if single else np.float64
     system = np.multiply(K, 2.0, order="F", dtype=dtype, casting="same_kind")
     right = np.empty((n, n), dtype, order="F")

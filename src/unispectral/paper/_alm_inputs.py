@@ -14,8 +14,6 @@ from unispectral.kernels import KernelBank
 
 __all__ = ["as_bank", "check_parameters", "first_embedding"]
 
-_CHOICES = {"step": ("exact", "wen-yin"), "distance": ("squared", "unsquared")}
-
 
 def as_bank(kernels: Any) -> KernelBank:
     """A matrix, a stack or a list of matrices as a kernel bank."""
@@ -74,10 +72,10 @@ def check_parameters(
             "the embedding step divides by beta, so make it positive, or set gamma to 0 too",
             value=numbers["beta"],
         )
-    for name, value in (("step", step), ("distance", distance)):
-        if value not in _CHOICES[name]:
-            known = ", ".join(_CHOICES[name])
-            raise InputError(name, "is unknown", f"give one of {known}", value=value)
+    if step is not None and not callable(step):
+        raise InputTypeError("step", "is not a function", "give one, or None", value=step)
+    if distance not in ("squared", "unsquared"):
+        raise InputError("distance", "is unknown", "give squared or unsquared", value=distance)
 
 
 def first_embedding(init: Any, n: int, c: int, random_state: Any) -> np.ndarray:

@@ -1,14 +1,13 @@
-"""The P-step of the authors' algorithm: to its optimum, or by the authors' own search."""
+"""The P-step of the authors' algorithm, to its optimum instead of by their search."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy import linalg
 
-from unispectral.paper._wen_yin import minimise_on_stiefel
 from unispectral.spectrum import diagonal_descent, polar, stiefel_descent
 
-__all__ = ["optimal_embedding", "searched_embedding"]
+__all__ = ["optimal_embedding"]
 
 _FEW = 1_000  # samples up to which all eigenvectors of the graph are computed
 _TOL = 1e-4  # gradient at which the step ends, relative to the graph
@@ -93,18 +92,3 @@ def _laplacian(Z: np.ndarray, degrees: np.ndarray, dtype: type = np.float64) -> 
     L = np.negative(Z, order="F", dtype=dtype, casting="same_kind")
     L.ravel(order="K")[:: len(Z) + 1] += degrees.astype(dtype)
     return L
-
-
-def searched_embedding(
-    Z: np.ndarray, P: np.ndarray, Q: np.ndarray, F: np.ndarray, pull: float
-) -> np.ndarray:
-    """P-step of the authors: curvilinear search, pulled towards the labels, from the last P."""
-    degrees = Z.sum(axis=0)[:, None]
-    target = F @ Q.T
-
-    def value_and_gradient(X: np.ndarray) -> tuple[float, np.ndarray]:
-        LX = degrees * X - Z @ X
-        value = float(np.vdot(X, LX)) + pull * float(np.linalg.norm(F - X @ Q))
-        return value, 2.0 * LX - (2.0 * pull) * target
-
-    return minimise_on_stiefel(value_and_gradient, P).point

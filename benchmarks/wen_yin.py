@@ -1,6 +1,7 @@
-"""Curvilinear search over matrices with orthonormal columns (Wen and Yin, 2013).
+"""The authors' P-step: curvilinear search over orthonormal columns (Wen and Yin, 2013).
 
-Nothing here knows of clustering: the function to minimise comes in, a named result goes out.
+It is slower than the library's step and gives up early; the recorded iterations of the authors'
+program need it: ``alm(..., step=searched_embedding)``.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["StiefelResult", "minimise_on_stiefel"]
+__all__ = ["StiefelResult", "minimise_on_stiefel", "searched_embedding"]
 
 ValueAndGradient = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
@@ -158,6 +159,21 @@ def minimise_on_stiefel(
         converged=bool(reason),
         reason=reason or f"the limit of {max_iter} steps was reached",
     )
+
+
+def searched_embedding(
+    Z: np.ndarray, P: np.ndarray, Q: np.ndarray, F: np.ndarray, pull: float
+) -> np.ndarray:
+    """P-step of the authors: curvilinear search, pulled towards the labels, from the last P."""
+    degrees = Z.sum(axis=0)[:, None]
+    target = F @ Q.T
+
+    def value_and_gradient(X: np.ndarray) -> tuple[float, np.ndarray]:
+        LX = degrees * X - Z @ X
+        value = float(np.vdot(X, LX)) + pull * float(np.linalg.norm(F - X @ Q))
+        return value, 2.0 * LX - (2.0 * pull) * target
+
+    return minimise_on_stiefel(value_and_gradient, P).point
 
 
 def _stopping_rule(

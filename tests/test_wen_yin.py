@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks import wen_yin
+from benchmarks.wen_yin import minimise_on_stiefel
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from unispectral.paper._wen_yin import minimise_on_stiefel
 
 
 def _orthonormal(rng: np.random.Generator, n: int, k: int) -> np.ndarray:
@@ -92,3 +92,41 @@ def test_stays_orthonormal_and_does_not_end_above_the_start(seed, n, data, scale
     first = value_and_gradient(start)[0]
     assert result.value <= first + 1e-6 * (1.0 + abs(first))
     assert result.value == pytest.approx(value_and_gradient(result.point)[0], rel=1e-6, abs=1e-9)
+
+
+def test_search_over_orthonormal_matrices_evaluates_little():
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.normal(size=(60, 60)))[0]
+    A = (basis * np.linspace(0.0, 2.0, 60)) @ basis.T
+    start = np.linalg.qr(rng.normal(size=(60, 4)))[0]
+    result = minimise_on_stiefel(lambda X: (float(np.vdot(X, A @ X)), 2 * A @ X), start)
+    assert result.converged
+    assert result.n_evaluations <= 1.5 * result.n_iter
+
+
+def test_the_authors_search_descends_along_its_gradient(monkeypatch):
+    """The value that it is given has the gradient that it is given, but for the norm's own."""
+    handed = []
+    monkeypatch.setattr(
+        wen_yin, "minimise_on_stiefel", lambda f, P: handed.append((f, P)) or _Found(P)
+    )
+    rng = np.random.default_rng(2)
+    Z = np.triu(rng.random((15, 15)) * (rng.random((15, 15)) < 0.2), 1)
+    Z = Z + Z.T
+    P, Q, F = _orthonormal(rng, 15, 3), _orthonormal(rng, 3, 3), np.eye(3)[rng.integers(0, 3, 15)]
+    assert wen_yin.searched_embedding(Z, P, Q, F, 0.0) is P
+    wen_yin.searched_embedding(Z, P, Q, F, 0.7)
+    X, way = P + 0.1 * rng.normal(size=P.shape), rng.normal(size=P.shape)
+    L = np.diag(Z.sum(axis=0)) - Z
+    for (f, start), pull in zip(handed, (0.0, 0.7), strict=True):
+        assert start is P
+        value, gradient = f(X)
+        rest = pull * np.linalg.norm(F - X @ Q)
+        assert value == pytest.approx(np.trace(X.T @ L @ X) + rest)
+        expected = 2 * np.vdot(way, L @ X) - 2 * pull * np.vdot(way, F @ Q.T)
+        assert np.vdot(way, gradient) == pytest.approx(expected)
+
+
+class _Found:
+    def __init__(self, point):
+        self.point = point
