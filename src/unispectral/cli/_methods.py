@@ -29,13 +29,8 @@ class Method:
 
     @property
     def ours(self) -> bool:
-        """Whether it is an estimator of this library, which tells how far it has got."""
+        """Whether it is an estimator of this library, which predicts and tells how far it is."""
         return self.home == _OURS
-
-    @property
-    def saved(self) -> bool:
-        """Whether its models can be saved."""
-        return self.home in (_OURS, _PEERS)
 
 
 _OURS, _PEERS, _SKLEARN = "unispectral", "unispectral.baselines", "sklearn.cluster"

@@ -80,8 +80,8 @@ def check_outputs(
             raise click.UsageError(f"{option} {path}: {reason}")
     if method is not None and wanted.get("graph") and not METHODS[method].graph:
         raise _graphless(method)
-    if method is not None and wanted.get("model") and not METHODS[method].saved:
-        raise click.UsageError(f"--model: a model of the method {method} cannot be saved.")
+    if method is not None and wanted.get("model") and not METHODS[method].ours:
+        raise click.UsageError(f"--model: {method} cannot predict, and so cannot be saved.")
     for source in inputs if "output" in wanted else ():  # a store of results says it itself
         if source != "-" and not os.path.exists(source):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), source)

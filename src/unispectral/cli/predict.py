@@ -63,11 +63,6 @@ def predict(
 
     loaded = load_model(model)
     estimator = loaded[-1] if hasattr(loaded, "steps") else loaded
-    if not hasattr(estimator, "predict_all"):
-        raise ValueError(
-            f"The model is of the method {type(estimator).__name__}, which has no predict; "
-            "use another method."
-        )
     preparation, steps = _preparation(loaded)
     try:
         blocks = gather_new(tables, preparation, options, _ENTRIES)

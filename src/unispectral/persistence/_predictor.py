@@ -23,7 +23,7 @@ from unispectral.kernels._normalize import NORMALIZATIONS, Normalizer
 from unispectral.kernels._specs import Kernel
 from unispectral.labelfree._geometry import KernelDistance, KernelPart, WhitenedDistance
 from unispectral.persistence._archive import ModelFileError
-from unispectral.persistence._fields import (
+from unispectral.persistence._values import (
     boolean,
     floats,
     indices,
