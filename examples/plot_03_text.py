@@ -15,7 +15,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from unispectral import UnifiedSpectralClustering
 from unispectral.metrics import scores
-from unispectral.plotting import GraphNetworkDisplay
+from unispectral.plotting import GraphMatrixDisplay
 
 SUBJECTS = {
     "cooking": "bake boil butter dough flour garlic grill knife onion oven pan pepper recipe salt "
@@ -74,7 +74,7 @@ for cluster in range(5):
     print(f"cluster {cluster}:", ", ".join(words[np.argsort(-np.asarray(own).ravel())[:6]]))
 
 # %%
-# The learned graph drawn as a network: documents are joined to those that explain them.
+# The learned graph as a matrix: documents are joined to those that explain them.
 
-GraphNetworkDisplay.from_estimator(model)
+GraphMatrixDisplay.from_estimator(model)
 plt.show()

@@ -24,7 +24,6 @@ from unispectral.plotting import (
     ClusterCountDisplay,
     EmbeddingDisplay,
     GraphMatrixDisplay,
-    GraphNetworkDisplay,
     KernelWeightsDisplay,
     RepresentativesDisplay,
     SpectrumDisplay,
@@ -37,7 +36,6 @@ from unispectral.plotting.charts import distances_in_words
 OF_AN_ESTIMATOR = (
     EmbeddingDisplay,
     GraphMatrixDisplay,
-    GraphNetworkDisplay,
     KernelWeightsDisplay,
     SpectrumDisplay,
 )
@@ -129,50 +127,6 @@ def test_matrix_bins_keep_the_weight(made):
 def test_matrix_of_the_wrong_shape():
     with pytest.raises(ValueError, match=r"shape \(3, 3\).*4 labels"):
         GraphMatrixDisplay(np.eye(3), [0, 0, 1, 1])
-    with pytest.raises(ValueError, match=r"shape \(3, 3\).*4 labels"):
-        GraphNetworkDisplay(np.eye(3), [0, 0, 1, 1])
-
-
-def test_network_shows_every_edge_of_a_small_graph(made):
-    model = made.small
-    display = GraphNetworkDisplay.from_estimator(model)
-    upper = sp.triu(model.affinity_matrix_, 1).tocoo()
-    drawn = {(int(a), int(b)): w for (a, b), w in zip(display.edges, display.weights, strict=True)}
-    expected = {
-        (int(a), int(b)): w for a, b, w in zip(upper.row, upper.col, upper.data, strict=True)
-    }
-    assert drawn == pytest.approx(expected)
-    assert (display.sizes == 1).all()
-    assert np.abs(display.positions).max() <= 1 + 1e-9
-
-
-def test_network_keeps_the_strongest_edges(made):
-    model = made.small
-    display = GraphNetworkDisplay.from_estimator(model, max_edges=10)
-    strongest = np.sort(sp.triu(model.affinity_matrix_, 1).data)[-10:]
-    np.testing.assert_allclose(np.sort(display.weights), strongest)
-
-
-def test_network_contracts_within_clusters_and_loses_nobody(made):
-    model = made.large
-    display = GraphNetworkDisplay.from_estimator(model, max_nodes=200, max_edges=10**6)
-    assert len(display.sizes) <= 210
-    assert display.sizes.sum() == 200_000
-    per_cluster = np.bincount(display.clusters.codes, weights=display.sizes)
-    assert per_cluster.tolist() == np.bincount(model.labels_).tolist()
-    across = display.clusters.codes[display.edges]
-    across = across[:, 0] != across[:, 1]
-    W = model.affinity_matrix_.tocoo()
-    apart = model.labels_[W.row] != model.labels_[W.col]
-    assert display.weights[across].sum() == pytest.approx(W.data[apart].sum() / 2)
-
-
-def test_network_puts_clusters_apart(model):
-    display = GraphNetworkDisplay.from_estimator(model)
-    codes = display.clusters.codes
-    centres = np.stack([display.positions[codes == code].mean(axis=0) for code in range(4)])
-    nearest = np.linalg.norm(display.positions[:, None] - centres, axis=2).argmin(axis=1)
-    assert (nearest == codes).mean() > 0.95
 
 
 # The samples

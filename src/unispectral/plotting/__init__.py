@@ -15,14 +15,13 @@ from unispectral.plotting.charts import (
     KernelWeightsDisplay,
     SpectrumDisplay,
 )
-from unispectral.plotting.graph import GraphMatrixDisplay, GraphNetworkDisplay
+from unispectral.plotting.graph import GraphMatrixDisplay
 from unispectral.plotting.samples import EmbeddingDisplay, RepresentativesDisplay
 
 __all__ = [
     "ClusterCountDisplay",
     "EmbeddingDisplay",
     "GraphMatrixDisplay",
-    "GraphNetworkDisplay",
     "KernelWeightsDisplay",
     "RepresentativesDisplay",
     "SpectrumDisplay",

@@ -139,6 +139,6 @@ def thin(codes: np.ndarray, max_points: int, *, least: int = 5) -> np.ndarray:
     return np.sort(np.concatenate([g[at.astype(int)] for g, at in zip(groups, even, strict=True)]))
 
 
-def share(n_shown: int, n_samples: int, what: str = "points") -> str:
+def share(n_shown: int, n_samples: int) -> str:
     """What a picture leaves out, in words; nothing if it shows all."""
-    return "" if n_shown == n_samples else f" ({n_shown:,} of {n_samples:,} {what})"
+    return "" if n_shown == n_samples else f" ({n_shown:,} of {n_samples:,} points)"

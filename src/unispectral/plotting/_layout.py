@@ -1,15 +1,14 @@
-"""Where to put points, nodes and names on paper, and how to make a large graph small."""
+"""Where to put points and names on paper."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import cKDTree
 
-from unispectral.plotting._base import Clusters, thin
+from unispectral.plotting._base import Clusters
 
-__all__ = ["cluster_map", "coarsen", "free_places", "spacing", "spring_layout"]
+__all__ = ["cluster_map", "free_places", "spacing"]
 
 
 def sunflower(n: int) -> np.ndarray:
@@ -19,69 +18,33 @@ def sunflower(n: int) -> np.ndarray:
     return radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
 
 
-def spring_layout(
-    W: sp.csr_array, start: np.ndarray, n_iter: int = 150, pull: float = 1.0, gravity: float = 1.0
-) -> np.ndarray:
-    """Positions at which springs (edges) and repulsion (all pairs) are in balance.
+def spring_layout(weights: np.ndarray, n_iter: int = 300) -> np.ndarray:
+    """Positions at which springs, repulsion of all pairs and a pull to the middle are in balance.
 
-    Fruchterman and Reingold's forces in matrix form: one n × n product a step. ``pull`` says how
-    much stronger than the repulsion the springs of the symmetric graph are, ``gravity`` how
-    strongly all nodes are drawn to the middle, which keeps the parts together. The result is
-    centred and lies within the unit square around the origin.
+    Fruchterman and Reingold's forces in matrix form, for a symmetric matrix of weights. The result
+    is centred and lies within the unit square around the origin.
     """
-    n = len(start)
+    n = len(weights)
+    position = sunflower(n)
     if n < 3:
-        return sunflower(n)
-    strength = W / max(float(W.sum(axis=1).mean()), 1e-300)
+        return position
+    springs = sp.csr_array(weights)
+    strength = springs / max(float(springs.sum(axis=1).mean()), 1e-300)
     degrees = np.asarray(strength.sum(axis=1)).ravel()
     ideal = 1.0 / n  # the square of the distance at which two nodes feel at ease
-    position = start.astype(np.float64)
     for step in range(n_iter):
         squares = np.einsum("ij,ij->i", position, position)
         distances = squares[:, None] + squares[None, :] - 2.0 * (position @ position.T)
         repulsion = ideal / np.maximum(distances, 1e-3 * ideal)
         np.fill_diagonal(repulsion, 0.0)
         force = position * repulsion.sum(axis=1)[:, None] - repulsion @ position
-        force -= pull * np.sqrt(n) * (degrees[:, None] * position - strength @ position)
-        force -= gravity * position
+        force -= 0.05 * np.sqrt(n) * (degrees[:, None] * position - strength @ position)
+        force -= 2.0 * position
         length = np.linalg.norm(force, axis=1)
         limit = 0.15 * (1.0 - step / n_iter) ** 2 + 1e-4
         position += force * (np.minimum(length, limit) / np.maximum(length, 1e-12))[:, None]
     position -= position.mean(axis=0)
     return position / max(float(np.abs(position).max()), 1e-12)
-
-
-def coarsen(
-    W: sp.csr_array, codes: np.ndarray, max_nodes: int
-) -> tuple[np.ndarray, np.ndarray, sp.csr_array]:
-    """A graph of about ``max_nodes`` samples, each of which stands for those nearest to it.
-
-    Returns the samples that are nodes, the node of each sample, and the graph of the nodes. Near
-    is what short paths within the cluster lead to; where none does, the node before a sample.
-
-    Examples
-    --------
-    >>> W = sp.csr_array(np.kron(np.eye(2), np.ones((3, 3))))
-    >>> _, group, small = coarsen(W, np.repeat([0, 1], 3), 2)
-    >>> group.tolist(), small.nnz
-    ([0, 0, 0, 1, 1, 1], 0)
-    """
-    n, kept = len(codes), thin(codes, max_nodes, least=1)
-    order, group = np.argsort(codes, kind="stable"), np.empty(len(codes), dtype=np.int64)
-    chosen = np.isin(order, kept)  # and so is the first of each cluster
-    group[order] = np.searchsorted(kept, order[chosen])[np.cumsum(chosen) - 1]
-    edges = W.tocoo()
-    inside = (codes[edges.row] == codes[edges.col]) & (edges.data > 0)
-    ends = edges.row[inside], edges.col[inside]
-    lengths = sp.csr_array((1.0 / edges.data[inside], ends), shape=W.shape)
-    _, _, sources = dijkstra(lengths, indices=kept, min_only=True, return_predecessors=True)
-    reached = sources >= 0
-    group[reached] = np.searchsorted(kept, sources[reached])
-    member = sp.csr_array((np.ones(n), (group, np.arange(n))), shape=(len(kept), n))
-    small = member @ ((W + W.T) * 0.5) @ member.T
-    small.setdiag(0.0)
-    small.eliminate_zeros()
-    return kept, group, sp.csr_array(small)
 
 
 def cluster_map(rows: np.ndarray, clusters: Clusters, membership: np.ndarray | None) -> np.ndarray:
@@ -98,8 +61,7 @@ def cluster_map(rows: np.ndarray, clusters: Clusters, membership: np.ndarray | N
         membership = membership / np.maximum(membership.sum(axis=1, keepdims=True), 1e-300)
     overlap = np.stack([membership[group].mean(axis=0) for group in groups])
     np.fill_diagonal(overlap, 0.0)
-    between = sp.csr_array((overlap + overlap.T) / 2)
-    centres = spring_layout(between, sunflower(count), n_iter=300, pull=0.05, gravity=2.0)
+    centres = spring_layout((overlap + overlap.T) / 2)
     gaps = np.linalg.norm(centres[:, None] - centres[None, :], axis=2)
     np.fill_diagonal(gaps, np.inf)
     gaps = gaps.min(axis=1) if count > 1 else np.ones(1)

@@ -1,4 +1,4 @@
-"""The learned graph as a matrix and as a network."""
+"""The learned graph as a matrix."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral._errors import InputError
-from unispectral.labels import label_shares
-from unispectral.plotting._base import Clusters, Display, plain, share
-from unispectral.plotting._colors import INK, NAMED, RAMP, key
-from unispectral.plotting._layout import cluster_map, coarsen, spring_layout
+from unispectral.plotting._base import Clusters, Display, plain
+from unispectral.plotting._colors import INK, NAMED, RAMP
 
-__all__ = ["BinnedGraph", "GraphMatrixDisplay", "GraphNetworkDisplay", "bin_graph"]
+__all__ = ["BinnedGraph", "GraphMatrixDisplay", "bin_graph"]
 
 
 class BinnedGraph(NamedTuple):
@@ -41,7 +39,8 @@ def bin_graph(graph: Any, codes: np.ndarray, max_bins: int) -> BinnedGraph:
     """
     coo = sp.coo_array(graph)
     n = len(codes)
-    _check_shape(coo, n)
+    if coo.shape != (n, n):
+        raise InputError("graph", f"has shape {coo.shape}, but {n} labels need ({n}, {n})")
     bins = min(n, max_bins)
     cell = np.empty(n, dtype=np.int64)
     cell[np.argsort(codes, kind="stable")] = np.arange(n) * bins // n
@@ -51,11 +50,6 @@ def bin_graph(graph: Any, codes: np.ndarray, max_bins: int) -> BinnedGraph:
     inside = weights[codes[coo.row] == codes[coo.col]].sum()
     within = float(inside / weights.sum()) if weights.sum() > 0 else 0.0
     return BinnedGraph(totals.reshape(bins, bins) / np.outer(heights, heights), within)
-
-
-def _check_shape(graph: Any, n: int) -> None:
-    if graph.shape != (n, n):
-        raise InputError("graph", f"has shape {graph.shape}, but {n} labels need ({n}, {n})")
 
 
 @dataclass(eq=False, repr=False)
@@ -126,85 +120,6 @@ class GraphMatrixDisplay(Display):
         ax.add_collection(PatchCollection(strip, fc=colors, ec="none", clip_on=False))
         ax.set(xlim=(-0.03 * n, n), ylim=(n, 0))
         ax.spines[:].set_visible(False)
-
-
-@dataclass(eq=False, repr=False)
-class GraphNetworkDisplay(Display):
-    """The learned graph drawn as a network, coloured by cluster.
-
-    A large graph is contracted first: each node then stands for several samples of one cluster,
-    the more the larger it is drawn. Edges between clusters are dark; the weakest edges are left
-    out where there are many.
-
-    Parameters
-    ----------
-    graph : array or sparse array of shape (n, n)
-        Symmetric and non-negative.
-    labels : array of shape (n,)
-    max_nodes, max_edges : int
-        Above these, the graph is contracted to about so many nodes, and its weakest edges are
-        left out.
-
-    Attributes
-    ----------
-    positions, sizes : ndarray of shape (m, 2) and (m,)
-        Of the nodes, and for how many samples each stands.
-    edges, weights : ndarray of shape (e, 2) and (e,)
-        Pairs of nodes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unispectral.plotting import GraphNetworkDisplay
-    >>> W = np.kron(np.eye(2), np.ones((3, 3)))
-    >>> display = GraphNetworkDisplay(W, [0, 0, 0, 1, 1, 1]).plot()
-    >>> len(display.edges), display.sizes.tolist()
-    (6, [1, 1, 1, 1, 1, 1])
-    """
-
-    graph: Any
-    labels: Any
-    max_nodes: int = 1000
-    max_edges: int = 6000
-    needs = ("affinity_matrix_", "labels_")
-    figsize = (6.4, 5.4)
-
-    def __post_init__(self) -> None:
-        everyone, W = Clusters.of(self.labels), sp.csr_array(self.graph)
-        _check_shape(W, len(everyone.codes))
-        kept, group, small = coarsen(W, everyone.codes, self.max_nodes)
-        self.clusters = everyone.at(kept)
-        shares = label_shares(small, self.clusters.codes, len(everyone.names))
-        start = cluster_map(shares, self.clusters, shares)
-        # Of the square roots: a few heavy edges shall not fold everything else.
-        self.positions = spring_layout(abs(small).sqrt(), start)
-        upper = sp.triu(small, 1).tocoo()
-        strongest = np.sort(np.argsort(-upper.data, kind="stable")[: self.max_edges])
-        self.edges = np.column_stack([upper.row, upper.col])[strongest]
-        self.weights = upper.data[strongest]
-        self.sizes = np.bincount(group, minlength=len(kept))
-
-    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> str:
-        from matplotlib.collections import LineCollection
-
-        codes = self.clusters.codes
-        ends = codes[self.edges] if len(self.edges) else np.empty((0, 2), int)
-        across = ends[:, 0] != ends[:, 1]
-        strength = np.sqrt(self.weights / self.weights.max(initial=1e-300))
-        rgba = np.column_stack([self.clusters.colors[ends[:, 0]], 0.15 + 0.5 * strength])
-        rgba[across, :3] = 0.2
-        rgba[across, 3] += 0.1
-        lines, widths = list(self.positions[self.edges]), 0.3 + 1.2 * strength
-        ax.add_collection(LineCollection(lines, colors=rgba, linewidths=widths, zorder=1))
-        relative = self.sizes / max(self.sizes.mean(), 1e-12)
-        area = np.clip(9000 / max(len(self.sizes), 1), 8, 60) * np.clip(relative, 0.3, 6)
-        settings = {"s": area, "edgecolors": "white", "linewidths": 0.4, "zorder": 2} | kwargs
-        ax.scatter(*self.positions.T, c=self.clusters.colors[codes], **settings)
-        ax.set_aspect("equal")
-        ax.set_axis_off()
-        key(ax, list(self.clusters.names), self.clusters.colors)
-        shown, n = len(self.sizes), int(self.sizes.sum())
-        return "Learned graph" + share(shown, n, "samples drawn as nodes")
 
 
 def _names_along(ax: Any, places: np.ndarray, names: np.ndarray, height: float) -> None:
