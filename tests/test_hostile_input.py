@@ -132,6 +132,9 @@ def test_tables_near_the_origin_are_left_alone():
     S = sp.csr_array(X)
     assert recentred(S)[0] is S
     assert np.isfinite(recentred(S * 1e100)[0].data).all()
+    table, shift = recentred(np.array([[1e9], [1e9 + 1]]))
+    assert table.tolist() == [[-0.5], [0.5]]
+    assert recentred(np.array([[1e9 + 2]]), shift)[0].tolist() == [[1.5]]
 
 
 def test_a_kernel_that_overflows_is_refused():

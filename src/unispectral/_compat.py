@@ -35,16 +35,7 @@ _MOST_STEPS = 1000
 
 
 class Interval(_param_validation.Interval):
-    """scikit-learn's constraint of a number, said in words.
-
-    Examples
-    --------
-    >>> from numbers import Real
-    >>> print(Interval(Integral, 1, None, closed="left"))
-    a whole number of at least 1
-    >>> print(Interval(Real, 0, 1, closed="right"))
-    a number above 0 and of at most 1
-    """
+    """scikit-learn's constraint of a number, said in words."""
 
     def __str__(self) -> str:
         least = "of at least" if self.closed in ("left", "both") else "above"
@@ -56,13 +47,7 @@ class Interval(_param_validation.Interval):
 
 
 class StrOptions(_param_validation.StrOptions):
-    """scikit-learn's constraint of a string, in one order and without brackets.
-
-    Examples
-    --------
-    >>> print(StrOptions({"standard", "none", "auto"}))
-    'auto', 'none' or 'standard'
-    """
+    """scikit-learn's constraint of a string, in one order and without brackets."""
 
     def __str__(self) -> str:
         *others, last = map(repr, sorted(self.options))

@@ -228,11 +228,6 @@ def map_blocks(
 
     Each block is worked on by one thread with one BLAS thread, so that results do not depend on
     how many threads there are. An interrupt is noticed between blocks.
-
-    Examples
-    --------
-    >>> map_blocks(lambda block: block.stop - block.start, 5, 2)
-    [2, 2, 1]
     """
     blocks = [slice(start, min(start + step, total)) for start in range(0, total, step)]
     count = min(thread_count() if run is None else run.n_threads, len(blocks))

@@ -316,6 +316,9 @@ def test_distances_in_words():
     assert distances_in_words({"a": 0.2, "b": 0.6, "c": 0.0}) == (
         "Distances: 2 kinds combined, mostly b (75%); 1 more not used"
     )
+    assert distances_in_words({"a": 1.0, "b": 0.0, "c": 0.0}).endswith(
+        "2 alternatives were tried, neither was better"
+    )
     assert distances_in_words({"a": 1.0, "b": 0.0}).endswith(
         "1 alternative was tried, it was not better"
     )

@@ -32,13 +32,6 @@ def palette(n_colors: int) -> np.ndarray:
     Up to twenty are categories, any two of which can be told apart with every kind of colour
     vision. More run once from dark blue to light yellow, lightness rising all the way, so that
     their order can be read without seeing hues; every other one is paler than its neighbours.
-
-    Examples
-    --------
-    >>> palette(2).round(2).tolist()
-    [[0.0, 0.45, 0.7], [0.9, 0.62, 0.0]]
-    >>> palette(120).shape
-    (120, 3)
     """
     if n_colors <= NAMED:
         return np.array([from_hex(color) for color in CATEGORICAL[:n_colors]]).reshape(-1, 3)

@@ -30,13 +30,7 @@ NO_WEIGHT = 5e-4
 
 
 def distances_in_words(weights: Mapping[str, float]) -> str:
-    """Which ways to measure distances count, as a sentence.
-
-    Examples
-    --------
-    >>> distances_in_words({"linear": 1.0, "whitened": 0.0, "direction": 0.0})
-    'Distances: plain Euclidean; 2 alternatives were tried, neither was better'
-    """
+    """Which ways to measure distances count, as a sentence."""
     order = sorted(weights, key=lambda name: -weights[name])
     used = [name for name in order if weights[name] >= NO_WEIGHT]
     names = ["plain Euclidean" if name == "linear" else name for name in used]
