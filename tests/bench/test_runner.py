@@ -677,16 +677,16 @@ def test_a_cell_costs_little_more_than_its_fit(
 def test_data_are_read_once_for_all_cells_of_a_data_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from unispectral.bench import _data
+    from unispectral.bench import _worker
 
     loaded: list[str] = []
-    load = _data._load
+    load = _worker._load
 
     def counted(spec: dict) -> Any:
         loaded.append(spec["name"])
         return load(spec)
 
-    monkeypatch.setattr(_data, "_load", counted)
+    monkeypatch.setattr(_worker, "_load", counted)
     both = Study("s", ["iris", "wine"], [fake("Steady", repeats=5)])
     with Store(tmp_path / "r.jsonl") as store:
         assert run(both, store, backend="here").done == 10

@@ -1,11 +1,13 @@
 """What a worker process does: it prepares the data of a cell, fits, scores, and answers.
 
-Nothing that a study says is evaluated; an estimator is found by its dotted name.
+Nothing that a study says is evaluated; an estimator is found by its dotted name. Between cells a
+worker keeps one data set, its true classes and its kernels.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import importlib
 import inspect
@@ -13,30 +15,36 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from unispectral._errors import InputError
-from unispectral.bench._data import DataCache, DataUnavailable
+from unispectral._memory import give_back
 from unispectral.bench._machine import limit_growth, peak_bytes, reset_peak
 from unispectral.bench.study import StudyMethod
 
 __all__ = ["CellWorker", "check_method", "estimator_class"]
 
 
+#: Bundled with scikit-learn, so that a study runs where nothing can be downloaded.
+_BUNDLED = ("breast_cancer", "digits", "iris", "wine")
+#: Bytes of kernel matrices that a worker keeps: all twelve of a small set, two of a large one.
+_MATRIX_BYTES = 1.6e9
+
+
 class CellWorker:
     """Runs jobs one after the other and keeps what they share."""
 
     def __init__(self) -> None:
-        self.data = DataCache()
+        self.data: DataCache | None = None
         self.compiled: set[tuple[Any, ...]] = set()
 
     def __call__(
         self, job: dict[str, Any], begin: Callable[[], Any] = lambda: None
     ) -> dict[str, Any]:
         """The answer to a job: its results, or the reason why there are none."""
-        answer: dict[str, Any]
         try:
             answer = self._fit(job, begin)
         except DataUnavailable as error:
@@ -58,33 +66,34 @@ class CellWorker:
 
         with limit_blas(1):
             reset_peak()
-            X = self.data.prepare(job)
-            n = self.data.n_samples
-            estimator = build(job, self.data.n_clusters(job))
+            if self.data is None or self.data.spec != job["dataset"]:
+                self.data = None
+                gc.collect()
+                give_back()  # or the next cell's peak would include it
+                self.data = DataCache(job["dataset"])
+            X, target = self.data.given(job), self.data.target
+            n = len(target)
+            estimator = build(job, job["dataset"]["n_clusters"] or len(np.unique(target)))
             self._compile(job)
             begin()
-            with (
-                limit_growth(job["limits"]["bytes"]),
-                warnings.catch_warnings(record=True) as said,
-            ):
-                warnings.simplefilter("always")
+            limited = limit_growth(job["limits"]["bytes"])
+            with limited, warnings.catch_warnings(record=True, action="always") as said:
                 reset_peak()
                 started = time.perf_counter()
                 estimator.fit(X)
                 seconds = time.perf_counter() - started
         labels = np.asarray(estimator.labels_)
         if labels.shape != (n,) or labels.dtype.kind not in "iu":
-            raise ValueError(
-                f"labels_ has shape {labels.shape} and dtype {labels.dtype}; expected ({n},) "
-                "whole numbers."
-            )
+            found = f"labels_ has shape {labels.shape} and dtype {labels.dtype}"
+            raise ValueError(f"{found}; expected ({n},) whole numbers.")
+        # By which the labels of two runs can be compared; equal labels have equal ones.
+        digest = hashlib.sha256(labels.astype("<i8").tobytes()).hexdigest()[:16]
         return {
             "status": "done",
-            "reason": None,
-            "scores": {k: float(v) for k, v in scores(self.data.target, labels).items()},
+            "scores": scores(target, labels),
             "seconds": seconds,
             "n_samples": n,
-            "facts": {**_facts(estimator), "labels": _fingerprint(labels)},
+            "facts": {**_facts(estimator), "labels": digest},
             "warnings": sorted({f"{w.category.__name__}: {w.message}"[:400] for w in said})[:5],
         }
 
@@ -99,14 +108,8 @@ class CellWorker:
         X = np.random.default_rng(0).normal(size=(40, 5)) + np.repeat([[0.0], [4.0]], 20, axis=0)
         bank = KernelBank(X, ["linear", "gaussian"])
         given = {"features": X, "kernels": bank, "kernel": bank.matrix(1)}[job["input"]]
-        with warnings.catch_warnings(), contextlib.suppress(Exception):
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"), contextlib.suppress(Exception):
             build(job, 2).fit(given)
-
-
-def _fingerprint(labels: np.ndarray) -> str:
-    """By which the labels of two runs can be compared; equal labels have equal ones."""
-    return hashlib.sha256(labels.astype("<i8").tobytes()).hexdigest()[:16]
 
 
 def _facts(estimator: Any) -> dict[str, Any]:
@@ -178,3 +181,85 @@ def build(job: dict[str, Any], n_clusters: int) -> Any:
     if "random_state" in accepted:
         arguments.setdefault("random_state", job["seed"])
     return cls(**arguments)
+
+
+class DataUnavailable(Exception):
+    """The data set cannot be loaded: no cell of it can run, and none of them has failed."""
+
+
+class DataCache:
+    """A data set, and each kernel that its cells have asked for, as far as there is room."""
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self.spec = spec
+        try:
+            self.samples, self.target = _load(spec)
+        except Exception as error:
+            raise DataUnavailable(f"{type(error).__name__}: {error}") from error
+        self._bank_spec: Any = None
+        self._bank: Any = None
+        self._matrices: dict[str, np.ndarray] = {}
+
+    def given(self, job: dict[str, Any]) -> Any:
+        """What the estimator of a job is fitted to: the samples, a kernel matrix, or the bank."""
+        from unispectral.kernels import KernelBank
+
+        bank = job["bank"]
+        if bank is None:
+            return self.samples
+        if bank != self._bank_spec:
+            self._matrices.clear()
+            self._bank = KernelBank(self.samples, bank["kernels"], normalize=bank["normalize"])
+            self._bank_spec = bank
+        if job["input"] == "kernel":
+            return self._matrix(job["kernel"])
+        names = bank.get("only") or list(self._bank.names)
+        if "only" not in bank and len(names) * len(self.target) ** 2 * 8 > _MATRIX_BYTES:
+            return self._bank
+        # A fit ends by releasing what its bank keeps, so that the next one would have to compute
+        # every kernel anew in every iteration; the matrices stay here instead.
+        return KernelBank.precomputed([self._matrix(name) for name in names], names=names)
+
+    def _matrix(self, name: str) -> np.ndarray:
+        matrix = self._matrices.pop(name, None)
+        if matrix is None:
+            matrix = self._bank.matrix(list(self._bank.names).index(name))
+            # An estimator that writes into its input would spoil every later cell in silence.
+            matrix.setflags(write=False)
+        self._matrices[name] = matrix  # the last one is the one used last
+        while len(self._matrices) > 1 and len(self._matrices) * matrix.nbytes > _MATRIX_BYTES:
+            del self._matrices[next(iter(self._matrices))]
+        return matrix
+
+
+def _load(spec: dict[str, Any]) -> tuple[Any, np.ndarray]:
+    """The samples, and the true classes as numbers from 0."""
+    name, file, truth = spec["name"], spec["file"], spec["truth"]
+    if file is not None:
+        from unispectral.tables import read_table
+
+        separate = truth is not None and Path(truth).is_file()
+        table = read_table(file, truth=None if separate else truth, **spec["read"])
+        data, target = table.values, _vector(truth) if separate else table.truth
+    elif name in _BUNDLED:
+        import sklearn.datasets
+
+        data, target = getattr(sklearn.datasets, f"load_{name}")(return_X_y=True)
+    else:
+        from unispectral.datasets import fetch
+
+        bunch = fetch(name)
+        data, target = bunch.data, bunch.target
+    if target is None or np.ndim(target) != 1:
+        problem = f"{name!r} has no vector of true classes"
+        raise InputError("The data set", problem, "name its column, array or file with truth")
+    return data, np.unique(np.asarray(target), return_inverse=True)[1].astype(np.int32)
+
+
+def _vector(path: str) -> np.ndarray:
+    """A vector from .npy, or from any table that the library reads."""
+    if Path(path).suffix == ".npy":
+        return np.ravel(np.load(path, allow_pickle=False))
+    from unispectral.tables import read_table
+
+    return np.ravel(np.asarray(read_table(path).values))
