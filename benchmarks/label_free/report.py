@@ -15,7 +15,7 @@ from benchmarks.label_free import _sections
 from benchmarks.label_free.data import DESIGN, FRESH, SETS, VALIDATION, StudySet
 from benchmarks.label_free.peers import METHODS
 from unispectral._files import write_text_atomic
-from unispectral.bench.paper import paper_figure
+from unispectral.bench.results import paper_figure
 
 __all__ = ["write"]
 

@@ -197,7 +197,7 @@ def test_figures_of_the_page_are_those_of_the_store(
         study, _ = store.load_study()
         table = Results(study, store).table("paper", "accuracy")
     for place, dataset in enumerate(study.datasets):
-        expected = ["–" if f.value is None else f"{f.value:.2f}" for f in table.row(dataset.name)]
+        expected = ["–" if f.value is None else f"{f.value:.2f}" for f in table.rows[dataset.name]]
         assert values(browser, place + 4) == expected
 
 

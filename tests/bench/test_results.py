@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from unispectral.bench import Column, Results, Store, Study, StudyDataset, StudyMethod
-from unispectral.bench.ranks import rank_columns
+from unispectral.bench.report import rank_columns
 from unispectral.bench.results import Figure, ResultTable
 
 
@@ -53,7 +53,7 @@ def value(cell) -> float:  # type: ignore[no-untyped-def]
 
 def figures(results: Results, protocol: str, metric: str = "accuracy") -> dict[str, Figure]:
     table = results.table(protocol, metric)
-    return {figure.column: figure for figure in table.row("iris")}
+    return {figure.column: figure for figure in table.rows["iris"]}
 
 
 def test_repeats_then_grid_then_kernels(tmp_path: Path) -> None:
@@ -151,14 +151,12 @@ def test_paper_figures_stand_beside(tmp_path: Path) -> None:
 
 
 def table_of(values: np.ndarray) -> ResultTable:
-    datasets = tuple(StudyDataset(f"d{i}") for i in range(len(values)))
     columns = tuple(f"c{j}" for j in range(values.shape[1]))
-    entries = {
-        (d.name, c): Figure(d.name, c, None if np.isnan(v) else float(v))
-        for d, row in zip(datasets, values, strict=True)
-        for c, v in zip(columns, row, strict=True)
+    rows = {
+        f"d{i}": [Figure(c, None if np.isnan(v) else v) for c, v in zip(columns, row, strict=True)]
+        for i, row in enumerate(values.tolist())
     }
-    return ResultTable("label-free", "accuracy", datasets, columns, entries)
+    return ResultTable("label-free", "accuracy", columns, rows)
 
 
 @pytest.mark.parametrize(("columns", "q"), [(2, 1.960), (4, 2.569), (7, 2.949), (10, 3.164)])
@@ -168,24 +166,24 @@ def test_critical_difference_is_that_of_the_published_table(columns: int, q: flo
     ranks = rank_columns(table_of(values))
     assert ranks is not None
     expected = q * np.sqrt(columns * (columns + 1) / (6 * 14))
-    assert ranks.critical == pytest.approx(expected, rel=5e-4)
+    assert ranks["critical"] == pytest.approx(expected, rel=5e-4)
 
 
 def test_average_ranks_by_hand() -> None:
     ranks = rank_columns(table_of(np.array([[3.0, 3.0, 1.0], [5.0, 4.0, 6.0]])))
     assert ranks is not None
-    assert ranks.columns == ("c0", "c2", "c1")
-    assert ranks.ranks == pytest.approx((1.75, 2.0, 2.25))
+    assert ranks["columns"] == ["c0", "c2", "c1"]
+    assert ranks["ranks"] == pytest.approx([1.75, 2.0, 2.25])
 
 
 def test_groups_span_less_than_the_critical_difference() -> None:
     values = np.random.default_rng(2).normal(size=(8, 9)) + 2 * np.arange(9)
     ranks = rank_columns(table_of(values))
     assert ranks is not None
-    for first, last in ranks.groups:
-        assert ranks.ranks[last] - ranks.ranks[first] < ranks.critical
-        if last + 1 < len(ranks.ranks):
-            assert ranks.ranks[last + 1] - ranks.ranks[first] >= ranks.critical
+    for first, last in ranks["groups"]:
+        assert ranks["ranks"][last] - ranks["ranks"][first] < ranks["critical"]
+        if last + 1 < len(ranks["ranks"]):
+            assert ranks["ranks"][last + 1] - ranks["ranks"][first] >= ranks["critical"]
 
 
 def test_columns_with_few_figures_are_left_out() -> None:
@@ -194,8 +192,8 @@ def test_columns_with_few_figures_are_left_out() -> None:
     values[5, 0] = np.nan
     ranks = rank_columns(table_of(values))
     assert ranks is not None
-    assert ranks.left_out == ("c3",)
-    assert ranks.datasets == 5
+    assert ranks["left_out"] == ["c3"]
+    assert ranks["datasets"] == 5
     assert rank_columns(table_of(values[:1])) is None
 
 

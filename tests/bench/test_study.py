@@ -98,9 +98,9 @@ def test_builtin_studies_name_estimators_that_have_their_parameters() -> None:
 
 
 def test_paper_study_has_the_papers_columns() -> None:
-    from unispectral.bench.paper import _content, paper_figure
+    from unispectral.bench.results import paper_figure, paper_table
 
-    columns = _content()["columns"]
+    columns = paper_table()["columns"]
     study = Study.load("paper")
     shown = [c for m in study.methods for c in m.columns if "paper" in c.protocols]
     assert [c.name for c in shown if c.name in columns] == columns
@@ -172,7 +172,7 @@ def test_a_method_may_bring_its_own_banks() -> None:
 
 
 def test_published_figures_are_those_of_the_reference(reference: Path) -> None:
-    from unispectral.bench.paper import paper_figure
+    from unispectral.bench.results import paper_figure
 
     table = json.loads((reference / "paper_table.json").read_text())
     for title, metric in (("Accuracy", "accuracy"), ("NMI", "nmi"), ("Purity", "purity")):

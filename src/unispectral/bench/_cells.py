@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -127,7 +126,7 @@ def _cells_of(
     if reduction is not None and reduction.get("skip"):
         return
     kernels = _kernels_of(study, local)
-    if len(kernels) * math.prod(map(len, local.grid.values())) * local.repeats > most:
+    if len(kernels) * local.grid_size * local.repeats > most:
         problem = f"has more than {MOST_CELLS} cells with those of the method {method.name!r}"
         raise InputError("study", problem, "ask for fewer repeats or grid points")
     names = list(local.grid)

@@ -17,7 +17,6 @@ from unispectral._errors import InputError, InputTypeError
 __all__ = ["Checked", "check_choice", "check_count", "parse_size"]
 
 _NAME = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,80}")
-_SIZES = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
 
 def check_choice(value: Any, choices: Iterable[str], argument: str) -> None:
@@ -41,11 +40,10 @@ def parse_size(value: Any, argument: str = "memory_limit") -> float | None:
     """
     if value is None:
         return None
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
-        return float(value)
-    number = r"\s*(\d+\.?\d*|\.\d+)\s*([KMGT]?B)\s*"
-    match = re.fullmatch(number, str(value), flags=re.IGNORECASE | re.ASCII)
-    size = float(match[1]) * _SIZES[match[2].upper()] if match else 0.0
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    text = f"{value:f}B" if number else str(value)
+    match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([KMGT]?)B\s*", text, re.I | re.A)
+    size = float(match[1]) * 1024.0 ** "BKMGT".index(match[2].upper() or "B") if match else 0.0
     if size <= 0:
         raise InputError(argument, "is not a size", "write it like '6GB' or '500MB'", value=value)
     return size
@@ -54,23 +52,25 @@ def parse_size(value: Any, argument: str = "memory_limit") -> float | None:
 class Checked:
     """Base of frozen dataclasses whose fields are held against their types when one is made.
 
-    A list is made a tuple, one text stands for several, and a table or a name for an entry.
+    A list is made a tuple, one text stands for several, a table or a name for an entry, and the
+    name for a title.
     """
 
     _kind: ClassVar[str]
     _choices: ClassVar[Mapping[str, Iterable[str]]] = {}
 
     def __post_init__(self) -> None:
-        hints, label = _hints(type(self)), self._label(getattr(self, "name", None))  # type: ignore[arg-type]
+        hints, name = _hints(type(self)), getattr(self, "name", None)
         for entry in fields(self):  # type: ignore[arg-type]
             key, value = entry.name, getattr(self, entry.name)
-            where = f"{label}: {key}"
+            where = f"{self._label(name)}: {key}"
             try:
                 size = key == "memory_limit"
                 value = parse_size(value, where) if size else _fitted(value, hints[key])
             except _Unfit:
                 remedy = f"it must be {entry.type}"
                 raise InputTypeError(where, "is of the wrong kind", remedy, value=value) from None
+            value = (value or name or "") if key == "title" else value
             object.__setattr__(self, key, value)
             self._check(key, value, where)
 
@@ -120,9 +120,7 @@ class Checked:
         return cls(**table)
 
 
-@lru_cache
-def _hints(cls: type) -> dict[str, Any]:
-    return get_type_hints(cls)
+_hints = lru_cache(get_type_hints)
 
 
 class _Unfit(Exception):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from unispectral._files import write_text_atomic
-from unispectral.bench.paper import paper_notes
 from unispectral.bench.results import Figure, Results
 from unispectral.bench.study import METRICS
 
@@ -21,6 +20,7 @@ def write_tables(results: Results, path: str | Path) -> Path:
 def to_markdown(results: Results) -> str:
     """The tables in the layout of the paper: our figure, the paper's, the difference."""
     study = results.study
+    titles = {dataset.name: _plain(dataset.title) for dataset in study.datasets}
     lines = [f"# {_plain(study.title)}", ""]
     if study.about:
         lines += [_plain(study.about), ""]
@@ -32,10 +32,9 @@ def to_markdown(results: Results) -> str:
     ]
     for table in (results.table(p, m) for p in results.protocols() for m in study.metrics):
         rows = []
-        for dataset in table.datasets:
-            best = table.best(dataset.name)
-            figures = [_markdown(f, f.column in best) for f in table.row(dataset.name)]
-            rows.append([_plain(dataset.title), *figures])
+        for name, row in table.rows.items():
+            best = table.best(name)
+            rows.append([titles[name], *(_markdown(f, f.column in best) for f in row)])
         rows.append(["*Mean of full rows*", *map(_number, table.means().values())])
         lines += [f"## {METRICS[table.metric]}, protocol `{table.protocol}`", ""]
         lines += _markdown_table(["Data", *map(_plain, table.columns)], rows)
@@ -58,13 +57,10 @@ def _in_short(results: Results) -> list[str]:
     for table in tables:  # those under `paper` are the last
         papers.update(table.paper_means())
     rows = []
-    for column in dict.fromkeys(column for table in tables for column in table.columns):
-        row = [_plain(column)]
-        for found, top in zip(means, best, strict=True):
-            mean = found.get(column)
-            text = _number(mean)
-            row.append(f"**{text}**" if mean is not None and mean == top else text)
-        rows.append([*row, _number(papers[column])])
+    for column in papers:
+        own = [(found.get(column), top) for found, top in zip(means, best, strict=True)]
+        row = [_number(mean, mean is not None and mean == top) for mean, top in own]
+        rows.append([_plain(column), *row, _number(papers[column])])
     counts = ", ".join(f"{len(table.full())} under `{table.protocol}`" for table in tables)
     return [
         "## In short",
@@ -77,8 +73,9 @@ def _in_short(results: Results) -> list[str]:
     ]
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+def _number(value: float | None, best: bool = False) -> str:
+    text = "–" if value is None else f"{value:.2f}"
+    return f"**{text}**" if best else text
 
 
 def _markdown_notes(results: Results) -> list[str]:
@@ -89,7 +86,7 @@ def _markdown_notes(results: Results) -> list[str]:
     ]
     reductions = [f"{method} on {title}. {note}" for title, method, note in results.reductions()]
     sections = {
-        "What does not fit together": paper_notes() if results.compares() else [],
+        "What does not fit together": results.paper_notes(),
         "Where less was run (‡)": reductions,
         "Failures": failures,
     }
@@ -109,8 +106,8 @@ def _plain(text: str) -> str:
 
 
 def _markdown(figure: Figure, best: bool) -> str:
-    text = f"**{_number(figure.value)}**" if best else _number(figure.value)
-    text += ("†" if figure.partial else "") + ("‡" if figure.note else "")
+    marks = ("†" if figure.partial else "") + ("‡" if figure.note else "")
+    text = _number(figure.value, best) + marks
     if figure.paper is not None:
         difference = "" if figure.difference is None else f", {figure.difference:+.2f}"
         text += f" ({figure.paper:.2f}{difference})"

@@ -1,10 +1,13 @@
-"""The report of a study: one page that needs nothing but itself."""
+"""The report of a study: one page that needs nothing but itself.
+
+Ranks over data sets are compared as in J. Demšar, "Statistical comparisons of classifiers over
+multiple data sets", JMLR 7 (2006).
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,16 +15,19 @@ from typing import Any
 import numpy as np
 
 from unispectral._files import write_text_atomic
-from unispectral.bench.paper import paper_notes
-from unispectral.bench.ranks import rank_columns
-from unispectral.bench.results import Figure, Results, Setting
+from unispectral.bench.results import Figure, Results, ResultTable, Setting
 from unispectral.bench.runner import duration
-from unispectral.bench.study import METRICS, PROTOCOLS, Column, Surface
-from unispectral.bench.study import StudyDataset as Dataset
-from unispectral.bench.study import StudyMethod as Method
+from unispectral.bench.study import (
+    METRICS,
+    PROTOCOLS,
+    Column,
+    StudyDataset,
+    StudyMethod,
+    Surface,
+)
 from unispectral.report._page import asset, build_page
 
-__all__ = ["render", "write_report"]
+__all__ = ["rank_columns", "render", "write_report"]
 
 _RULES = {
     "mean": "mean of the repeats",
@@ -81,7 +87,7 @@ def _page_data(results: Results, command: str) -> dict[str, Any]:
         "datasets": [{"title": d.title, "samples": samples.get(d.name)} for d in study.datasets],
         "columns": {p: [_column(m, c) for m, c in results.columns(p)] for p in protocols},
         "figures": {
-            p: {m: [list(map(_figure, t.row(d.name))) for d in t.datasets] for m, t in ts.items()}
+            p: {m: [list(map(_figure, row)) for row in t.rows.values()] for m, t in ts.items()}
             for p, ts in tables.items()
         },
         "settings": {
@@ -92,15 +98,12 @@ def _page_data(results: Results, command: str) -> dict[str, Any]:
             for number, dataset in enumerate(study.datasets)
             for method in study.methods
         },
-        "ranks": {
-            p: {m: ranks and asdict(ranks) for m, t in ts.items() for ranks in [rank_columns(t)]}
-            for p, ts in tables.items()
-        },
+        "ranks": {p: {m: rank_columns(t) for m, t in ts.items()} for p, ts in tables.items()},
         "weights": [entry for protocol in protocols for entry in _weights(results, protocol)],
         "surfaces": [surface for surface in surfaces if surface is not None],
         "reductions": results.reductions(),
         "failures": _failures(results),
-        "notes": paper_notes() if results.compares() else [],
+        "notes": results.paper_notes(),
         "made": _made(results, command),
     }
 
@@ -125,11 +128,10 @@ def _thousands(count: int) -> str:
     return f"{count:,}".replace(",", "\u202f")
 
 
-def _column(method: Method, column: Column) -> dict[str, Any]:
+def _column(method: StudyMethod, column: Column) -> dict[str, Any]:
     parts = [_RULES[column.repeats]] if method.repeats > 1 else []
     if method.grid:
-        size = int(np.prod([len(values) for values in method.grid.values()]))
-        parts.append(f"best of {size} grid points")
+        parts.append(f"best of {method.grid_size} grid points")
     if method.input == "kernel":
         parts.append("best kernel" if column.kernels == "best" else "mean over the kernels")
     estimator = method.estimator
@@ -139,32 +141,68 @@ def _column(method: Method, column: Column) -> dict[str, Any]:
         "method": method.name,
         "rule": ", ".join(parts) or "one fit",
         "estimator": estimator,
-        "ours": method.estimator.startswith("unispectral.") and "baselines" not in estimator,
+        "ours": estimator.startswith("unispectral.") and "baselines" not in estimator,
     }
 
 
 def _figure(figure: Figure) -> dict[str, Any]:
-    names = ("value", "spread", "paper", "seconds", "peak_bytes", "done", "expected", "failed")
-    return {
-        **{name: getattr(figure, name) for name in (*names, "note")},
-        "setting": figure.setting and figure.setting.number,
-    }
+    return {**vars(figure), "setting": figure.setting and figure.setting.number}
 
 
 def _setting(setting: Setting, metrics: tuple[str, ...]) -> dict[str, Any]:
     done = setting.done
     seconds = [record.seconds for record in done if record.seconds is not None]
+    values = {m: [round(100 * record.scores[m], 2) for record in done] for m in metrics}
     return {
         "kernel": setting.kernel,
         "bank": setting.bank,
         "parameters": setting.parameters,
-        "values": {
-            metric: [round(100 * r.scores[metric], 2) for r in done] for metric in metrics
-        } if done else None,
+        "values": values if done else None,
         "seconds": np.mean(seconds) if seconds else None,
         "done": len(done),
         "failed": len(setting.failed),
-    }  # fmt: skip
+    }
+
+
+def rank_columns(table: ResultTable, level: float = 0.05) -> dict[str, Any] | None:
+    """The average ranks of the columns of a table (1 is best), from the best to the worst.
+
+    Taken over the ``datasets`` on which all of these ``columns`` have a figure; ``left_out`` are
+    those without one on more than a third of them. Ranks that differ by less than ``critical`` do
+    not differ at the level (Nemenyi); ``groups`` has the first and last position of each longest
+    run of such columns. None if fewer than two columns or data sets can be compared.
+    """
+    from scipy import stats
+
+    rows = [[figure.value for figure in row] for row in table.rows.values()]
+    values = np.array(rows, dtype=float).round(2)  # as it is printed
+    values = values[~np.isnan(values).all(axis=1)]
+    if values.size == 0:
+        return None
+    present = np.isnan(values).mean(axis=0) <= 1 / 3
+    complete = values[:, present]
+    complete = complete[~np.isnan(complete).any(axis=1)]
+    n, k = complete.shape
+    if n < 2 or k < 2:
+        return None
+    average = stats.rankdata(-complete, axis=1).mean(axis=0)
+    order = np.argsort(average, kind="stable")
+    ranks = average[order]
+    quantile = stats.studentized_range.ppf(1 - level, k, np.inf) / np.sqrt(2)
+    critical = float(quantile * np.sqrt(k * (k + 1) / 6 / n))
+    groups: list[tuple[int, int]] = []  # none inside another
+    for first, last in enumerate(np.searchsorted(ranks, ranks + critical, side="left") - 1):
+        if last > first and (not groups or last > groups[-1][1]):
+            groups.append((first, int(last)))
+    columns = np.array(table.columns)
+    return {
+        "columns": columns[present][order].tolist(),
+        "ranks": ranks.tolist(),
+        "datasets": n,
+        "critical": critical,
+        "groups": groups,
+        "left_out": columns[~present].tolist(),
+    }
 
 
 def _weights(results: Results, protocol: str) -> list[dict[str, Any]]:
@@ -189,7 +227,7 @@ def _weights(results: Results, protocol: str) -> list[dict[str, Any]]:
 
 
 def _surface(
-    results: Results, surface: Surface, method: Method, dataset: Dataset
+    results: Results, surface: Surface, method: StudyMethod, dataset: StudyDataset
 ) -> dict[str, Any] | None:
     grid = {name: list(values) for name, values in method.on(dataset.name)[0].grid.items()}
     done = [s for s in results.settings(dataset.name, method.name) if s.done]
@@ -213,7 +251,7 @@ def _surface(
 
 def _failures(results: Results) -> list[dict[str, Any]]:
     """Failures that differ only by their seed are one line."""
-    merged: dict[str, dict[str, Any]] = {}
+    seeds: dict[str, set[int]] = {}
     for cell, record in results.failures():
         line = {
             "dataset": cell.dataset.title,
@@ -223,11 +261,9 @@ def _failures(results: Results) -> list[dict[str, Any]]:
             "status": record.status,
             "reason": (record.reason or record.status)[:600],
         }
-        entry = merged.setdefault(json.dumps(line, sort_keys=True), {**line, "seeds": []})
-        entry["seeds"].append(cell.repeat)
-    for entry in merged.values():
-        entry["seeds"] = ", ".join(str(seed) for seed in sorted(set(entry["seeds"])))
-    return list(merged.values())[:500]
+        seeds.setdefault(json.dumps(line), set()).add(cell.repeat)
+    lines = list(seeds.items())[:500]
+    return [{**json.loads(line), "seeds": ", ".join(map(str, sorted(of)))} for line, of in lines]
 
 
 def _made(results: Results, command: str) -> dict[str, Any]:

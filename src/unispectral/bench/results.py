@@ -1,19 +1,54 @@
-"""From stored cells to figures: repeats, then the grid, then the kernels, as a column says."""
+"""From stored cells to figures: repeats, then the grid, then the kernels, as a column says.
+
+The paper's figures, which ours are shown beside, are those of the table of results in Z. Kang,
+C. Peng, Q. Cheng and Z. Xu, "Unified Spectral Clustering with Optimal Graph", Proceedings of the
+AAAI Conference on Artificial Intelligence 32 (2018).
+"""
 
 from __future__ import annotations
 
+import itertools
+import math
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import resources
 from typing import Any
 
 import numpy as np
 
 from unispectral.bench._cells import Cell, canonical, expand
-from unispectral.bench.paper import paper_figure
 from unispectral.bench.store import Record, Store
 from unispectral.bench.study import PROTOCOLS, Column, Study, StudyDataset, StudyMethod
 
-__all__ = ["Figure", "ResultTable", "Results", "Setting"]
+__all__ = ["Figure", "ResultTable", "Results", "Setting", "paper_figure", "paper_table"]
+
+
+@lru_cache(maxsize=1)
+def paper_table() -> dict[str, Any]:
+    """The paper's figures by metric and data set, their columns, and notes on contradictions."""
+    path = resources.files("unispectral.bench") / "paper_table.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def paper_figure(metric: str, dataset: str, column: str) -> float | None:
+    """A figure of the paper in per cent, or None where it has none.
+
+    Examples
+    --------
+    >>> paper_figure("accuracy", "YALE", "SCMK")
+    63.25
+    """
+    content = paper_table()
+    # The purity of the authors' own methods is the swapped one, see the notes.
+    if metric == "swapped_purity" and column in ("SCSK", "SCSK-m", "SCMK"):
+        metric = "purity"
+    row = content.get(metric, {}).get(dataset)
+    if row is None or column not in content["columns"]:
+        return None
+    value = row[content["columns"].index(column)]
+    return None if value < 0 else float(value)
 
 
 @dataclass
@@ -33,12 +68,10 @@ class Setting:
 
     def value(self, metric: str, rule: str) -> float:
         """The repeats as one number, NaN if there is none."""
-        if not self.done:
-            return float("nan")
-        values = [record.scores[metric] for record in self.done]
+        values = [record.scores[metric] for record in self.done] or [math.nan]
         if rule == "best":
             return max(values)
-        if rule == "objective" and self.has_objectives():
+        if rule == "objective" and self.done and self.has_objectives():
             return values[int(np.argmin([record.facts["objective"] for record in self.done]))]
         return float(np.mean(values))
 
@@ -53,25 +86,22 @@ class Figure:
     ``value`` and ``paper`` are per cent; both may be None.
     """
 
-    dataset: str
     column: str
     value: float | None
-    spread: float | None = None
     paper: float | None = None
+    note: str | None = None
+    spread: float | None = None
     setting: Setting | None = None
     seconds: float | None = None
     peak_bytes: int | None = None
     done: int = 0
     expected: int = 0
     failed: int = 0
-    note: str | None = None
 
     @property
     def difference(self) -> float | None:
         """Our figure minus the paper's."""
-        if self.value is None or self.paper is None:
-            return None
-        return self.value - self.paper
+        return None if self.value is None or self.paper is None else self.value - self.paper
 
     @property
     def partial(self) -> bool:
@@ -81,34 +111,30 @@ class Figure:
 
 @dataclass(frozen=True)
 class ResultTable:
-    """One metric under one protocol: data sets in rows, columns as the study lists them."""
+    """One metric under one protocol: a row of figures for each data set, columns as listed."""
 
     protocol: str
     metric: str
-    datasets: tuple[StudyDataset, ...]
     columns: tuple[str, ...]
-    figures: dict[tuple[str, str], Figure]
-
-    def row(self, dataset: str) -> list[Figure]:
-        return [self.figures[dataset, column] for column in self.columns]
+    rows: dict[str, list[Figure]]
 
     def best(self, dataset: str) -> set[str]:
         """The columns with the highest figure of a row, at the precision that is printed."""
-        values = {f.column: round(f.value, 2) for f in self.row(dataset) if f.value is not None}
+        values = {f.column: round(f.value, 2) for f in self.rows[dataset] if f.value is not None}
         top = max(values.values(), default=None)
         return {column for column, value in values.items() if value == top}
 
-    def full(self) -> list[StudyDataset]:
-        """The data sets on which all columns have a figure."""
-        return [d for d in self.datasets if all(f.value is not None for f in self.row(d.name))]
+    def full(self) -> list[list[Figure]]:
+        """The rows in which all columns have a figure."""
+        return [row for row in self.rows.values() if all(f.value is not None for f in row)]
 
     def means(self) -> dict[str, float | None]:
         """The mean of each column over the full rows."""
-        return {c: _mean(self.figures[d.name, c].value for d in self.full()) for c in self.columns}
+        return {c: _mean(row[j].value for row in self.full()) for j, c in enumerate(self.columns)}
 
     def paper_means(self) -> dict[str, float | None]:
         """The paper's mean of each column over the full rows, where it has all of them."""
-        papers = {c: [self.figures[d.name, c].paper for d in self.full()] for c in self.columns}
+        papers = {c: [row[j].paper for row in self.full()] for j, c in enumerate(self.columns)}
         return {c: None if None in found else _mean(found) for c, found in papers.items()}
 
 
@@ -159,23 +185,18 @@ class Results:
     def table(self, protocol: str, metric: str) -> ResultTable:
         """All figures of one metric under one protocol."""
         columns = self.columns(protocol)
-        figures = {
-            (dataset.name, column.name): self.figure(dataset, method, column, metric)
+        rows = {
+            dataset.name: [self.figure(dataset, *column, metric) for column in columns]
             for dataset in self.study.datasets
-            for method, column in columns
         }
-        names = tuple(column.name for _, column in columns)
-        return ResultTable(protocol, metric, self.study.datasets, names, figures)
+        return ResultTable(protocol, metric, tuple(column.name for _, column in columns), rows)
 
-    def compares(self) -> bool:
-        """Whether the paper has a figure for anything shown."""
-        return any(
-            paper_figure(metric, dataset.title, column.paper or column.name) is not None
-            for metric in self.study.metrics
-            for dataset in self.study.datasets
-            for protocol in self.protocols()
-            for _, column in self.columns(protocol)
-        )
+    def paper_notes(self) -> list[str]:
+        """What is contradictory in the paper, if it has a figure for anything that is shown."""
+        columns = [column for method in self.study.methods for column in method.columns]
+        every = itertools.product(self.study.metrics, self.study.datasets, columns)
+        found = (paper_figure(m, d.title, c.paper or c.name) for m, d, c in every)
+        return paper_table()["notes"] if any(f is not None for f in found) else []
 
     def figure(
         self, dataset: StudyDataset, method: StudyMethod, column: Column, metric: str
@@ -186,20 +207,15 @@ class Results:
             for setting in self.settings(dataset.name, method.name)
             if column.bank in (None, setting.bank)
         ]
-        base: dict[str, Any] = {
-            "dataset": dataset.name,
-            "column": column.name,
-            "paper": paper_figure(metric, dataset.title, column.paper or column.name),
-            "note": self.note(dataset, method, column, settings),
-        }
-        if not settings:
-            return Figure(value=None, **base)
         value, best = _reduce(settings, column, metric)
         records = [record for setting in settings for record in setting.done]
         shown = best.done if best is not None else records
         scores = [record.scores[metric] for record in best.done] if best is not None else []
         return Figure(
-            value=None if np.isnan(value) else 100.0 * value,
+            column=column.name,
+            value=None if math.isnan(value) else 100.0 * value,
+            paper=paper_figure(metric, dataset.title, column.paper or column.name),
+            note=self.note(dataset, method, column, settings),
             spread=100.0 * float(np.std(scores, ddof=1)) if len(scores) > 1 else None,
             setting=best,
             seconds=_mean(record.seconds for record in shown),
@@ -207,7 +223,6 @@ class Results:
             done=len(records),
             expected=sum(setting.expected for setting in settings),
             failed=sum(len(setting.failed) for setting in settings),
-            **base,
         )
 
     def note(
@@ -219,8 +234,7 @@ class Results:
         if reduction is not None:
             less = "Not run" if reduction.get("skip") else _describe(method, local)
             notes.append(f"{less}: {reduction['reason']}")
-        done = [setting for setting in settings if setting.done]
-        if column.repeats == "objective" and not all(s.has_objectives() for s in done):
+        if column.repeats == "objective" and not all(s.has_objectives() for s in settings):
             notes.append("The method has no objective; the mean of the repeats is shown.")
         return " ".join(notes) or None
 
@@ -249,8 +263,7 @@ def _describe(method: StudyMethod, local: StudyMethod) -> str:
     if local.banks != method.banks:
         parts.append(f"{len(local.banks or ()) or 1} of {len(method.banks or ())} kernel banks")
     if local.grid != method.grid:
-        sizes = [int(np.prod([len(v) for v in m.grid.values()])) for m in (local, method)]
-        parts.append(f"{sizes[0]} of {sizes[1]} grid points")
+        parts.append(f"{local.grid_size} of {method.grid_size} grid points")
     if local.parameters != method.parameters:
         changed = {k: v for k, v in local.parameters.items() if method.parameters.get(k) != v}
         parts.append(", ".join(f"{key} = {canonical(value)}" for key, value in changed.items()))
@@ -269,16 +282,10 @@ def _reduce(settings: list[Setting], column: Column, metric: str) -> tuple[float
     judge = "accuracy" if metric == "swapped_purity" else metric
     groups: dict[tuple, list[Setting]] = {}
     for setting in settings:
-        groups.setdefault((setting.bank, setting.kernel), []).append(setting)
-    kernels: list[tuple[float, float, Setting]] = []
-    for group in groups.values():
-        merits = np.array([setting.value(judge, column.repeats) for setting in group])
-        if not np.isnan(merits).all():
-            best = group[int(np.nanargmax(merits))]
-            kernels.append((np.nanmax(merits), best.value(metric, column.repeats), best))
-    if not kernels:
-        return float("nan"), None
-    if column.kernels == "best" or len(kernels) == 1:
-        _, value, best = max(kernels, key=lambda entry: entry[0])
-        return value, best
-    return float(np.mean([value for _, value, _ in kernels])), None
+        if setting.done:
+            groups.setdefault((setting.bank, setting.kernel), []).append(setting)
+    best = [max(group, key=lambda s: s.value(judge, column.repeats)) for group in groups.values()]
+    if best and column.kernels == "best":
+        best = [max(best, key=lambda s: s.value(judge, column.repeats))]
+    values = [setting.value(metric, column.repeats) for setting in best]
+    return float(np.mean(values or [math.nan])), best[0] if len(best) == 1 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -133,7 +134,6 @@ class StudyMethod(Checked):
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", self.columns or (Column(self.name),))
         super().__post_init__()
-        object.__setattr__(self, "title", self.title or self.name)
         where = f"the method {self.name!r}"
         for key, values in self.grid.items():
             if not values:
@@ -141,16 +141,20 @@ class StudyMethod(Checked):
                 raise InputError(f"{where}: grid[{key!r}]", problem, value=values)
         reduced = tuple({k: v for k, v in r.items() if v is not None} for r in self.reduced)
         object.__setattr__(self, "reduced", reduced)
+        where += ": reduced"
         for reduction in reduced:
             for key in reduction:
-                check_choice(key, ("datasets", "reason", "skip", *_REDUCIBLE), f"{where}: reduced")
+                check_choice(key, ("datasets", "reason", "skip", *_REDUCIBLE), where)
             if not isinstance(reduction.get("datasets"), (list, tuple)):
-                problem = "lacks 'datasets', the list of those where less is run"
-                raise InputError(f"{where}: reduced", problem)
+                raise InputError(where, "lacks 'datasets', the list of those where less is run")
             if not str(reduction.get("reason", "")).strip():
-                problem = "lacks the 'reason' why less is run"
-                raise InputError(f"{where}: reduced", problem)
+                raise InputError(where, "lacks the 'reason' why less is run")
             self._reduced(reduction)
+
+    @property
+    def grid_size(self) -> int:
+        """The number of its points."""
+        return math.prod(map(len, self.grid.values()))
 
     def _reduced(self, reduction: Mapping[str, Any]) -> StudyMethod:
         changes = {key: reduction[key] for key in _REDUCIBLE if key in reduction}
@@ -197,10 +201,6 @@ class StudyDataset(Checked):
 
     _kind = "data set"
     _choices = {"read": _READ}
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "title", self.title or self.name)
 
     def within(self, folder: Path) -> StudyDataset:
         """With paths as they are meant by a study file in a folder."""
@@ -276,7 +276,6 @@ class Study(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "title", self.title or self.name)
         where = f"of the study {self.name!r}"
         for what in ("datasets", "methods", "metrics"):
             if not getattr(self, what):
