@@ -6,12 +6,12 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import IO, Any
 
 from joblib import cpu_count
 
-from unispectral.bench._cells import Cell, expand, fingerprint
+from unispectral.bench._cells import Cell, expand
 from unispectral.bench._fields import check_choice, check_count
 from unispectral.bench._machine import environment
 from unispectral.bench._pool import Pool
@@ -104,19 +104,17 @@ def run(
     for method in study.methods:
         check_method(method)
     with store.locked():
-        # With the digests of its files, so that a report needs none of them.
-        study = replace(study, datasets=tuple(map(fingerprint, study.datasets)))
         cells = list({cell.key: cell for cell in expand(study)}.values())
         records = store.records(cell.key for cell in cells)
         todo = [c for c in cells if force or _worth_running(c, records.get(c.key), retry)]
-        again = {cell.key for cell in todo}
         failed = {key for key, record in records.items() if record.status != "done"}
-        summary = Summary(len(cells), len(cells) - len(todo), len(failed - again))
-        reporter, queue, place = Reporter(stream), deque(todo), environment(share)
+        failed -= {cell.key for cell in todo}
+        summary = Summary(len(cells), len(cells) - len(todo), len(failed))
+        queue, place = deque(todo), environment(share)
         here = backend == "here" or not todo
         with nullcontext() if here else Pool(min(count, len(todo)), share) as pool:
             store.save_study(study, command)
-            reporter.start(summary, todo)
+            reporter = Reporter(stream, summary, todo)
             answers = _answers_here(queue) if pool is None else pool.run(queue, Cell.job)
             try:
                 for cell, answer in _settled(answers, queue):
@@ -124,7 +122,7 @@ def run(
                     summary.outcomes[answer["status"]] += 1
                     reporter.ended_cell(cell, answer)
             finally:
-                reporter.finish(summary.failed)
+                reporter.finish()
         return summary
 
 
@@ -160,13 +158,9 @@ def _settled(answers: Answers, queue: deque[Cell]) -> Answers:
             continue
         yield cell, answer
         if answer["status"] == "data":  # no cell of this data set can run
-            waiting = list(queue)
-            queue.clear()
-            for other in waiting:
-                if other.dataset.name == cell.dataset.name:
-                    yield other, answer
-                else:
-                    queue.append(other)
+            for other in [o for o in queue if o.dataset.name == cell.dataset.name]:
+                queue.remove(other)
+                yield other, answer
 
 
 def duration(seconds: float) -> str:
@@ -191,22 +185,23 @@ class Reporter:
     A terminal gets one more line, which is rewritten in place. Without a stream it is silent.
     """
 
-    def __init__(self, stream: IO[str] | None) -> None:
-        self.stream = stream
+    def __init__(self, stream: IO[str] | None, summary: Summary, todo: list[Cell]) -> None:
+        self.stream, self.summary = stream, summary
         self.terminal = stream is not None and stream.isatty()
         self._absent: set[str] = set()
         self._started, self._updated = time.monotonic(), 0.0
-
-    def start(self, summary: Summary, todo: list[Cell]) -> None:
-        self.total, self.ended, failed = summary.total, summary.found, summary.failed_before
         self._left = Counter((cell.dataset.name, cell.method.name) for cell in todo)
-        before = f"{self.ended - failed} done before"
-        if failed:
-            before += f", {failed} failed before and not tried again"
-        self.say(f"{self.total} cells: {before}, {len(todo)} to do.")
+        before = f"{summary.done} done before"
+        if summary.failed_before:
+            before += f", {summary.failed_before} failed before and not tried again"
+        self.say(f"{summary.total} cells: {before}, {len(todo)} to do.")
+
+    @property
+    def _so_far(self) -> str:
+        return f"{self.summary.found + self.summary.outcomes.total()}/{self.summary.total}"
 
     def ended_cell(self, cell: Cell, answer: dict[str, Any]) -> None:
-        """A cell has ended, well or not."""
+        """A cell has ended, well or not, and is in the summary."""
         title, status, reason = cell.dataset.title, answer["status"], answer.get("reason")
         if status == "data":  # which is said once for all cells of a data set
             if title not in self._absent:
@@ -218,18 +213,17 @@ class Reporter:
             self.say(f"{status}: {where}: {reason}")
         group, now = (cell.dataset.name, cell.method.name), time.monotonic()
         self._left[group] -= 1
-        self.ended += 1
         finished = not self._left[group]
         if finished or (self.terminal and now - self._updated > 0.5):
             self._updated = now
             what = f"{title}: {cell.method.name}{' finished' if finished else ''}"
             spent = duration(now - self._started)
-            self.say(f"{self.ended}/{self.total}  {what}; {spent}.", end="\n" if finished else "")
+            self.say(f"{self._so_far}  {what}; {spent}.", end="\n" if finished else "")
 
-    def finish(self, failed: int) -> None:
+    def finish(self) -> None:
         """The run has ended, for whatever reason."""
         spent = duration(time.monotonic() - self._started)
-        self.say(f"{self.ended}/{self.total} cells after {spent}; {failed} failed in this run.")
+        self.say(f"{self._so_far} cells after {spent}; {self.summary.failed} failed in this run.")
 
     def say(self, text: str, end: str = "\n") -> None:
         if self.stream is None:

@@ -114,10 +114,9 @@ class Store:
         try:
             yield
         except OSError as error:
-            raise StoreError(
-                f"The results cannot be kept in {self.path}: {error.strerror}. Free space, "
-                "correct the permissions or name another file; the same command then goes on."
-            ) from error
+            remedy = "Free space, correct the permissions or name another file"
+            problem = f"The results cannot be kept in {self.path}: {error.strerror}"
+            raise StoreError(f"{problem}. {remedy}; the same command then goes on.") from error
 
     def _append(self, entry: dict[str, Any]) -> None:
         entry = plain_text(entry)
@@ -180,18 +179,17 @@ class Store:
     def load_study(self, name: str | None = None) -> tuple[Study, str]:
         """A stored study, the latest by default, and the command that ran it."""
         names = self.studies()
-        name = names[-1] if name is None and names else name
-        if name is None:
+        if name is None and not names:
             raise StoreError(f"{self.path} has no study yet; run one first.")
+        name = names[-1] if name is None else name
         if name not in names:
             known = ", ".join(names) or "none yet"
             raise StoreError(f"{self.path} has no study {name!r}; it has {known}.")
         try:
-            entry = self._studies[name]
-            study, command = Study.from_table(entry["tables"]), str(entry["command"])
+            study = Study.from_table(self._studies[name]["tables"])
             if any(dataset.file and not dataset.digest for dataset in study.datasets):
                 raise ValueError("a file without its digest")  # which would have to be read
-            return study, command
+            return study, str(self._studies[name]["command"])
         except _INVALID as error:
             said = str(error).rstrip(".")
             raise StoreError(f"The study {name!r} in {self.path} is damaged: {said}.") from None
@@ -221,19 +219,16 @@ class Store:
             return
         import fcntl
 
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StoreError(
-                f"Another run is writing {self.path}; wait for it, or name another store."
-            ) from None
-        except OSError:  # a file system without locks
+        with contextlib.ExitStack() as after:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                after.callback(fcntl.flock, self._file, fcntl.LOCK_UN)
+            except BlockingIOError:
+                advice = "wait for it, or name another store"
+                raise StoreError(f"Another run is writing {self.path}; {advice}.") from None
+            except OSError:
+                pass  # a file system without locks
             yield
-            return
-        try:
-            yield
-        finally:
-            fcntl.flock(self._file, fcntl.LOCK_UN)
 
 
 def plain_text(value: Any) -> Any:
