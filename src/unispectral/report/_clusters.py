@@ -33,18 +33,18 @@ def certainty_of(estimator: Any, X: Any, labels: np.ndarray) -> Certainty:
     a to the own and b to the nearest other centre.
     """
     n, count = len(labels), int(labels.max()) + 1
-    everyone = np.arange(n)
+    own = np.arange(n), labels
     membership = getattr(estimator, "membership_", None)
     known = membership is not None and membership.shape == (n, count)
     if count < 2 or (X is None and not known):
         return Certainty(np.ones(n), np.full(n, -1))
     strength = np.array(membership, dtype=np.float64) if known else -_centre_distances(X, labels)
-    own = strength[everyone, labels].copy()
-    strength[everyone, labels] = -np.inf
+    first, strength[own] = strength[own], -np.inf
     second = strength.argmax(axis=1)
-    lead = own - strength[everyone, second]
+    next_best = strength[own[0], second]
+    lead = first - next_best
     if not known:
-        lead /= np.maximum(-np.minimum(own, strength[everyone, second]), 1e-300)
+        lead /= np.maximum(-np.minimum(first, next_best), 1e-300)
     return Certainty(np.clip(lead, 0.0, 1.0), second)
 
 

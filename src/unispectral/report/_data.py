@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Sequence
 from datetime import datetime
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from unispectral._errors import InputError
+from unispectral._version import __version__
 from unispectral.metrics import scores
 from unispectral.plotting._base import thin
 from unispectral.plotting._colors import hex_colors
@@ -18,7 +21,6 @@ from unispectral.report._advice import advice
 from unispectral.report._clusters import certainty_of, cluster_tree, contrasts, rank_members
 from unispectral.report._describe import as_numbers
 from unispectral.report._pictures import as_text, graph_picture, plane, thumbnails
-from unispectral.report._redo import redo
 
 __all__ = ["report_data"]
 
@@ -28,6 +30,7 @@ _IN_TABLE, _IN_HEAT = 6, 24
 _COLOURED = 1_200_000
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _RISING = " Each iteration poses a new problem, so the values need not fall."
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 #: Outlier scores that differ by less tell nothing.
 _SAME_SCORE = 1e-3
 
@@ -69,7 +72,7 @@ def report_data(
     shown = thin(labels, max_points)
     if len(shown) < n:  # everyone named on the page is on it
         shown = np.union1d(shown, picked).astype(np.int64)
-    features = PageFeatures(X, labels, columns, preparation)
+    features = None if X is None else PageFeatures(X, labels, columns, preparation)
     path = _path(estimator)
     rising = np.diff(path) > 1e-9 * np.abs(path[1:])  # by more than rounding
     data: dict[str, Any] = {
@@ -99,7 +102,7 @@ def report_data(
             {
                 "typical": np.searchsorted(shown, typical).tolist(),
                 "doubtful": np.searchsorted(shown, doubtful).tolist(),
-                "features": features.of(k),
+                "features": [] if features is None else features.of(k),
                 "certainty": sure.value[labels == k].mean() if sizes[k] else None,
             }
             for k, (typical, doubtful) in enumerate(ranked)
@@ -111,7 +114,7 @@ def report_data(
         "spectrum": _spectrum(estimator, affinity, len(sizes)),
         "objective": path,
         "objective_words": _RISING if rising.any() else "",
-        "redo": redo(estimator, command, reading),
+        "redo": _redo(estimator, command, reading or ()),
         "scores": None,
     }
     if truth is not None:
@@ -120,18 +123,17 @@ def report_data(
         data["scores"] = scores(np.asarray(truth), labels)
     if image_shape is not None and X is not None and not sp.issparse(X):
         data["images"] = thumbnails(X, labels, image_shape, shown, picked)
-        features = PageFeatures(None, labels, None, None)  # single pixels tell nothing
-    return data | features.whole_page(shown)
+        features = None  # single pixels tell nothing
+    if features is not None:
+        return data | features.whole_page(shown)
+    return data | {"table": {"names": [], "values": []}, "heat": None, "colouring": []}
 
 
 class PageFeatures:
     """The columns of the table, in their own units."""
 
     def __init__(self, X: Any, labels: np.ndarray, columns: Any, preparation: Any) -> None:
-        self.X, self.labels = X, labels
-        if X is None:
-            return
-        self.found = contrasts(X, labels)
+        self.X, self.labels, self.found = X, labels, contrasts(X, labels)
         self.names = [_text(name) for name in columns]
         self.spread, self.centre = np.ones(X.shape[1]), np.zeros(X.shape[1])
         first = 0
@@ -143,8 +145,6 @@ class PageFeatures:
 
     def of(self, cluster: int) -> list[list[Any]]:
         """What sets a cluster apart: name, effect, mean inside, mean outside."""
-        if self.X is None:
-            return []
         rows = []
         for j in self.found.top(cluster):
             means = np.array([self.found.inside[cluster, j], self.found.outside[cluster, j]])
@@ -155,22 +155,19 @@ class PageFeatures:
 
     def whole_page(self, shown: np.ndarray) -> dict[str, Any]:
         """What is shown of the columns beside the clusters."""
-        beside = {"heat": self.heat(), "colouring": self.colouring(shown)}
-        return {"table": self.table(shown), **beside}
+        best = self.found.telling(_IN_TABLE)
+        values = [self.values(j)[shown] for j in best]
+        table = {"names": [self.names[j] for j in best], "values": values}
+        return {"table": table, "heat": self.heat(), "colouring": self.colouring(shown)}
 
     def values(self, column: int) -> np.ndarray:
         part = self.X[:, [column]].toarray().ravel() if sp.issparse(self.X) else self.X[:, column]
         return part * self.spread[column] + self.centre[column]
 
-    def table(self, shown: np.ndarray) -> dict[str, Any]:
-        """The most telling columns of the samples shown."""
-        best = () if self.X is None else self.found.telling(_IN_TABLE)
-        values = [self.values(j)[shown] for j in best]
-        return {"names": [self.names[j] for j in best], "values": values}
-
     def heat(self) -> dict[str, Any] | None:
         """Clusters × telling columns: effects, and quantiles of the values of each cluster."""
-        if self.X is None or not len(best := self.found.telling(_IN_HEAT)):
+        best = self.found.telling(_IN_HEAT)
+        if not len(best):
             return None
         groups = [np.flatnonzero(self.labels == k) for k in range(self.labels.max() + 1)]
         quantiles = []
@@ -178,19 +175,15 @@ class PageFeatures:
             column = self.values(j)
             parts = [part[~np.isnan(part)] for part in (column[group] for group in groups)]
             quantiles.append([np.quantile(p, _QUANTILES) if len(p) else None for p in parts])
-        return {
-            "names": [self.names[j] for j in best],
-            "effect": self.found.effect[:, best],
-            "quantiles": quantiles,
-        }
+        names = [self.names[j] for j in best]
+        return {"names": names, "effect": self.found.effect[:, best], "quantiles": quantiles}
 
     def colouring(self, shown: np.ndarray) -> list[dict[str, Any]]:
         """Columns as levels 0 … 254 between their least and largest value; 255 is missing."""
         found = []
-        most = 0 if self.X is None else min(self.X.shape[1], _COLOURED // max(len(shown), 1))
-        for j in self.found.telling(most) if most else ():
+        for j in self.found.telling(_COLOURED // len(shown)):
             values = self.values(j)[shown]
-            low, high = (np.nanmin(values), np.nanmax(values)) if len(values) else (0.0, 0.0)
+            low, high = np.nanmin(values), np.nanmax(values)
             level = 254 * (values - low) / (high - low) if high > low else values * 0.0
             level = np.where(np.isnan(level), 255, np.rint(level))
             found.append({"name": self.names[j], "ends": [low, high], "levels": as_text(level)})
@@ -217,8 +210,7 @@ def _weights(estimator: Any) -> list[list[Any]]:
     names = getattr(estimator, "kernel_names_", ())
     if len(weights) != len(names) or len(weights) < 2:
         return []
-    order = np.argsort(-weights, kind="stable")
-    return [[_text(names[r]), weights[r]] for r in order]
+    return [[_text(names[r]), weights[r]] for r in np.argsort(-weights, kind="stable")]
 
 
 def _distances(estimator: Any) -> dict[str, Any] | None:
@@ -234,8 +226,7 @@ def _distances(estimator: Any) -> dict[str, Any] | None:
 def _spectrum(estimator: Any, affinity: Any, count: int) -> dict[str, Any] | None:
     if affinity is None:
         return None
-    display = SpectrumDisplay._of(estimator)
-    values = np.maximum(display.eigenvalues, 0.0)
+    values = np.maximum(SpectrumDisplay._of(estimator).eigenvalues, 0.0)
     if len(values) < 2:
         return None
     gap = float(values[count] - values[count - 1]) if len(values) > count else None
@@ -248,3 +239,44 @@ def _path(estimator: Any) -> np.ndarray:
     if path.ndim != 1 or len(path) < 3:
         return np.empty(0)
     return path[:: max(1, -(-len(path) // 400))]
+
+
+def _redo(
+    estimator: Any, command: str | None, reading: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """How to do the same again: the command, the lines of Python, the versions."""
+    known = hasattr(estimator, "get_params")
+    given = estimator.get_params(False) if known else {}
+    versions = {"unispectral": __version__, "Python": platform.python_version()}
+    return {
+        "command": command,
+        "python": _python(type(estimator), given, reading) if known else None,
+        "versions": [*versions.items(), *((name, version(name)) for name in _PACKAGES)],
+        "parameters": [[name, repr(value)] for name, value in sorted(given.items())],
+    }
+
+
+def _python(cls: type, given: dict[str, Any], reading: Sequence[dict[str, Any]]) -> str:
+    """Lines that read the tables and build the estimator anew."""
+    home = cls.__module__
+    if home.startswith(("sklearn.", "unispectral.")):  # where they are documented
+        deep = home.startswith(("sklearn.", "unispectral.baselines"))
+        home = ".".join(home.split(".")[: 2 if deep else 1])
+    usual = {name: repr(value) for name, value in cls().get_params(False).items()}  # type: ignore[attr-defined]
+    changed = {name: repr(v) for name, v in given.items() if usual.get(name) != repr(v)}
+    listed = ", ".join(f"{name}={value}" for name, value in changed.items())
+    lines = [f"from {home} import {cls.__name__}"]
+    if reading:
+        lines += ["from unispectral.tables import read_table", "", *_reading(reading)]
+    lines += [f"model = {cls.__name__}({listed})", "labels = model.fit_predict(X)"]
+    return "\n".join(lines)
+
+
+def _reading(reading: Sequence[dict[str, Any]]) -> list[str]:
+    calls = {}
+    for part in reading:
+        options = "".join(f", {name}={value!r}" for name, value in part["options"].items())
+        calls[part["view"]] = f"read_table({part['source']!r}{options}).values"
+    if len(calls) == 1:
+        return [f"X = {call}" for call in calls.values()]
+    return ["X = {", *(f"    {view!r}: {call}," for view, call in calls.items()), "}"]
