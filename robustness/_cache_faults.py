@@ -36,7 +36,7 @@ def disturb(plan: Plan, base: Path) -> Result:
     import pooch  # noqa: F401  a child that is nobody may not be able to import it
     import requests  # noqa: F401
 
-    import unispectral.datasets._cache  # noqa: F401
+    import unispectral.datasets._registry  # noqa: F401
 
     rng = np.random.default_rng([plan.seed, 7])
     with _server(base) as address:
@@ -50,8 +50,7 @@ def disturb(plan: Plan, base: Path) -> Result:
 
 def fetch(address: str, path: str, home: Path) -> int:
     """Fetch the file through the cache; an exit code and a sentence."""
-    from unispectral.datasets._cache import locate
-    from unispectral.datasets._registry import File
+    from unispectral.datasets._registry import File, locate
 
     try:
         locate(File("good.mat", _SHA256, f"{address}/{path}"), home, True)

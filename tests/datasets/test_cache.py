@@ -17,9 +17,8 @@ import numpy as np
 import pytest
 import scipy.io
 
-from unispectral.datasets import _cache, dataset_info, fetch
-from unispectral.datasets._cache import cache_folder, locate
-from unispectral.datasets._registry import File
+from unispectral.datasets import _registry, dataset_info, fetch
+from unispectral.datasets._registry import File, cache_folder, locate
 
 CONTENT = bytes(range(256)) * 64
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -183,8 +182,7 @@ def test_without_pooch(tmp_path, monkeypatch):
 def test_two_processes_at_once(origin, tmp_path):
     code = """
         import sys
-        from unispectral.datasets._cache import locate
-        from unispectral.datasets._registry import File
+        from unispectral.datasets._registry import File, locate
         sha256, url, home = sys.argv[1:]
         print(locate(File("good.mat", sha256, url), home, True).read_bytes()[:1])
     """
@@ -203,7 +201,7 @@ def test_two_processes_at_once(origin, tmp_path):
 
 def test_file_with_the_right_checksum_and_the_wrong_content(tmp_path, monkeypatch):
     scipy.io.savemat(tmp_path / "YALE_165n_1024d_15c_zscore_uni.mat", {"X": np.eye(3), "y": 1})
-    monkeypatch.setattr(_cache, "_check", lambda *_: None)
+    monkeypatch.setattr(_registry, "_check", lambda *_: None)
     with pytest.raises(ValueError, match="'yale' does not hold what the registry says"):
         fetch("yale", data_home=tmp_path)
 

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
+from typing import Any
 
 from sklearn.utils import Bunch
 
@@ -24,13 +24,8 @@ __all__ = [
 def _fetcher(name: str) -> Callable[..., Bunch]:
     """`fetch` with the name filled in."""
 
-    def fetcher(
-        *,
-        data_home: str | os.PathLike[str] | None = None,
-        raw: bool = False,
-        download: bool = True,
-    ) -> Bunch:
-        return fetch(name, data_home=data_home, raw=raw, download=download)
+    def fetcher(**options: Any) -> Bunch:
+        return fetch(name, **options)
 
     row = dataset_info(name)
     fetcher.__name__ = fetcher.__qualname__ = f"fetch_{name}"

@@ -13,8 +13,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import Bunch
 
 from unispectral._errors import InputError
-from unispectral.datasets._cache import locate
-from unispectral.datasets._registry import DATASETS, DatasetInfo
+from unispectral.datasets._registry import DATASETS, DatasetInfo, locate
 from unispectral.tables._mat import read_mat
 
 __all__ = ["dataset_info", "fetch", "list_datasets", "tf_idf"]
@@ -101,7 +100,12 @@ def fetch(
     if sizes != (row.shape, row.shape[0], row.n_classes):
         raise ValueError(f"The file of {row.name!r} does not hold what the registry says.")
     if not raw and row.preparation != "file":
-        data = _PREPARATIONS[row.preparation](data)
+        data = {"unit rows": normalize, "tf-idf": tf_idf}[row.preparation](data)
+    images = None
+    if row.image_shape is not None and row.image_order == "C":
+        images = data.reshape(-1, *row.image_shape)
+    elif row.image_shape is not None:  # MATLAB wrote them column by column
+        images = data.reshape(-1, *row.image_shape[::-1]).transpose(0, 2, 1)
     return Bunch(
         data=data,
         target=target,
@@ -109,7 +113,7 @@ def fetch(
         name=row.name,
         DESCR=_describe(row, raw),
         image_shape=row.image_shape,
-        images=row.image_shape and as_images(data, row.image_shape, row.image_order),
+        images=images,
         frame=None,
     )
 
@@ -138,21 +142,6 @@ def _read_idx(paths: list[Path]) -> tuple[np.ndarray, np.ndarray]:
     images = np.concatenate(arrays[::2])
     data = images.reshape(len(images), -1).astype(np.float32)
     return data, np.concatenate(arrays[1::2]).astype(np.int64)
-
-
-def as_images(data: np.ndarray, shape: tuple[int, int], order: str = "F") -> np.ndarray:
-    """View rows as images, which MATLAB wrote column by column (order "F").
-
-    Examples
-    --------
-    >>> as_images(np.arange(6)[np.newaxis], (3, 2))[0]
-    array([[0, 3],
-           [1, 4],
-           [2, 5]])
-    """
-    if order == "C":
-        return data.reshape(len(data), *shape)
-    return data.reshape(len(data), *shape[::-1]).transpose(0, 2, 1)
 
 
 def tf_idf(counts: sp.csr_array) -> sp.csr_array:
@@ -186,6 +175,3 @@ def _describe(row: DatasetInfo, raw: bool) -> str:
         f"Terms: {row.licence}\n"
         f"File: {file.url}\n"
     )
-
-
-_PREPARATIONS = {"unit rows": normalize, "tf-idf": tf_idf}

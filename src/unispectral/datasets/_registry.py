@@ -1,13 +1,26 @@
-"""The table of data sets, read from ``registry.toml``: files, origins, shapes, sources."""
+"""The table of data sets, and their files: in folders first, then from a checked download."""
 
 from __future__ import annotations
 
+import errno
+import gzip
+import hashlib
+import os
 import tomllib
+import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
-__all__ = ["DATASETS", "DatasetInfo", "File"]
+from unispectral._compat import optional
+from unispectral._files import atomic_path
+
+__all__ = ["DATASETS", "DatasetInfo", "File", "cache_folder", "locate"]
+
+_VARIABLE = "UNISPECTRAL_DATA"
+_TIMEOUT = 30.0
 
 
 @dataclass(frozen=True)
@@ -71,11 +84,6 @@ class DatasetInfo:
     target_names: tuple[str, ...] = ()
 
 
-def _read() -> dict[str, DatasetInfo]:
-    text = resources.files(__package__).joinpath("registry.toml").read_text("utf-8")
-    return {entry["name"]: _row(entry) for entry in tomllib.loads(text)["dataset"]}
-
-
 def _row(entry: dict[str, Any]) -> DatasetInfo:
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
     file, raw = File(**fields.pop("file")), fields.pop("raw_file", None)
@@ -85,4 +93,92 @@ def _row(entry: dict[str, Any]) -> DatasetInfo:
     return DatasetInfo(file=file, raw_file=raw_file, more=more, **fields)
 
 
-DATASETS = _read()
+_TABLE = resources.files(__package__).joinpath("registry.toml").read_text("utf-8")
+DATASETS = {entry["name"]: _row(entry) for entry in tomllib.loads(_TABLE)["dataset"]}
+
+
+def locate(file: File, data_home: str | os.PathLike[str] | None, download: bool) -> Path:
+    """Return the path of a checked copy of the file, fetching it to ``data_home`` if need be.
+
+    A copy with another content raises ValueError, none at all OSError.
+    """
+    for folder in _folders(data_home):
+        path = folder / file.name
+        if path.is_file():
+            _check(path, file)
+            return path
+    if not download:
+        raise FileNotFoundError(
+            f"{file.name!r} is not in {_listed(data_home)}; put it there, or allow the download."
+        )
+    return _download(file, data_home)
+
+
+def cache_folder() -> Path:
+    """Return the folder in which downloads are kept.
+
+    Examples
+    --------
+    >>> cache_folder().name
+    'unispectral'
+    """
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    try:
+        return Path(optional("pooch", extra="data").os_cache("unispectral"))
+    except ImportError:  # looking must work without the package that fetches
+        return Path(base) / "unispectral"
+
+
+def _folders(data_home: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """Yield the folders in the order of the search; the cache last, since asking for it costs."""
+    for folder in (data_home, os.environ.get(_VARIABLE)):
+        if folder:
+            yield Path(folder).expanduser()
+    yield cache_folder()
+
+
+def _listed(data_home: str | os.PathLike[str] | None) -> str:
+    return " or ".join(repr(str(folder)) for folder in _folders(data_home))
+
+
+def _check(path: Path, file: File, origin: str | None = None) -> None:
+    with (gzip.open if file.name.endswith(".gz") else open)(path, "rb") as content:
+        try:
+            found = hashlib.file_digest(content, "sha256").hexdigest()
+            problem = f"its sha256 begins {found[:12]}, not {file.sha256[:12]}"
+        except (EOFError, gzip.BadGzipFile, zlib.error):
+            found, problem = None, "it is not a whole gzip file"
+    if found != file.sha256:
+        where = f"What {origin} sent" if origin else f"The file {str(path)!r}"
+        remedy = "nothing was kept" if origin else "delete it or put the right one there"
+        raise ValueError(f"{where} is not the registered {file.name!r}: {problem}; {remedy}.")
+
+
+def _download(file: File, data_home: str | os.PathLike[str] | None) -> Path:
+    if not file.url.startswith("https://"):
+        raise ValueError(f"{file.url!r} is not an https address, so it is not fetched.")
+    pooch = optional("pooch", extra="data")
+    # A redirection could leave https, and none is needed: what it sends fails the checksum.
+    fetch = pooch.HTTPDownloader(timeout=_TIMEOUT, allow_redirects=False)
+    folder = cache_folder() if data_home is None else Path(data_home).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise type(error)(
+            f"Cannot make the folder {str(folder)!r} for downloads ({error.strerror}); name "
+            "another one as data_home."
+        ) from error
+    target = folder / file.name
+    with atomic_path(target) as temporary:
+        try:
+            fetch(file.url, str(temporary), None)
+        except OSError as error:  # the exceptions of requests are OSErrors too
+            if error.errno == errno.ENOSPC:
+                raise
+            raise ConnectionError(
+                f"{file.name!r} is not in {_listed(data_home)} and could not be fetched from "
+                f"{file.url} ({type(error).__name__}); check the network, or put the file into "
+                "one of these folders."
+            ) from error
+        _check(temporary, file, origin=file.url)
+    return target
