@@ -111,9 +111,9 @@ def _labels(estimator: Any, X: Any, **params: Any) -> np.ndarray:
 
 
 def _agreement(one: np.ndarray, other: np.ndarray) -> float:
-    from unispectral.metrics import adjusted_rand
+    from sklearn.metrics import adjusted_rand_score
 
-    return float(adjusted_rand(one, other))
+    return float(adjusted_rand_score(one, other))
 
 
 def _changes(rng: np.random.Generator, estimator: Any) -> Iterator[tuple[str, bool, Pair]]:

@@ -18,13 +18,8 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from unispectral._errors import InputError, InputTypeError
 
 __all__ = [
-    "adjusted_rand",
-    "clustering_accuracy",
-    "normalized_mutual_info",
-    "purity",
-    "scores",
-    "swapped_purity",
-]
+    "clustering_accuracy", "normalized_mutual_info", "purity", "scores", "swapped_purity",
+]  # fmt: skip
 
 # Above this many cells (32 MB) the matching works on the non-zero counts alone.
 _DENSE_CELLS = 4_000_000
@@ -123,20 +118,6 @@ def swapped_purity(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     return float(_count(classes, clusters).max(axis=1).sum() / len(classes))
 
 
-def adjusted_rand(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
-    """Agreement of all pairs of samples, adjusted for chance (scikit-learn's ARI).
-
-    1 if equal up to renaming, about 0 for labels drawn at random, at least −0.5. Parameters as in
-    :func:`scores`.
-
-    Examples
-    --------
-    >>> adjusted_rand([0, 0, 1, 1], [1, 1, 0, 0])
-    1.0
-    """
-    return float(adjusted_rand_score(*_encode_both(labels_true, labels_pred)))
-
-
 def _count(classes: np.ndarray, clusters: np.ndarray) -> sp.csr_array:
     """Number of samples in each (class, cluster), without zeros."""
     shape = (int(classes.max()) + 1, int(clusters.max()) + 1)
@@ -191,12 +172,10 @@ def _encode(labels: ArrayLike, name: str) -> np.ndarray:
     if values.dtype.kind == "O":
         values = _from_objects(values, name)
     if values.dtype.kind == "f":
-        strange = values[~np.isfinite(values)]
-        if len(strange):
-            problem = f"has {len(strange)} labels that are NaN or infinite"
+        if strange := np.count_nonzero(~np.isfinite(values)):
+            problem = f"has {strange} labels that are NaN or infinite"
             raise InputError(name, problem, _LEAVE_OUT)
-        broken = values[values != np.floor(values)]
-        if len(broken):
+        if len(broken := values[values != np.floor(values)]):
             raise InputError(name, f"has continuous values such as {broken[0]}", _KINDS)
     elif values.dtype.kind not in "biuUST":
         raise InputTypeError(name, f"has dtype {values.dtype}", _KINDS)
