@@ -13,7 +13,7 @@ from typing import Any
 from unispectral._errors import InputError
 from unispectral.bench.study import MOST_CELLS, Study, StudyDataset, StudyMethod
 
-__all__ = ["Cell", "canonical", "expand", "fingerprint", "kernel_names"]
+__all__ = ["Cell", "canonical", "expand", "fingerprint"]
 
 
 def canonical(value: Any) -> str:
@@ -98,13 +98,6 @@ def fingerprint(dataset: StudyDataset) -> StudyDataset:
     return replace(dataset, digest=digest.hexdigest()[:32])
 
 
-def kernel_names(kernels: str | tuple[str, ...]) -> list[str]:
-    """The names of a kernel bank, in order."""
-    from unispectral.kernels import as_kernels
-
-    return [kernel.name for kernel in as_kernels(kernels)]
-
-
 def expand(study: Study) -> list[Cell]:
     """All cells of a study: data sets in their order, then methods, kernels, grid, repeats.
 
@@ -112,37 +105,34 @@ def expand(study: Study) -> list[Cell]:
     half-way is a smaller study and not a sieve.
     """
     cells: list[Cell] = []
-    for dataset in study.datasets:
-        known = fingerprint(dataset)
+    for dataset in map(fingerprint, study.datasets):
         for method in study.methods:
-            cells.extend(_cells_of(study, known, method, MOST_CELLS - len(cells)))
+            local, reduction = method.on(dataset.name)
+            if reduction is None or not reduction.get("skip"):
+                cells.extend(_cells_of(study, dataset, local, MOST_CELLS - len(cells)))
     return cells
 
 
 def _cells_of(
     study: Study, dataset: StudyDataset, method: StudyMethod, most: int
 ) -> Iterator[Cell]:
-    local, reduction = method.on(dataset.name)
-    if reduction is not None and reduction.get("skip"):
-        return
-    kernels = _kernels_of(study, local)
-    if len(kernels) * local.grid_size * local.repeats > most:
+    kernels = _kernels_of(study, method)
+    if len(kernels) * method.grid_size * method.repeats > most:
         problem = f"has more than {MOST_CELLS} cells with those of the method {method.name!r}"
         raise InputError("study", problem, "ask for fewer repeats or grid points")
-    names = list(local.grid)
     for (kernel, bank), point, repeat in itertools.product(
-        kernels, itertools.product(*local.grid.values()), range(local.repeats)
+        kernels, itertools.product(*method.grid.values()), range(method.repeats)
     ):
         yield Cell(
             dataset=dataset,
-            method=local,
+            method=method,
             kernel=kernel,
-            parameters={**local.parameters, **dict(zip(names, point, strict=True))},
+            parameters={**method.parameters, **dict(zip(method.grid, point, strict=True))},
             seed=study.seed + repeat,
             repeat=repeat,
             bank=bank,
-            time_limit=local.time_limit or study.time_limit,
-            memory_limit=local.memory_limit or study.memory_limit,
+            time_limit=method.time_limit or study.time_limit,
+            memory_limit=method.memory_limit or study.memory_limit,
         )
 
 
@@ -150,14 +140,14 @@ def _kernels_of(
     study: Study, method: StudyMethod
 ) -> list[tuple[str | None, dict[str, Any] | None]]:
     """The kernels that a method is given one after the other, each with the bank it is of."""
+    from unispectral.kernels import as_kernels
+
     if method.input == "features":
         return [(None, None)]
-    own: dict[Any, Any] = {study.kernels: study.normalize}
-    banks: Mapping[Any, Any] = method.banks or own
-    names = {kernels: kernel_names(kernels) for kernels in banks}
-    every = list(dict.fromkeys(name for listed in names.values() for name in listed))
-    unknown = set(method.kernels or ()) - set(every)
-    if unknown or not every:
+    banks: Mapping[Any, Any] = method.banks or {study.kernels: study.normalize}
+    names = {kernels: [kernel.name for kernel in as_kernels(kernels)] for kernels in banks}
+    every = list(dict.fromkeys(itertools.chain(*names.values())))
+    if (unknown := set(method.kernels or ()) - set(every)) or not every:
         problem = f"has {sorted(unknown)}, not in its bank"
         where = f"the method {method.name!r}: kernels"
         raise InputError(where, problem, f"that has {', '.join(every)}")

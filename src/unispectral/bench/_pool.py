@@ -25,13 +25,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any
 
 from unispectral.bench._machine import process_tree, thread_variables, tree_bytes
 
-__all__ = ["Pool", "Worker"]
+__all__ = ["Answers", "Pool", "Worker"]
 
-_T = TypeVar("_T")
+#: What was in the queue, and what a worker said of it.
+Answers = Iterator[tuple[Any, dict[str, Any]]]
 #: Seconds between two looks at the memory of the workers.
 _LOOK = 0.05
 #: Preparing a job may take this long, however short its time limit is.
@@ -131,8 +132,7 @@ class Worker:
         seconds = float("inf") if limits["seconds"] is None else limits["seconds"]
         if self.begun and self.seconds > seconds:
             return "timeout", f"The fit was stopped at its time limit of {seconds:g} s."
-        if not self.begun and self.seconds > max(seconds, _PREPARE_LIMIT):
-            longest = max(seconds, _PREPARE_LIMIT)
+        if not self.begun and self.seconds > (longest := max(seconds, _PREPARE_LIMIT)):
             return "timeout", f"Loading the data took more than {longest:g} s."
         self.peak = max(self.peak, tree_bytes(self.pid))
         if limits["bytes"] is not None and self.peak > limits["bytes"]:
@@ -146,10 +146,6 @@ class Worker:
     def seconds(self) -> float:
         """Seconds since the fit began, or since the job was given."""
         return time.monotonic() - (self.begun or self._started)
-
-    def failure(self, status: str, reason: str) -> dict[str, Any]:
-        """The answer in place of the one that the worker could not give."""
-        return {"status": status, "reason": reason, "seconds": self.seconds}
 
     def exit_reason(self) -> str:
         """Why the process ended, as far as it left word."""
@@ -192,14 +188,12 @@ class Pool:
 
     def __init__(self, size: int, threads: int = 1, target: str = _CELLS) -> None:
         self.threads, self.target = threads, target
-        self.workers: list[Worker] = []
         self.events: queue.SimpleQueue = queue.SimpleQueue()
         self._guard: subprocess.Popen | None = None
         if os.name == "posix":
+            given: dict[str, Any] = {"stdin": subprocess.PIPE, "text": True}
             command = [sys.executable, "-I", "-S", "-c", _GUARD]
-            self._guard = subprocess.Popen(
-                command, stdin=subprocess.PIPE, start_new_session=True, text=True
-            )
+            self._guard = subprocess.Popen(command, start_new_session=True, **given)
         self.workers = [self._worker() for _ in range(size)]
 
     def _worker(self) -> Worker:
@@ -213,9 +207,7 @@ class Pool:
                 self._guard.stdin.write(f"{number}\n")
                 self._guard.stdin.flush()
 
-    def run(
-        self, queue: deque[_T], job: Callable[[_T], dict[str, Any]]
-    ) -> Iterator[tuple[_T, dict[str, Any]]]:
+    def run(self, queue: deque[Any], job: Callable[[Any], dict[str, Any]]) -> Answers:
         """Do what is in a queue, from its left; yield each entry with its answer as it comes.
 
         ``job`` makes the message of an entry. The caller may change the queue meanwhile.
@@ -227,7 +219,7 @@ class Pool:
                     worker.submit(job(entry), entry)
             yield from self._answers()
 
-    def _answers(self) -> Iterator[tuple[Any, dict[str, Any]]]:
+    def _answers(self) -> Answers:
         """Wait a little; yield the entry and the answer of every job that has ended."""
         for worker, message in self._wait():
             if worker not in self.workers:
@@ -236,7 +228,7 @@ class Pool:
                 reason = worker.exit_reason()
                 if not worker.ready:
                     raise RuntimeError(f"A worker could not start. {reason}")
-                yield from self._end(worker, worker.failure("crash", reason), dead=True)
+                yield from self._replace(worker, "crash", reason)
             elif message["event"] == "ready":
                 worker.ready = True
             elif message["event"] == "begin":
@@ -245,7 +237,7 @@ class Pool:
                 yield from self._end(worker, message)
         for worker in list(self.workers):
             if (over := worker.overrun()) is not None:
-                yield from self._end(worker, worker.failure(*over), dead=True)
+                yield from self._replace(worker, *over)
 
     def _wait(self) -> Iterator[tuple[Worker, dict[str, Any] | None]]:
         # One by one: what a caller does not wait for stays in the queue.
@@ -254,31 +246,28 @@ class Pool:
             while True:
                 yield self.events.get_nowait()
 
-    def _end(
-        self, worker: Worker, answer: dict[str, Any], dead: bool = False
-    ) -> Iterator[tuple[Any, dict[str, Any]]]:
+    def _end(self, worker: Worker, answer: dict[str, Any]) -> Answers:
         had_job, worker.job = worker.job is not None, None
         answer["peak_bytes"] = max(worker.peak, answer.get("peak_bytes") or 0) or None
-        if dead:
-            self._stop(worker)
-            self.workers[self.workers.index(worker)] = self._worker()
         if had_job:
             yield worker.entry, answer
+
+    def _replace(self, worker: Worker, status: str, reason: str) -> Answers:
+        """Another worker in its place, and the answer that it could not give."""
+        answer = {"status": status, "reason": reason, "seconds": worker.seconds}
+        self._stop(worker)
+        self.workers[self.workers.index(worker)] = self._worker()
+        yield from self._end(worker, answer)
 
     def _stop(self, worker: Worker) -> None:
         worker.kill()
         self._tell_guard(-worker.pid)
 
-    def close(self) -> None:
-        for worker in self.workers:
-            self._stop(worker)
-        self.workers = []
-        if self._guard is not None:
-            self._guard.communicate()
-            self._guard = None
-
     def __enter__(self) -> Pool:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.close()
+        for worker in self.workers:
+            self._stop(worker)
+        if self._guard is not None:
+            self._guard.communicate()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import IO, Any
@@ -14,14 +13,12 @@ from joblib import cpu_count
 from unispectral.bench._cells import Cell, expand
 from unispectral.bench._fields import check_choice, check_count
 from unispectral.bench._machine import environment
-from unispectral.bench._pool import Pool
+from unispectral.bench._pool import Answers, Pool
 from unispectral.bench._worker import CellWorker, check_method
 from unispectral.bench.store import Record, Store
 from unispectral.bench.study import Study
 
 __all__ = ["Reporter", "Summary", "duration", "run"]
-
-Answers = Iterator[tuple[Cell, dict[str, Any]]]
 
 
 @dataclass
