@@ -641,6 +641,8 @@ def test_study_is_read_back_from_the_store(tiny: Study, ran: Path) -> None:
 def test_durations() -> None:
     assert duration(0.4) == "0 s"
     assert duration(119.6) == "2 min 00 s"
+    assert duration(754) == "12 min 34 s"
+    assert duration(7300) == "2 h 01 min"
 
 
 @pytest.mark.parametrize("backend", ["processes", "here"])

@@ -305,6 +305,7 @@ def test_select_is_case_blind_and_says_what_there_is() -> None:
 
 def test_sizes() -> None:
     assert parse_size("500MB") == 500 * 2**20
+    assert parse_size("1.5 gb") == 1.5 * 2**30
     assert parse_size(12) == 12.0
     assert parse_size(None) is None
     for wrong in ("", "GB", "1..2GB", "-1GB", 0, True):

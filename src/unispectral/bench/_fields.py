@@ -6,7 +6,7 @@ import contextlib
 import inspect
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import lru_cache
 from types import UnionType
@@ -31,13 +31,7 @@ def check_count(value: Any, argument: str) -> None:
 
 
 def parse_size(value: Any, argument: str = "memory_limit") -> float | None:
-    """Turn ``"6GB"`` or a number of bytes into bytes.
-
-    Examples
-    --------
-    >>> parse_size("1.5GB") / 2**30
-    1.5
-    """
+    """Turn ``"6GB"`` or a number of bytes into bytes."""
     if value is None:
         return None
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -120,7 +114,7 @@ class Checked:
         return cls(**table)
 
 
-_hints = lru_cache(get_type_hints)
+_hints: Callable[[type], dict[str, Any]] = lru_cache(get_type_hints)
 
 
 class _Unfit(Exception):

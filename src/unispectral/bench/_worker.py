@@ -127,13 +127,7 @@ def _facts(estimator: Any) -> dict[str, Any]:
 
 
 def estimator_class(dotted: str) -> type:
-    """Import an estimator class by its dotted name.
-
-    Examples
-    --------
-    >>> estimator_class("sklearn.cluster.KMeans").__name__
-    'KMeans'
-    """
+    """Import an estimator class by its dotted name."""
     parts = dotted.split(".") if isinstance(dotted, str) else []
     if len(parts) < 2 or not all(part.isidentifier() for part in parts):
         remedy = "such as 'sklearn.cluster.KMeans'"

@@ -33,13 +33,7 @@ def paper_table() -> dict[str, Any]:
 
 
 def paper_figure(metric: str, dataset: str, column: str) -> float | None:
-    """A figure of the paper in per cent, or None where it has none.
-
-    Examples
-    --------
-    >>> paper_figure("accuracy", "YALE", "SCMK")
-    63.25
-    """
+    """A figure of the paper in per cent, or None where it has none."""
     content = paper_table()
     # The purity of the authors' own methods is the swapped one, see the notes.
     if metric == "swapped_purity" and column in ("SCSK", "SCSK-m", "SCMK"):

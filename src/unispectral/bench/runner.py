@@ -23,23 +23,13 @@ __all__ = ["Reporter", "Summary", "duration", "run"]
 
 @dataclass
 class Summary:
-    """What a run did.
-
-    Attributes
-    ----------
-    total : int
-        Cells of the study.
-    found : int
-        Cells whose outcome the store had and that were not tried again.
-    failed_before : int
-        Those of them that had failed.
-    outcomes : Counter
-        Cells of this run by their outcome; ``"done"`` is the good one.
-    """
+    """What a run did, in cells."""
 
     total: int
+    #: Whose outcome the store had, and that were not tried again; some of them had failed.
     found: int
     failed_before: int = 0
+    #: Those of this run by their outcome; ``"done"`` is the good one.
     outcomes: Counter = field(default_factory=Counter)
 
     @property
@@ -161,13 +151,7 @@ def _settled(answers: Answers, queue: deque[Cell]) -> Answers:
 
 
 def duration(seconds: float) -> str:
-    """Seconds in words that fit into a line.
-
-    Examples
-    --------
-    >>> duration(59.4), duration(754), duration(7300)
-    ('59 s', '12 min 34 s', '2 h 01 min')
-    """
+    """Seconds in words that fit into a line."""
     seconds = round(seconds)
     if seconds < 60:
         return f"{seconds} s"

@@ -232,13 +232,7 @@ class Store:
 
 
 def plain_text(value: Any) -> Any:
-    r"""The same, with every text in it fit for a file.
-
-    Examples
-    --------
-    >>> plain_text({"reason": "bad \udc80"})
-    {'reason': 'bad \\udc80'}
-    """
+    """The same, with every text in it fit for a file: lone surrogates are written as escapes."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):

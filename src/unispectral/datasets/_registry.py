@@ -25,13 +25,7 @@ _TIMEOUT = 30.0
 
 @dataclass(frozen=True)
 class File:
-    """One file of a data set; the sha256 is that of the content, decompressed if it is ``.gz``.
-
-    Examples
-    --------
-    >>> DATASETS["yale"].file.name
-    'YALE_165n_1024d_15c_zscore_uni.mat'
-    """
+    """One file of a data set; the sha256 is that of the content, decompressed if it is ``.gz``."""
 
     name: str
     sha256: str
@@ -115,13 +109,7 @@ def locate(file: File, data_home: str | os.PathLike[str] | None, download: bool)
 
 
 def cache_folder() -> Path:
-    """Return the folder in which downloads are kept.
-
-    Examples
-    --------
-    >>> cache_folder().name
-    'unispectral'
-    """
+    """Return the folder in which downloads are kept."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     try:
         return Path(optional("pooch", extra="data").os_cache("unispectral"))

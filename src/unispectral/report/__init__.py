@@ -6,8 +6,8 @@ import os
 from typing import Any
 
 from unispectral._files import write_text_atomic
+from unispectral.report._clusters import describe
 from unispectral.report._data import report_data
-from unispectral.report._describe import describe
 from unispectral.report._page import asset, build_page
 
 __all__ = ["describe", "report_data", "write_report"]

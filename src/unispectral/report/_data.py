@@ -18,8 +18,13 @@ from unispectral.plotting._base import thin
 from unispectral.plotting._colors import hex_colors
 from unispectral.plotting.charts import SpectrumDisplay, distances_in_words
 from unispectral.report._advice import advice
-from unispectral.report._clusters import certainty_of, cluster_tree, contrasts, rank_members
-from unispectral.report._describe import as_numbers
+from unispectral.report._clusters import (
+    as_numbers,
+    certainty_of,
+    cluster_tree,
+    contrasts,
+    rank_members,
+)
 from unispectral.report._pictures import as_text, graph_picture, plane, thumbnails
 
 __all__ = ["report_data"]

@@ -63,15 +63,10 @@ def build_page(title: str, data: Mapping[str, Any], style: str = "", script: str
 
 
 def to_json(data: Any) -> str:
-    r"""Write data as JSON that is safe inside an HTML page.
+    """Write data as JSON that is safe inside an HTML page.
 
     NumPy arrays and numbers are taken, fractions get six digits, what is not finite becomes null,
     and the signs that mean something to HTML are written as escapes.
-
-    Examples
-    --------
-    >>> to_json({"name": "</script>", "mean": np.float64("nan")})
-    '{"name":"\\u003c/script\\u003e","mean":null}'
     """
     text = json.dumps(_plain(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # Lone surrogates have no encoding.
