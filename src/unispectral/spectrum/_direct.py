@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from unispectral.spectrum._subspace import Part, Subspace
+from unispectral.spectrum._subspace import Part, Subspace, Wanted
 
 __all__ = ["factorises_well", "inverted"]
 
@@ -41,14 +41,14 @@ def factorises_well(W: sp.csr_array) -> bool:
     return bool(profile <= _PROFILE * np.sqrt(n))
 
 
-def inverted(part: Part, count: int, tol: float, rng: np.random.Generator) -> Subspace | None:
-    """The ``count`` smallest pairs of a Laplacian beyond its null vectors.
+def inverted(part: Part, wanted: Wanted) -> Subspace | None:
+    """The smallest pairs of a Laplacian beyond its null vectors.
 
-    None where residuals stay above ``tol`` times the first eigenvalue that is not wanted.
+    None where residuals stay above the tolerance times the first eigenvalue that is not wanted.
     """
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
-    n = part.n
+    n, count = part.n, wanted.n_pairs
     W, diagonal = part.arrays(np.dtype(np.float64))
     shift = _SHIFT * part.upper
     factor = splu(
@@ -68,7 +68,7 @@ def inverted(part: Part, count: int, tol: float, rng: np.random.Generator) -> Su
     def solve(x: np.ndarray) -> np.ndarray:
         return off_null(factor.solve(x.ravel()))
 
-    start = off_null(rng.standard_normal(n))
+    start = off_null(wanted.rng.standard_normal(n))
     inverse = LinearOperator((n, n), matvec=solve, dtype=np.float64)
     try:
         _, vectors = eigsh(inverse, count + 1, which="LA", v0=start, tol=_TOL, maxiter=_RESTARTS)
@@ -79,7 +79,7 @@ def inverted(part: Part, count: int, tol: float, rng: np.random.Generator) -> Su
     values = np.einsum("ij,ij->j", vectors, images)
     residuals = np.linalg.norm(images - vectors * values, axis=0)
     worst = float(residuals[:count].max())
-    if not worst <= tol * values[count] or np.any(np.diff(values) < -residuals[1:]):
+    if not worst <= wanted.tol * values[count] or np.any(np.diff(values) < -residuals[1:]):
         return None
     return Subspace(
         np.maximum(values[:count], 0), vectors[:, :count], worst, vectors.astype(np.float32)

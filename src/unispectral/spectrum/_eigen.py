@@ -13,7 +13,7 @@ from unispectral._compat import as_generator
 from unispectral._run import Run, one_blas_thread
 from unispectral.spectrum._direct import factorises_well, inverted
 from unispectral.spectrum._multilevel import LARGE_NODES, multilevel
-from unispectral.spectrum._subspace import Part, Subspace, filtered, null_vector
+from unispectral.spectrum._subspace import Part, Subspace, Wanted, filtered, null_vector
 
 __all__ = ["Eigenpairs", "smallest_eigenvectors"]
 
@@ -129,10 +129,9 @@ def smallest_eigenvectors(
     missing = n_vectors - n_components
     if n > _JOINT_NODES and missing + 8 <= _DENSE_SHARE * n:
         nulls = None if n_components == 1 else (member, null)
+        wanted = Wanted(missing, tol, max_iter, rng, start)
         with one_blas_thread(run):
-            joint = _jointly(
-                W, degrees, normalized, nulls, missing, tol, max_iter, rng, start, run
-            )
+            joint = _jointly(W, degrees, normalized, nulls, wanted, run)
         vectors = _spread(null, largest, n_vectors)
         values[n_components:], vectors[:, n_components:] = joint.values, joint.vectors
         return Eigenpairs(
@@ -149,7 +148,8 @@ def smallest_eigenvectors(
             own = W if n_components == 1 else W[nodes][:, nodes]
             part = Part(own, degrees[nodes], normalized, run=run)
             guess = None if start is None else start[nodes]
-            pairs = _within(part, min(missing, len(nodes) - 1), tol, max_iter, rng, guess)
+            count = min(missing, len(nodes) - 1)
+            pairs = _within(part, Wanted(count, tol, max_iter, rng, guess))
             residual = max(residual, pairs.residual)
             converged &= pairs.converged
             if pairs.block is not None:
@@ -194,15 +194,9 @@ def _checked(W: sp.csr_array, n_vectors: int) -> tuple[sp.csr_array, np.ndarray]
     return W, np.asarray(W.sum(axis=1, dtype=np.float64)).ravel()
 
 
-def _within(
-    part: Part,
-    count: int,
-    tol: float,
-    max_iter: int,
-    rng: np.random.Generator,
-    guess: np.ndarray | None,
-) -> Eigenpairs:
-    """The ``count`` smallest pairs of one component beyond its null vector."""
+def _within(part: Part, wanted: Wanted) -> Eigenpairs:
+    """The smallest pairs of one component beyond its null vector."""
+    count = wanted.n_pairs
     if part.n <= DENSE_NODES or count + 8 > _DENSE_SHARE * part.n:
         values, vectors = scipy.linalg.eigh(
             part.dense(), subset_by_index=(0, count), driver="evr", check_finite=False
@@ -214,8 +208,8 @@ def _within(
         rest = part.diagonal[:, None] * vectors - part.W @ vectors - vectors * values
         worst = float(np.linalg.norm(rest, axis=0).max())
         return Eigenpairs(np.maximum(values, 0), vectors, worst, 1)
-    found = inverted(part, count, tol, rng) if factorises_well(part.W) else None
-    found = found or filtered(part, count, tol, max_iter, rng, guess)
+    found = inverted(part, wanted) if factorises_well(part.W) else None
+    found = found or filtered(part, wanted)
     vectors = found.vectors.astype(np.float64)
     return Eigenpairs(found.values, vectors, found.residual, 1, found.block, found.converged)
 
@@ -225,14 +219,10 @@ def _jointly(
     degrees: np.ndarray,
     normalized: bool,
     nulls: tuple[np.ndarray, np.ndarray] | None,
-    count: int,
-    tol: float,
-    max_iter: int,
-    rng: np.random.Generator,
-    start: np.ndarray | None,
+    wanted: Wanted,
     run: Run | None,
 ) -> Subspace:
-    """The ``count`` smallest pairs of a whole graph beyond its null vectors, in one block.
+    """The smallest pairs of a whole graph beyond its null vectors, in one block.
 
     ``nulls`` is the component of each node and its entry in the null vector of that component.
     """
@@ -241,7 +231,7 @@ def _jointly(
     planar = factorises_well(W)
     if n > _ORDERED_NODES and not planar:
         order = reverse_cuthill_mckee(W, symmetric_mode=True)
-        W, degrees = _reordered(W, order, single=tol >= _SINGLE_TOL), degrees[order]
+        W, degrees = _reordered(W, order, single=wanted.tol >= _SINGLE_TOL), degrees[order]
     matrix = None
     if nulls is not None:
         matrix = sp.csr_array(
@@ -251,8 +241,8 @@ def _jointly(
     part = Part(W, degrees, normalized, matrix, run)
     del W  # the part has its own
     solver = multilevel if n > LARGE_NODES and normalized else filtered
-    found = inverted(part, count, tol, rng) if planar else None
-    found = found or solver(part, count, tol, max_iter, rng, start, order)
+    found = inverted(part, wanted) if planar else None
+    found = found or solver(part, wanted._replace(order=order))
     if n <= _ORDERED_NODES or planar:
         return found
     vectors, block = np.empty_like(found.vectors), np.empty_like(found.block)

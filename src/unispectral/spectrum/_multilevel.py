@@ -16,13 +16,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from unispectral.spectrum._subspace import (
-    Part,
-    Subspace,
-    gram,
-    turned,
-    warn_of_residual,
-)
+from unispectral.spectrum._subspace import Part, Subspace, Wanted, gram, turned, warn_of_residual
 
 __all__ = ["LARGE_NODES", "multilevel"]
 
@@ -45,20 +39,12 @@ _SINGLE_TOL = 1e-3
 _STUCK = 4
 
 
-def multilevel(
-    part: Part,
-    count: int,
-    tol: float,
-    max_iter: int,
-    rng: np.random.Generator,
-    guess: np.ndarray | None = None,
-    order: np.ndarray | slice = slice(None),
-) -> Subspace:
-    """The ``count`` smallest pairs of a normalized Laplacian beyond its null vectors.
+def multilevel(part: Part, wanted: Wanted) -> Subspace:
+    """The smallest pairs of a normalized Laplacian beyond its null vectors.
 
-    ``tol`` is the angle by which a vector may be off, estimated; ``order`` are the rows of
-    ``guess`` in the order of the nodes of the part.
+    The tolerance is the angle by which a vector may be off, estimated.
     """
+    count, tol, max_iter, rng, guess, order = wanted
     inverse = _Inverse(part)
     width = count + max(_SPARE, count // 4)
     if guess is None:
@@ -127,11 +113,7 @@ class _Inverse:
 
     def _subtract_image(self, level: int, X: np.ndarray, rest: np.ndarray) -> None:
         """``rest −= L X`` in place."""
-        from unispectral.spectrum._products import laplacian_step
-
-        part = self.parts[level]
-        W, diagonal = part.arrays(X.dtype)
-        laplacian_step(W, diagonal, X, rest, rest, scale=-1.0, keep=1.0, run=part.run)
+        self.parts[level].apply(X, rest, rest, scale=-1.0, keep=1.0)
 
     def _smoothed(self, level: int, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Some steps of Chebyshev's iteration for L X = R from zero, and what they leave of R."""
@@ -166,10 +148,7 @@ def _lobpcg(
 
     The columns of ``basis`` are the vectors, the preconditioned residuals and the last steps.
     """
-    from unispectral.spectrum._products import laplacian_step
-
     part, width = inverse.parts[level], X.shape[1]
-    W, diagonal = part.arrays(X.dtype)
     basis = np.zeros((part.n, 3 * width), dtype=X.dtype)
     basis[:, :width] = X
     part.off_null(basis[:, :width])
@@ -178,9 +157,7 @@ def _lobpcg(
     for _ in range(max_iter + 1):
         # Those of the vectors are made anew as well: their rounding would add up.
         added = np.ascontiguousarray(basis[:, : 2 * width])
-        images[:, : 2 * width] = laplacian_step(
-            W, diagonal, added, added, np.empty_like(added), run=part.run
-        )
+        images[:, : 2 * width] = part.apply(added, added, np.empty_like(added))
         values = _ritz(part, basis, images, width)
         rest = images[:, :width] - basis[:, :width] * values.astype(X.dtype)
         residual = _longest(rest[:, :count])

@@ -86,7 +86,9 @@ def stiefel_descent(
     """
     LP = _times(L, P, run)
     value = _value(P, LP, target)
-    least = tol * _gradient_scale(L, target)
+    # Twice the largest degree bounds the eigenvalues of a Laplacian.
+    scale = 2.0 * float(L.diagonal().max()) + float(np.linalg.norm(target))
+    least = tol * max(scale, 1e-300)
     gradient, change, c = _riemannian(P, LP, target), None, P.shape[1]
     norm = float(np.linalg.norm(gradient))
     taken, rng = 0, np.random.default_rng(0)
@@ -322,12 +324,6 @@ def _riemannian(P: np.ndarray, LP: np.ndarray, target: np.ndarray) -> np.ndarray
 
 def _value(P: np.ndarray, LP: np.ndarray, target: np.ndarray) -> float:
     return float(np.vdot(P, LP)) - 2.0 * float(np.vdot(P, target))
-
-
-def _gradient_scale(L: sp.csr_array | np.ndarray, target: np.ndarray) -> float:
-    """Twice the largest degree bounds the eigenvalues of a Laplacian."""
-    largest = float(L.diagonal().max()) if L.shape[0] else 0.0
-    return max(2.0 * largest + float(np.linalg.norm(target)), 1e-300)
 
 
 def _orthonormal(Y: np.ndarray) -> np.ndarray:

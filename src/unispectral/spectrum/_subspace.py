@@ -22,7 +22,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from unispectral._run import Run, map_blocks
 
-__all__ = ["Part", "Subspace", "filtered", "gram", "null_vector", "turned", "warn_of_residual"]
+__all__ = [
+    "Part",
+    "Subspace",
+    "Wanted",
+    "filtered",
+    "gram",
+    "null_vector",
+    "turned",
+    "warn_of_residual",
+]
 
 #: How much one pass of the filter strengthens what is wanted against what is not.
 _GAIN = 1e4
@@ -30,6 +39,20 @@ _MAX_DEGREE = 1_500
 _ROWS = 16_384
 #: A component of more nodes is given only the gain that its residuals still ask for.
 _LARGE = 3_000
+
+
+class Wanted(NamedTuple):
+    """How many pairs beyond the null vectors, how precise, and where to start.
+
+    ``order`` are the rows of ``guess`` in the order of the nodes of the part.
+    """
+
+    n_pairs: int
+    tol: float
+    max_iter: int
+    rng: np.random.Generator
+    guess: np.ndarray | None = None
+    order: np.ndarray | slice = slice(None)
 
 
 class Subspace(NamedTuple):
@@ -55,14 +78,7 @@ def null_vector(degrees: np.ndarray, normalized: bool) -> np.ndarray:
 class Part:
     """The Laplacian of one component, or of several with their null vectors, as ``diag − W``.
 
-    Parameters
-    ----------
-    W : CSR array of shape (n, n)
-    degrees : ndarray of shape (n,)
-    normalized : bool
-    nulls : CSR array of shape (n, n_components) or None
-        The null vectors, each within its component; None where there is one component.
-    run : Run or None
+    ``nulls`` has the null vectors as columns, each within its component; None where there is one.
     """
 
     def __init__(
@@ -119,6 +135,24 @@ class Part:
             self._single = (self.W.astype(np.float32), self.diagonal.astype(np.float32))
         return self._single
 
+    def apply(
+        self,
+        X: np.ndarray,
+        previous: np.ndarray,
+        out: np.ndarray,
+        *,
+        scale: float = 1.0,
+        shift: float = 0.0,
+        keep: float = 0.0,
+    ) -> np.ndarray:
+        """``out = scale L X + shift X + keep · previous``, in the precision of X."""
+        from unispectral.spectrum._products import laplacian_step
+
+        W, diagonal = self.arrays(X.dtype)
+        return laplacian_step(
+            W, diagonal, X, previous, out, scale=scale, shift=shift, keep=keep, run=self.run
+        )
+
     def dense(self) -> np.ndarray:
         return np.diag(self.diagonal) - self.W.toarray()
 
@@ -135,19 +169,9 @@ class Part:
         return X
 
 
-def filtered(
-    part: Part,
-    count: int,
-    tol: float,
-    max_iter: int,
-    rng: np.random.Generator,
-    guess: np.ndarray | None,
-    order: np.ndarray | slice = slice(None),
-) -> Subspace:
-    """The ``count`` smallest pairs of a Laplacian beyond its null vectors.
-
-    ``order`` are the rows of ``guess`` in the order of the nodes of the part.
-    """
+def filtered(part: Part, wanted: Wanted) -> Subspace:
+    """The smallest pairs of a Laplacian beyond its null vectors."""
+    count, tol, max_iter, rng, guess, order = wanted
     width = -4 * (-(count + max(4, count // 2)) // 4)
     large = part.n > _LARGE
     if large and guess is not None:
@@ -175,15 +199,15 @@ def filtered(
         cut = float(np.clip(values[-1], 1e-9 * part.upper, 0.9 * part.upper))
         floor = float(np.clip(values[0], 0.0, 0.5 * cut))
         worst = float(residuals[:count].max())
-        wanted = tol * float(values[count])
+        enough = tol * float(values[count])
         if worst < 0.5 * best:
             best, stuck = worst, 0
         else:
             stuck += 1
-        if worst <= wanted:
+        if worst <= enough:
             break
         if large:
-            gain = _gain_left(worst, wanted)
+            gain = _gain_left(worst, enough)
         if X.dtype == np.float32 and (worst < 1e-6 * part.upper or stuck >= 3):
             X, stuck = X.astype(np.float64), 0
     else:
@@ -208,45 +232,23 @@ def warn_of_residual(n: int, residual: float, max_iter: int) -> None:
     )
 
 
-def _gain_left(worst: float, wanted: float) -> float:
-    """The gain that brings the residual to what is wanted, with room; 0 where it is there."""
-    return 0.0 if worst <= wanted else float(np.clip(5.0 * worst / wanted, 20.0, _GAIN))
+def _gain_left(worst: float, enough: float) -> float:
+    """The gain that brings the residual to what is enough, with room; 0 where it is there."""
+    return 0.0 if worst <= enough else float(np.clip(5.0 * worst / enough, 20.0, _GAIN))
 
 
 def _filter(
     part: Part, X: np.ndarray, cut: float, floor: float, gain: float = _GAIN
 ) -> np.ndarray:
     """The scaled Chebyshev polynomial that damps ``[cut, upper]``, with one pass per degree."""
-    from unispectral.spectrum._products import laplacian_step
-
-    W, diagonal = part.arrays(X.dtype)
     half, centre = (part.upper - cut) / 2, (part.upper + cut) / 2
     degree = _degree(part, cut, floor, gain)
     sigma = first = half / (floor - centre)
-    new = laplacian_step(
-        W,
-        diagonal,
-        X,
-        X,
-        np.empty_like(X),
-        scale=sigma / half,
-        shift=-centre * sigma / half,
-        run=part.run,
-    )
+    new = part.apply(X, X, np.empty_like(X), scale=sigma / half, shift=-centre * sigma / half)
     for _ in range(degree - 1):
         following = 1.0 / (2.0 / first - sigma)
         factor = 2.0 * following / half
-        laplacian_step(
-            W,
-            diagonal,
-            new,
-            X,
-            X,
-            scale=factor,
-            shift=-centre * factor,
-            keep=-sigma * following,
-            run=part.run,
-        )
+        part.apply(new, X, X, scale=factor, shift=-centre * factor, keep=-sigma * following)
         X, new, sigma = new, X, following
     return new
 
@@ -262,12 +264,9 @@ def _rayleigh_ritz(
     part: Part, X: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Ritz values, vectors (in place of X) and residuals in its span, off the null vector."""
-    from unispectral.spectrum._products import laplacian_step
-
-    W, diagonal = part.arrays(X.dtype)
     X = _whiten(part.off_null(X), rng, part.run)
     X = _whiten(part.off_null(X), rng, part.run)
-    image = laplacian_step(W, diagonal, X, X, np.empty_like(X), run=part.run)
+    image = part.apply(X, X, np.empty_like(X))
     H = gram(X, image, part.run)
     values, turn = scipy.linalg.eigh((H + H.T) / 2, check_finite=False)
     X, image = turned(X, turn, part.run), turned(image, turn, part.run)
