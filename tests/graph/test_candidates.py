@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from unispectral import DoubtfulResultWarning, UnifiedSpectralClustering
 from unispectral._run import Run
 from unispectral.graph import candidates as module
+from unispectral.graph._indexes import CellIndex, ExactIndex, TreeIndex
 from unispectral.graph.candidates import (
     build_index,
     candidates,
@@ -33,6 +34,13 @@ def brute(X: np.ndarray, k: int, queries: np.ndarray | None = None) -> np.ndarra
     if queries is None:
         np.fill_diagonal(squared, np.inf)
     return np.argsort(squared, axis=1, kind="stable")[:, :k]
+
+
+def built(kind: str, X: np.ndarray, k: int):
+    """An index of a kind, whatever the table would be given."""
+    if kind == "cells":
+        return CellIndex(X, k, np.random.default_rng(0))
+    return {"exact": ExactIndex, "tree": TreeIndex}[kind](X)
 
 
 def manifold(n: int, seed: int = 0) -> np.ndarray:
@@ -91,8 +99,9 @@ def test_cosine_ignores_length() -> None:
 
 def test_approximate_search_finds_most() -> None:
     X = manifold(4_000)
-    found = nearest(X, 10, index="cells")
-    true = nearest(X, 10, index="exact")
+    found, true = (
+        built(kind, X, 10).search_own(np.arange(4_000), 10) for kind in ("cells", "exact")
+    )
     hits = [np.isin(a, b).mean() for a, b in zip(found.indices, true.indices, strict=True)]
     assert np.mean(hits) > 0.94
     assert (found.indices != np.arange(4_000)[:, None]).all()
@@ -101,7 +110,8 @@ def test_approximate_search_finds_most() -> None:
 @pytest.mark.parametrize("index", ["exact", "cells"])
 def test_threads_do_not_change_neighbours(index: str) -> None:
     X = manifold(3_000)
-    found = [nearest(X, 6, index=index, run=Run.of(jobs)) for jobs in (1, 2)]
+    rows = np.arange(len(X))
+    found = [built(index, X, 6).search_own(rows, 6, Run.of(jobs)) for jobs in (1, 2)]
     np.testing.assert_array_equal(found[0].indices, found[1].indices)
     np.testing.assert_array_equal(found[0].distances, found[1].distances)
 
@@ -109,11 +119,11 @@ def test_threads_do_not_change_neighbours(index: str) -> None:
 @pytest.mark.parametrize("index", ["exact", "cells"])
 def test_an_index_travels_and_answers_for_new_points(index: str) -> None:
     X, new = manifold(2_000), manifold(200, seed=1)
-    built = build_index(X, 5, index=index)
-    again = pickle.loads(pickle.dumps(built))
-    a, b = built.search(new, 5), again.search(new, 5)
+    here = built(index, X, 5)
+    again = pickle.loads(pickle.dumps(here))
+    a, b = here.search(new, 5), again.search(new, 5)
     np.testing.assert_array_equal(a.indices, b.indices)
-    reference = build_index(X, 5, index="exact").search(new, 5)
+    reference = ExactIndex(X).search(new, 5)
     assert np.isin(a.indices, reference.indices).mean() > 0.9
     if index == "exact":
         np.testing.assert_array_equal(a.indices, brute(X, 5, new))
@@ -121,18 +131,18 @@ def test_an_index_travels_and_answers_for_new_points(index: str) -> None:
 
 def test_the_measured_recall_is_the_recall() -> None:
     X = manifold(5_000)
-    built = build_index(X, 10, index="cells")
-    found = built.search(X, 10, exclude=np.arange(5_000))
-    true = nearest(X, 10, index="exact")
+    cells = built("cells", X, 10)
+    found = cells.search(X, 10, exclude=np.arange(5_000))
+    true = ExactIndex(X).search_own(np.arange(5_000), 10)
     hits = [np.isin(a, b).mean() for a, b in zip(found.indices, true.indices, strict=True)]
-    assert abs(np.mean(hits) - built.recall_) < 0.03
+    assert abs(np.mean(hits) - cells.recall_) < 0.03
 
 
 def test_cells_of_one_repeated_point_stay_small() -> None:
     X = np.vstack([np.zeros((3_000, 4)), manifold(1_000)[:, :4]])
-    built = build_index(X, 5, index="cells")
-    assert np.diff(built.offsets).max() <= 4 * (4_000 // 150)
-    found = built.search(X, 5, exclude=np.arange(4_000))
+    cells = built("cells", X, 5)
+    assert np.diff(cells.offsets).max() <= 4 * (4_000 // 150)
+    found = cells.search(X, 5, exclude=np.arange(4_000))
     assert (found.distances[:3_000] == 0).all()
     assert (found.indices[:3_000] < 3_000).all()
 
@@ -143,23 +153,22 @@ def test_fewer_points_than_neighbours_is_padded() -> None:
     assert found.distances.tolist() == [[1, np.inf, np.inf]] * 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "match"),
-    [
-        ({"index": "forest"}, "index='forest'"),
-        ({"k": 0}, "k=0"),
-    ],
-)
-def test_bad_arguments_are_named(arguments: dict, match: str) -> None:
-    with pytest.raises(ValueError, match=match):
-        build_index(np.eye(3), **{"k": 1, **arguments})
+def test_bad_arguments_are_named() -> None:
+    with pytest.raises(ValueError, match="k=0"):
+        build_index(np.eye(3), 0)
     with pytest.raises(ValueError, match="metric='manhattan'"):
         nearest(np.eye(3), 1, metric="manhattan")
 
 
-def test_a_sparse_table_needs_the_exact_index() -> None:
-    with pytest.raises(ValueError, match="dense"):
-        build_index(sp.csr_array(np.eye(3)), 1, index="cells")
+@pytest.mark.parametrize(
+    ("shape", "kind"),
+    [((20, 9), ExactIndex), ((30, 9), CellIndex), ((30, 8), TreeIndex)],
+)
+def test_the_table_decides_on_the_index(shape, kind, monkeypatch) -> None:
+    monkeypatch.setattr(module, "EXACT_SAMPLES", 20)
+    X = np.random.default_rng(0).normal(size=shape)
+    assert type(build_index(X, 2)) is kind
+    assert type(build_index(sp.csr_array(X), 2)) is ExactIndex
 
 
 def test_union_merges_by_rank_without_repeats() -> None:
@@ -276,13 +285,6 @@ def test_comparing_all_rows_of_a_large_sparse_table_is_announced(monkeypatch) ->
         kernel_nearest(KernelBank.precomputed(np.eye(120)), 0, 3)
 
 
-def test_auto_is_exact_below_the_documented_size(monkeypatch) -> None:
-    X = manifold(400)
-    assert type(build_index(X, 3)).__name__ == "ExactIndex"
-    monkeypatch.setattr(module, "EXACT_SAMPLES", 300)
-    assert type(build_index(X, 3)).__name__ == "CellIndex"
-
-
 def test_the_search_of_a_large_fit_says_how_far_it_is(monkeypatch) -> None:
     from unispectral import UnifiedSpectralClustering
     from unispectral.graph import candidates
@@ -306,20 +308,20 @@ def test_the_search_of_a_large_fit_says_how_far_it_is(monkeypatch) -> None:
 @pytest.mark.parametrize("index", ["exact", "cells"])
 def test_groups_are_searched_as_the_whole(index) -> None:
     X = np.random.default_rng(0).normal(size=(2_000, 6)).astype(np.float32)
-    built = build_index(X, 5, index=index)
-    whole = built.search_own(np.arange(len(X)), 5).indices
-    groups = built.groups(7)
+    here = built(index, X, 5)
+    whole = here.search_own(np.arange(len(X)), 5).indices
+    groups = here.groups(7)
     assert sorted(np.concatenate(groups).tolist()) == list(range(len(X)))
     for rows in groups:
-        np.testing.assert_array_equal(built.search_own(rows, 5).indices, whole[rows])
+        np.testing.assert_array_equal(here.search_own(rows, 5).indices, whole[rows])
 
 
 @pytest.mark.parametrize("index", ["tree", "exact", "cells"])
 def test_new_points_are_searched_among_all(index) -> None:
     rng = np.random.default_rng(0)
     X, queries = rng.normal(size=(80, 3)), rng.normal(size=(9, 3))
-    found = build_index(X, 5, index=index).search(queries, 5)
-    own = build_index(X, 5, index=index).search(X[:9], 1)
+    found = built(index, X, 5).search(queries, 5)
+    own = built(index, X, 5).search(X[:9], 1)
     np.testing.assert_array_equal(own.indices.ravel(), np.arange(9))
     if index != "cells":
         np.testing.assert_array_equal(found.indices, brute(X, 5, queries))

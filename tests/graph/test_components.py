@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from unispectral.graph._components import components
-from unispectral.graph.candidates import nearest
+from unispectral.graph._indexes import ExactIndex, TreeIndex
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -23,7 +23,7 @@ def test_components_are_those_of_scipy(seed) -> None:
 def test_a_tree_finds_what_comparing_all_pairs_finds() -> None:
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(40_000, 2)), 2)[:3_000]  # with repeated points and ties
-    tree, exact = (nearest(X, 6, index=index) for index in ("tree", "exact"))
+    tree, exact = (kind(X).search_own(np.arange(3_000), 6) for kind in (TreeIndex, ExactIndex))
     np.testing.assert_allclose(tree.distances, exact.distances, atol=1e-12)
     rows = tree.indices
     assert not (rows == np.arange(len(X))[:, None]).any()

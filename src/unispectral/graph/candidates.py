@@ -15,9 +15,8 @@ from unispectral._run import Run, map_blocks
 from unispectral.graph._indexes import CellIndex, ExactIndex, Index, Neighbours, TreeIndex
 from unispectral.kernels import KernelBank
 
-__all__ = ["INDEXES", "TREE_COLUMNS", "build_index", "candidates", "nearest", "searches", "union"]
+__all__ = ["TREE_COLUMNS", "build_index", "candidates", "nearest", "searches", "union"]
 
-INDEXES = ("auto", "exact", "tree", "cells")
 METRICS = ("euclidean", "cosine")
 #: Up to this many samples all pairs are compared, which takes well under a second.
 EXACT_SAMPLES = 10_000
@@ -32,22 +31,20 @@ def build_index(
     table: np.ndarray | sp.csr_array,
     k: int,
     *,
-    index: str = "auto",
     random_state: int | np.random.Generator | None = 0,
     run: Run | None = None,
 ) -> Index:
     """An index of the rows of a table.
+
+    Up to 8 columns it is a k-d tree. Up to 10,000 rows, and for sparse tables, all pairs are
+    compared; above, cells find about 97 % of the neighbours at a cost that grows little faster
+    than n.
 
     Parameters
     ----------
     table : ndarray or CSR array of shape (n, d)
     k : int
         How many neighbours will be asked for; an approximate index measures its recall for them.
-    index : {"auto", "exact", "tree", "cells"}
-        ``"exact"`` compares all pairs; ``"tree"`` is a k-d tree, for few columns; ``"cells"``
-        finds about 97 % of the neighbours in dense tables at a cost that grows little faster than
-        n. ``"auto"`` is a tree up to 8 columns, exact up to 10,000 rows and for sparse tables,
-        cells above.
     random_state : int or Generator
     run : Run, optional
         Its threads are used; all cores without one.
@@ -59,38 +56,26 @@ def build_index(
     >>> index.search(np.array([[2.5]]), 1).indices.tolist()
     [[2]]
     """
-    if index not in INDEXES:
-        known = ", ".join(INDEXES)
-        raise InputError("index", "is unknown", f"use one of {known}", value=index)
     if k < 1:
         raise InputError("k", "must be at least 1", value=k)
-    sparse = sp.issparse(table)
-    if sparse and index in ("cells", "tree"):
-        raise InputError(
-            "index", "needs a dense table", "use 'exact' for a sparse one", value=index
+    if sp.issparse(table):
+        announce_all_pairs(
+            table.shape[0],
+            "A sparse table has no index of neighbours",
+            "reduce it to a dense one first, as TruncatedSVD of scikit-learn does",
         )
-    if index == "auto":
-        if sparse:
-            announce_all_pairs(
-                table.shape[0],
-                "A sparse table has no index of neighbours",
-                "reduce it to a dense one first, as TruncatedSVD of scikit-learn does",
-            )
-        index = "exact" if sparse or table.shape[0] <= EXACT_SAMPLES else "cells"
-        if not sparse and table.shape[1] <= TREE_COLUMNS:
-            index = "tree"
-    if index == "cells":
-        return CellIndex(table, k, as_generator(random_state), run)
-    if index == "tree":
+        return ExactIndex(table)
+    if table.shape[1] <= TREE_COLUMNS:
         return TreeIndex(table)
-    return ExactIndex(table)
+    if table.shape[0] <= EXACT_SAMPLES:
+        return ExactIndex(table)
+    return CellIndex(table, k, as_generator(random_state), run)
 
 
 def nearest(
     table: np.ndarray | sp.csr_array,
     k: int,
     *,
-    index: str = "auto",
     metric: str = "euclidean",
     random_state: int | np.random.Generator | None = 0,
     run: Run | None = None,
@@ -104,7 +89,7 @@ def nearest(
         At most n − 1 are found; the rest is −1.
     metric : {"euclidean", "cosine"}
         For ``"cosine"`` the distance is that of the unit vectors, √(2 − 2 cos).
-    index, random_state, run
+    random_state, run
         See :func:`build_index`.
 
     Returns
@@ -121,7 +106,7 @@ def nearest(
         raise InputError("metric", "is unknown", "use 'euclidean' or 'cosine'", value=metric)
     if metric == "cosine":
         table = normalize(table)
-    built = build_index(table, k, index=index, random_state=random_state, run=run)
+    built = build_index(table, k, random_state=random_state, run=run)
     return built.search_own(np.arange(table.shape[0]), k, run)
 
 
