@@ -22,6 +22,7 @@ __all__ = [
     "Interval",
     "StrOptions",
     "as_generator",
+    "check_constraints",
     "fit_context",
     "joblib_jobs",
     "njit",
@@ -29,6 +30,7 @@ __all__ = [
     "output_container",
 ]
 
+check_constraints = _param_validation.validate_parameter_constraints
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 #: Steps of one stage of a fit that callbacks are told of; more are told in shares.
 _MOST_STEPS = 1000

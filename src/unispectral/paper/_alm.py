@@ -202,8 +202,10 @@ def alm(
     'the codes and their thresholded copy agree to 0.001'
     """
     bank = as_bank(kernels)
-    numbers = {"alpha": alpha, "beta": beta, "gamma": gamma, "mu": mu, "tol": tol}
-    check_parameters(bank.n_samples, n_clusters, max_iter, growth, numbers, step, distance)
+    check_parameters(
+        bank.n_samples, n_clusters=n_clusters, alpha=alpha, beta=beta, gamma=gamma, mu=mu,
+        max_iter=max_iter, tol=tol, step=step, distance=distance, growth=growth,
+    )  # fmt: skip
     P = first_embedding(init, bank.n_samples, n_clusters, random_state)
     prices = float(alpha), float(beta), float(gamma)
     squared = distance == "squared"
