@@ -412,28 +412,15 @@ def solve_columns(
 ):
     """Codes of the samples ``start … stop − 1`` over all samples, by growing working sets.
 
-    Parameters
-    ----------
-    K : (n, n) array, symmetric
-    alpha : (n,) array
-        The price of a coefficient, before the embedding raises it.
-    beta, P : float and (n, c) array
-        The price rises by (β/2) ‖p_i − p_j‖²; P is not looked at where β is zero.
-    ridge : float
-    nonnegative : bool
-        Whether every entry of K is at least zero, which allows screening.
-    indptr, indices, data : codes to start from in CSR form; an empty ``indices`` is a cold start
-    tolerance : float
-        Optimality is asked for to ``tolerance`` times the sample's own K_ii.
-    first : int
-        Size of the first working set.
+    ``alpha`` is what each sample pays for a coefficient before (β/2) ‖p_i − p_j‖² raises it; P is
+    not looked at where β is zero. ``nonnegative`` says that no entry of K is below zero, which
+    allows screening. Codes to start from come in CSR form; an empty ``indices`` is a cold start.
+    Optimality is asked for to ``tolerance`` times the sample's own K_ii, and ``first`` is the size
+    of the first working set.
 
-    Returns
-    -------
-    counts, indices, data : the codes in CSR form, in no promised order
-    left : what the codes leave of each sample, K_ii − 2 K_iᵀz + zᵀKz
-    residual : the largest failure of the optimality conditions over *all* samples, relative
-    passes : number of checks over all samples
+    Returns the codes in CSR form (counts, indices, data), in no promised order; what they leave of
+    each sample, K_ii − 2 K_iᵀz + zᵀKz; the largest failure of the optimality conditions over *all*
+    samples, relative; and the number of checks over all samples.
     """
     n = K.shape[0]
     candidates = np.empty(n, dtype=np.int64)
@@ -483,21 +470,11 @@ def solve_columns(
 
 @njit(cache=True, nogil=True)
 def solve_blocks(among, near, own, prices, valid, ridge, z, tolerance):
-    """Codes of b samples, each over its own k candidates.
+    """Codes of b samples, each over its own k candidates, from the codes z and in their place.
 
-    Parameters
-    ----------
-    among : (b, k, k) kernel among the candidates
-    near : (b, k) kernel between the sample and its candidates
-    own : (b,) kernel of the sample with itself
-    prices : (b, k)
-    valid : (b, k) bool; a candidate that is padding is never used
-    ridge, tolerance : as in :func:`solve_columns`
-    z : (b, k) codes to start from; overwritten with the solution
-
-    Returns
-    -------
-    residual : the largest failure of the optimality conditions over the candidates, relative
+    The kernel is given ``among`` the candidates, (b, k, k), between each sample and those ``near``
+    it, (b, k), and of its ``own``, (b,). A candidate that is not ``valid`` is padding, and never
+    used. Returns the largest failure of the optimality conditions over the candidates, relative.
     """
     b, k = near.shape
     picked = np.empty(k, dtype=np.int64)

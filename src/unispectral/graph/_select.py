@@ -13,13 +13,8 @@ __all__ = ["exact_dense", "exact_sparse", "select_smallest", "sort_rows"]
 def select_smallest(products, norms, ids, skip, k, keys, found):
     """Per row the ``k`` columns of smallest ``norms − 2 products``, in no promised order of ties.
 
-    Parameters
-    ----------
-    products : (m, M) dot products of queries and points
-    norms : (M,) squared norms of the points
-    ids : (M,) numbers of the points
-    skip : (m,) number of the point to leave out of each row, or −1
-    keys, found : (m, k) results; ``found`` is −1 where fewer than ``k`` points exist
+    ``ids`` are the numbers of the columns' points, ``skip`` that of the point to leave out of each
+    row, or −1. ``keys`` and ``found``, (m, k), take the result; −1 where there are fewer points.
     """
     m, M = products.shape
     for i in range(m):

@@ -46,16 +46,7 @@ def fit(
     n_init: int,
     max_time: float | None,
 ) -> Fitted:
-    """Minimise the paper's objective by one of three solvers.
-
-    Parameters
-    ----------
-    samples : Samples
-    objective : Objective
-    solver : {"alm", "exact", "local"}
-    run : Run
-    max_iter, tol, n_init, max_time : limits of the solver
-    """
+    """Minimise the paper's objective by one of three solvers, within their limits."""
     _warn_of_lost_digits(samples)
     bank = _bank(samples, solver, run)
     limits: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "max_time": max_time, "run": run}
@@ -75,7 +66,7 @@ def fit(
         solution = descend(graph, objective, n_init=n_init, **limits)
     bank.release()
     names = samples.public_names(bank.names)
-    degrees = _degrees(solution.Z)
+    degrees = np.asarray((solution.Z + solution.Z.T).sum(axis=1)).ravel()
     typical = float(np.median(degrees[degrees > 0])) if (degrees > 0).any() else 1.0
     return Fitted(
         samples=samples,
@@ -145,7 +136,3 @@ def _close(bank: KernelBank, weights: np.ndarray) -> float:
     upper = block[np.triu_indices(len(chosen), 1)]
     median = float(np.median(upper)) if upper.size else 1.0
     return (1e-10 if bank.dtype == np.float64 else 1e-6) * max(median, 1e-300)
-
-
-def _degrees(graph: sp.csr_array) -> np.ndarray:
-    return np.asarray((graph + graph.T).sum(axis=1)).ravel()

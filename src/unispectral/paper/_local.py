@@ -49,25 +49,8 @@ def descend_locally(
 
     Before the descent a random sample of first codes is solved over all samples. Where the limit
     to candidates costs more than ``gap`` of the objective, their number is doubled, ``growths``
-    times at most. The gap that is left is ``work["gap"]`` of the result.
-
-    Parameters
-    ----------
-    bank : KernelBank
-    objective : Objective
-    n_neighbors : int
-        Candidates to begin with.
-    run : Run or None
-    settings
-        Of :func:`descend`.
-
-    Examples
-    --------
-    >>> bank = KernelBank(np.random.default_rng(0).normal(size=(40, 3)), "gaussian")
-    >>> objective = Objective(2, 0.1, 0.1, 0.1)
-    >>> found = descend_locally(bank, objective, 10)
-    >>> len(found.labels)
-    40
+    times at most. The gap that is left is ``work["gap"]`` of the result. ``n_neighbors`` are the
+    candidates to begin with, ``settings`` those of :func:`descend`.
     """
     run = run or Run.of()
     n = bank.n_samples
@@ -98,25 +81,9 @@ def descend_locally(
 class LocalGraph:
     """A Z-step over candidates, chunk by chunk, never holding anything of size n × n.
 
-    Parameters
-    ----------
-    bank : KernelBank
-        Made with ``gram=False`` where n × n does not fit.
-    neighbours : int array of shape (n, k)
-        Each sample's candidates, −1 at the end where there are fewer. With all other samples as
-        candidates this is the exact Z-step.
-    tol : float
-        Optimality over the candidates, relative to K_ii.
-    run : Run or None
-
-    Examples
-    --------
-    >>> K = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.0], [0.1, 0.0, 1.0]])
-    >>> graph = LocalGraph(KernelBank.precomputed(K), np.array([[1], [0], [0]]))
-    >>> graph.set_weights(np.ones(1))
-    >>> from unispectral.paper import Objective
-    >>> graph.solve(Objective(2, 0.2, 0.0, 0.0), None, None).matrix.toarray().round(2).tolist()
-    [[0.0, 0.8, 0.0], [0.8, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    ``neighbours`` has each sample's candidates in its row, −1 at the end where there are fewer;
+    ``tol`` is optimality over the candidates, relative to K_ii. With all other samples as
+    candidates this is the exact Z-step.
     """
 
     def __init__(
