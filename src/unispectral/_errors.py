@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Mapping
 from types import FrameType
 from typing import Any
 
@@ -30,6 +31,8 @@ class InputError(ValueError):
         What to do about it; may be empty.
     value : object, optional
         The value that was given, if it is short enough to be shown.
+    switch : tuple of str, optional
+        An argument that is True or False and would help, and what it does.
 
     Examples
     --------
@@ -38,25 +41,39 @@ class InputError(ValueError):
     ('n_clusters=0 must be at least 1; ask for more.', 'n_clusters', 0)
     >>> str(InputError("X", "has no rows"))
     'X has no rows.'
+    >>> str(InputError("X", "holds text", switch=("encode", "makes numbers of it")))
+    'X holds text; encode=True makes numbers of it.'
     """
 
     def __init__(
-        self, argument: str, problem: str, remedy: str = "", *, value: Any = _UNSET
+        self,
+        argument: str,
+        problem: str,
+        remedy: str = "",
+        *,
+        value: Any = _UNSET,
+        switch: tuple[str, str] | None = None,
     ) -> None:
         super().__init__(argument, problem, remedy)
         self.argument, self.problem, self.remedy = argument, problem, remedy
         self.value = None if value is _UNSET else value
         self.has_value = value is not _UNSET
+        self.switch = switch
 
     def __str__(self) -> str:
         return self.sentence()
 
-    def sentence(self, name: str | None = None) -> str:
-        """The error as one sentence, with another name for the argument if one is given."""
-        subject = name or self.argument
+    def sentence(self, options: Mapping[str, str] | None = None) -> str:
+        """The error as one sentence, with other names for the arguments if they are given."""
+        options = options or {}
+        subject = options.get(self.argument, self.argument)
         if self.has_value:
-            subject += f"{' ' if name else '='}{self.value!r}"
-        return f"{subject} {self.problem}{f'; {self.remedy}' if self.remedy else ''}."
+            subject += f"{' ' if self.argument in options else '='}{self.value!r}"
+        parts = [f"{subject} {self.problem}", *([self.remedy] if self.remedy else [])]
+        if self.switch is not None:
+            name, effect = self.switch
+            parts.append(f"{options.get(name, f'{name}=True')} {effect}")
+        return f"{'; '.join(parts)}."
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

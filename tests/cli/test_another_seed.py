@@ -13,7 +13,7 @@ def test_other_clusters_are_told() -> None:
     X = np.random.default_rng(0).normal(size=(150, 5))
     model = KMeans(6, n_init=1, init="random", random_state=0).fit(X)
     (sentence,) = _another_seed(model, X, len(X))
-    assert sentence.startswith("random_state=1 gives other clusters: the two agree by 0.")
+    assert sentence.startswith("The seed 1 gives other clusters: the two agree by 0.")
     assert _another_seed(model, X, 10_000) == []
     assert _another_seed(model.set_params(random_state=None), X, len(X)) == []
 

@@ -425,7 +425,13 @@ def test_text_left_out_names_the_option(capsys, mixed):
     assert "--encode" not in capsys.readouterr().err
     err = refused(capsys, 1, "cluster", "mixed.csv", "-k", "2", "--columns", "price")
     assert "--columns 'price' cannot be clustered" in err
-    assert "--encode" in err
+    assert "; --encode makes numbers of text." in err
+    assert "encode=" not in err
+    mixed.loc[3, "noise"] = np.nan
+    mixed.to_csv("gaps.csv", index=False)
+    err = refused(capsys, 1, "cluster", "gaps.csv", "-k", "2")
+    assert "--impute must be given: 1 missing value in 'noise' (1); choose 'mean'" in err
+    assert "; --encode fills them and makes numbers of text, too: 'price', 'member'" in err
 
 
 def test_compare_takes_times_without_compilation(capsys, things, monkeypatch):

@@ -115,7 +115,7 @@ def _speak_unicode() -> None:
 def sentence(error: Exception) -> str:
     """What is wrong, in one sentence and in the words of the shell."""
     if isinstance(error, InputError):
-        return " ".join(error.sentence(_OPTIONS.get(error.argument)).split())
+        return " ".join(error.sentence(_OPTIONS).split())
     text = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         reason = error.strerror[0].lower() + error.strerror[1:]

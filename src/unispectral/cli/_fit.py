@@ -70,9 +70,9 @@ def _another_seed(estimator: Any, samples: Any, n_samples: int) -> list[str]:
     agreement = seed_agreement(estimator, samples, seeds=[seed + 1])[0]
     if agreement >= _SAME:
         return []
-    told = f"random_state={seed + 1} gives other clusters: the two agree by {agreement:.2f} on the"
+    told = f"The seed {seed + 1} gives other clusters: the two agree by {agreement:.2f} on the"
     index = "adjusted Rand index, which is 1 for the same"
-    return [f"{told} {index}; a larger n_init or another n_clusters may settle it."]
+    return [f"{told} {index}; a larger n_init or another number of clusters may settle it."]
 
 
 def _is_compiled() -> bool:

@@ -26,7 +26,7 @@ __all__ = ["MixedColumnError", "Table", "read_blocks", "read_table"]
 _SHOWN = 10
 _LONG = 20  # example
 _NO_VALUE = "no value present"
-_ENCODE = "encode=True (--encode) makes numbers of text"
+_ENCODE = ("encode", "makes numbers of text")
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,12 +275,9 @@ def _prepared(
             problem = f"has {lacking}, and no imputation was learned"
             raise TableError("The table", problem, "fill them in")
         remedy = "choose 'mean', 'median' or 'zero', or leave these columns out"
-        if text_left := [repr(name) for name, why in dropped if why != _NO_VALUE]:
-            named = ", ".join(text_left[:_SHOWN])
-            remedy += (
-                f"; encode=True (--encode) fills them and makes numbers of text, too: {named}"
-            )
-        raise TableError("impute", f"must be given: {lacking}", remedy)
+        text = ", ".join([repr(name) for name, why in dropped if why != _NO_VALUE][:_SHOWN])
+        switch = ("encode", f"fills them and makes numbers of text, too: {text}") if text else None
+        raise TableError("impute", f"must be given: {lacking}", remedy, switch=switch)
     values = ready.apply(values)
     return Table(values, kept, index, classes, dropped, notes, ready, origin.name)
 
@@ -373,7 +370,7 @@ class _Held:
             if values is None and asked:
                 if why != _NO_VALUE:
                     problem = f"cannot be clustered: {why}"
-                    raise TableError("columns", problem, _ENCODE, value=name)
+                    raise TableError("columns", problem, value=name, switch=_ENCODE)
                 values = np.full(self.n_rows, np.nan)  # filling may have been learned elsewhere
             if values is None:
                 dropped.append((name, why))
@@ -381,13 +378,13 @@ class _Held:
                 kept.append(name)
                 arrays.append(values)
         if not kept:
-            raise self.nothing(dropped, _ENCODE)
+            raise self.nothing(dropped, switch=_ENCODE if dropped else None)
         return np.column_stack(arrays), kept, dropped
 
-    def nothing(self, dropped: list[tuple[str, str]], remedy: str = "") -> TableError:
+    def nothing(self, dropped: list[tuple[str, str]], **more: Any) -> TableError:
         reasons = "; ".join(f"{name!r}: {why}" for name, why in dropped[:_SHOWN])
         problem = f"has no numeric column{f' ({reasons})' if reasons else ''}"
-        return self.origin.error(problem, remedy if reasons else "")
+        return self.origin.error(problem, **more)
 
 
 def _float_for(dtype: np.dtype) -> np.dtype:

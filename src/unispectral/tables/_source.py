@@ -118,9 +118,9 @@ class Source:
         """The same bytes, where messages are about a part of them."""
         return replace(self, name=f"{self.name}, {what},")
 
-    def error(self, problem: str, remedy: str = "") -> TableError:
+    def error(self, problem: str, remedy: str = "", **more: Any) -> TableError:
         """An error about this file."""
-        return TableError(self.name, problem, remedy)
+        return TableError(self.name, problem, remedy, **more)
 
     @contextlib.contextmanager
     def reading(self, problem: str = "is cut short or damaged") -> Iterator[None]:
