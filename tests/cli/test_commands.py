@@ -66,7 +66,7 @@ def test_cluster_writes_everything(clustered, blobs):
     assert "Left out: 'day' (text, for example '2024-01-01')." in done.stderr
     assert "\x1b" not in done.stderr
     page = (home / "page.html").read_text(encoding="utf-8")
-    assert "things.csv" in page
+    assert "things.csv: UnifiedSpectralClustering</title>" in page
 
 
 def test_graph_opens_in_networkx(clustered):

@@ -480,11 +480,11 @@ def test_compare_puts_the_best_first_and_says_so(capsys, tmp_path):
 
 
 def test_distances_are_told_in_plain_words():
-    from unispectral.cli._summary import summary_lines
+    from unispectral.cli._fit import summary_lines
 
     found = {"method": "unified", "n_clusters": 2, "seconds": 1.0, "sizes": [3, 4], "n_iter": 1}
     lines = summary_lines(found | {"geometry_weights": {"linear": 1.0, "whitened": 0.0}})
-    assert "1 iteration)" in lines[0]
+    assert lines[0] == "UnifiedSpectralClustering found 2 clusters (1.0 s, 1 iteration)."
     assert lines[-1] == "Distances: plain Euclidean; 1 alternative was tried, it was not better."
     weights = {f"k{i}": 0.1 for i in range(7)} | {"linear": 0.0}
     lines = summary_lines(found | {"kernel_weights": weights})

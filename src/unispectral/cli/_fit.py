@@ -1,4 +1,4 @@
-"""Run a method on what was read, and keep everything that can be told about it."""
+"""Run a method on what was read, and tell what it found: to machines, and in lines to people."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from typing import Any
 import click
 import numpy as np
 
+from unispectral._version import __version__
 from unispectral.cli._input import Input
 from unispectral.cli._methods import METHODS
 from unispectral.cli._outputs import say
-from unispectral.model_selection import seed_agreement
+from unispectral.tables._source import plural
 
-__all__ = ["CommandFit", "fit"]
+__all__ = ["CommandFit", "fit", "size_lines", "summarise", "summary_lines", "tell"]
 
 #: Up to this many samples another seed is tried; labels that agree by less are other clusters.
 _FITTED_TWICE, _SAME = 5_000, 0.9
+#: Clusters and kernels that are listed, and the length of the longest bar.
+_CLUSTERS, _KERNELS, _WIDTH = 40, 5, 24
 
 
 @dataclass
@@ -37,33 +40,35 @@ class CommandFit:
 
 def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> CommandFit:
     """Fit, show how far it has got, and keep warnings as sentences."""
-    if data.several and not METHODS[method].views:
-        able = ", ".join(name for name, known in METHODS.items() if known.views)
+    known = METHODS[method]
+    if data.several and not known.views:
+        able = ", ".join(name for name, other in METHODS.items() if other.views)
         raise click.UsageError(f"The method {method} takes one table; views are for {able}.")
     samples = data.samples()
     begun = time.perf_counter()
     verbose = getattr(estimator, "verbose", None)
-    if METHODS[method].ours and not verbose:
+    if known.ours and not verbose:
         estimator.set_params(verbose=int(not quiet and sys.stderr is not None))
         if not _is_compiled():
             say("The first run compiles its loops, which takes some seconds.", quiet=quiet)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         labels = np.asarray(estimator.fit_predict(samples))
-    if METHODS[method].ours:
-        estimator.set_params(verbose=verbose)  # how it was shown is no part of the model
     seconds = time.perf_counter() - begun
     # Packages warn about each other; what the fit says is for people.
     others = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
     said = [str(warning.message) for warning in caught if not issubclass(warning.category, others)]
     sentences = list(dict.fromkeys(" ".join(text.split()) for text in said))
-    if METHODS[method].ours:
+    if known.ours:
+        estimator.set_params(verbose=verbose)  # how it was shown is no part of the model
         sentences += _another_seed(estimator, samples, len(labels))
     return CommandFit(estimator, data, method, labels, seconds, sentences)
 
 
 def _another_seed(estimator: Any, samples: Any, n_samples: int) -> list[str]:
     """A sentence where the next seed gives other clusters; large data are not fitted twice."""
+    from unispectral.model_selection import seed_agreement
+
     seed = getattr(estimator, "random_state", None)
     if n_samples > _FITTED_TWICE or not isinstance(seed, int):
         return []
@@ -82,3 +87,101 @@ def _is_compiled() -> bool:
     stats = getattr(_loops.solve_small, "stats", None)  # None with NUMBA_DISABLE_JIT
     place = stats and stats.cache_path  # None where nothing can be kept
     return stats is None or (place is not None and any(Path(place).glob("_loops.*.nbi")))
+
+
+def tell(
+    method: str, sizes: np.ndarray, seconds: float, truth: Any = None, labels: Any = None
+) -> dict[str, Any]:
+    """Sizes of the clusters, and scores if the classes are known, as JSON takes them."""
+    told = {"method": method, "n_samples": int(sizes.sum()), "n_clusters": len(sizes)}
+    told |= {"sizes": sizes.tolist(), "seconds": round(seconds, 3)}
+    if truth is not None:
+        from unispectral.metrics import scores
+
+        told["scores"] = {name: float(value) for name, value in scores(truth, labels).items()}
+    return told
+
+
+def summarise(fitted: CommandFit) -> dict[str, Any]:
+    """What is worth telling about a fit, as JSON takes it."""
+    estimator, data, labels = fitted.estimator, fitted.data, fitted.labels
+    summary = tell(fitted.method, np.bincount(labels), fitted.seconds, data.truth, labels)
+    for name in ("converged_", "stop_reason_", "n_iter_"):
+        if hasattr(estimator, name):
+            summary[name.rstrip("_")] = getattr(estimator, name)
+    objective = np.atleast_1d(getattr(estimator, "objective_", ()))
+    if len(objective):
+        summary["objective"] = float(objective[-1])
+    parts = [getattr(estimator, f"kernel_{name}_", ()) for name in ("names", "weights")]
+    kernels = dict(zip(*parts, strict=False))
+    geometries = getattr(estimator, "geometry_weights_", None)
+    for kind, weights in (("geometry", geometries), ("kernel", kernels)):
+        if isinstance(weights, dict) and len(weights) > 1:
+            ordered = sorted(weights.items(), key=lambda item: -item[1])
+            summary[f"{kind}_weights"] = {str(name): float(value) for name, value in ordered}
+    summary["scaling"] = dict(getattr(estimator, "scaling_", {}))
+    if (count := getattr(estimator, "cluster_count_", None)) is not None:
+        summary["why_this_number"] = count.reason
+    if hasattr(estimator, "affinity_matrix_"):
+        degrees = np.asarray(estimator.affinity_matrix_.sum(axis=1)).ravel()
+        summary["points_without_neighbour"] = int((degrees <= 0).sum())
+    tables = data.tables.values()
+    return summary | {
+        "n_features": data.n_features,
+        "tables": [table.name for table in tables],
+        "dropped": {column: why for table in tables for column, why in table.dropped},
+        "warnings": fitted.warnings,
+        "parameters": estimator.get_params(deep=False),
+        "version": __version__,
+    }
+
+
+def summary_lines(summary: dict[str, Any]) -> list[str]:
+    """The summary as lines of text."""
+    how = f"{summary['seconds']:.1f} s"
+    if summary.get("n_iter"):
+        state = "" if summary.get("converged", True) else "; it did not converge"
+        how += f", {plural(summary['n_iter'], 'iteration')}{state}"
+    found = plural(summary["n_clusters"], "cluster")
+    lines = [f"{METHODS[summary['method']].name} found {found} ({how}).", *size_lines(summary)]
+    if "why_this_number" in summary:
+        lines += ["", f"Why {summary['n_clusters']}: {summary['why_this_number']}."]
+    for table, reason in summary.get("scaling", {}).items():
+        if reason.startswith("standardised"):
+            told = f"Columns{'' if table == 'X' else f' of {table}'} were {reason}"
+            lines += ["", f"{told} (--param scaling=none leaves them as they are)."]
+    if weights := summary.get("kernel_weights"):
+        from unispectral.plotting.charts import NO_WEIGHT
+
+        heavy = [f"{name} {v:.3f}" for name, v in weights.items() if v >= NO_WEIGHT]
+        light, more = len(weights) - len(heavy), len(heavy) - _KERNELS
+        none = f"; {light} {'has' if light == 1 else 'have'} none"
+        named = ", ".join(heavy[:_KERNELS]) + (f" and {more} more" if more > 0 else "")
+        lines += ["", f"Kernel weights: {named}{none if light else ''}."]
+    elif weights := summary.get("geometry_weights"):
+        from unispectral.plotting.charts import distances_in_words
+
+        lines += ["", f"{distances_in_words(weights)}."]
+    if lonely := summary.get("points_without_neighbour"):
+        have = "has" if lonely == 1 else "have"
+        lines += ["", f"{plural(lonely, 'point')} {have} no neighbour in the learned graph."]
+    return lines
+
+
+def size_lines(summary: dict[str, Any]) -> list[str]:
+    """The sizes of the clusters with a bar for each, and the scores."""
+    sizes = summary["sizes"]
+    lines = ["", "cluster     size    share"]
+    for cluster, size in enumerate(sizes[:_CLUSTERS]):
+        bar = "█" * max(1, round(_WIDTH * size / max(sizes))) if size else ""
+        lines.append(f"{cluster:7d} {size:8,d}  {100 * size / sum(sizes):5.1f} %  {bar}")
+    if len(sizes) > _CLUSTERS:
+        lines.append(f"… and {len(sizes) - _CLUSTERS} more clusters")
+    if "scores" in summary:
+        words = {"nmi": "NMI", "ari": "ARI"}
+        shown = [
+            f"{words.get(name, name.replace('_', ' '))} {value:.3f}"
+            for name, value in summary["scores"].items()
+        ]
+        lines += ["", f"Against the known classes: {'  '.join(shown)}"]
+    return lines

@@ -15,11 +15,11 @@ from unispectral.cli._options import split_names
 from unispectral.tables import Table, TableError, read_table
 from unispectral.tables._prepare import Preparation
 from unispectral.tables._read import read_blocks
-from unispectral.tables._source import as_source, plural
+from unispectral.tables._source import Source, as_source, plural
 
 __all__ = ["Input", "gather", "gather_new"]
 
-_READING = ("format", "key", "separator", "header", "encoding", "missing")
+_READING = ("id", "format", "key", "separator", "header", "encoding", "missing")
 
 
 @dataclass
@@ -102,15 +102,18 @@ def gather(
         raise click.UsageError("--view already names the columns; leave --columns out.")
     if list(sources).count("-") > 1:
         raise click.UsageError("Standard input ('-') can be read once only.")
+    parts: list[Any]
     if views:
         origin = as_source(sources[0])
-        parts: list[Any] = [(view, sources[0], origin, group) for view, group in views.items()]
+        parts = [(view, sources[0], origin, group) for view, group in views.items()]
     else:
-        names = _view_names(sources)
-        parts = [(v, s, s, columns) for v, s in zip(names, sources, strict=True)]
-    common = {name: options[name] for name in ("id", "impute", "scale", *_READING)}
+        stems = ["stdin" if source == "-" else Path(source).stem for source in sources]
+        if len(set(stems)) < len(stems):
+            stems = [f"{stem}-{position}" for position, stem in enumerate(stems, 1)]
+        parts = [(v, s, s, columns) for v, s in zip(stems, sources, strict=True)]
+    common = {name: options[name] for name in ("impute", *_READING)}
     common["encode"] = options["encode"] or None
-    common["scale"] = common["scale"] or ("standard" if common["encode"] else "none")
+    common["scale"] = options["scale"] or ("standard" if options["encode"] else "none")
     tables: dict[str, Table] = {}
     reading = []
     for view, shown, source, chosen in parts:
@@ -128,7 +131,7 @@ def gather(
 
 
 def gather_new(
-    sources: Sequence[str],
+    sources: Sequence[Source],
     preparation: Sequence[dict[str, Any]],
     options: dict[str, Any],
     entries: int | None,
@@ -138,32 +141,24 @@ def gather_new(
     One table is read in blocks of about so many values, several are read as a whole.
     """
     ready = {str(part["view"]): Preparation.from_dict(part) for part in preparation}
-    if len(sources) not in (1, len(ready)):
-        each = f"once for each of the {len(ready)} views of the model ({', '.join(ready)})"
-        problem = f"must be given once, or {each} in this order, not {len(sources)} times"
-        raise TableError("TABLE", problem)
-    origins = [as_source(source) for source in sources]
-    common = {name: options[name] for name in ("id", *_READING)}
-    tables: dict[str, Table] = {}
+    common: dict[str, Any] = {name: options[name] for name in _READING}
     if len(sources) == 1:
         first, common = 0, common | {"truth": options["truth"], "entries": entries}
-        for found, total in read_blocks(origins[0], list(ready.values()), **common):
+        for found, total in read_blocks(sources[0], list(ready.values()), **common):
             block = _together(dict(zip(ready, found, strict=True)), match=False)
             block.first, block.total = first, total
             first += block.n_samples
             yield block
         return
-    for (view, prepared), origin in zip(ready.items(), origins, strict=True):
+    if len(sources) != len(ready):
+        each = f"once for each of the {len(ready)} views of the model ({', '.join(ready)})"
+        problem = f"must be given once, or {each} in this order, not {len(sources)} times"
+        raise TableError("TABLE", problem)
+    tables: dict[str, Table] = {}
+    for (view, prepared), source in zip(ready.items(), sources, strict=True):
         truth = None if tables else options["truth"]
-        tables[view] = read_table(origin, preparation=prepared, truth=truth, **common)
+        tables[view] = read_table(source, preparation=prepared, truth=truth, **common)
     yield _together(tables, match=options["id"] is not None)
-
-
-def _view_names(sources: Sequence[str]) -> list[str]:
-    stems = ["stdin" if source == "-" else Path(source).stem for source in sources]
-    if len(set(stems)) == len(stems):
-        return stems
-    return [f"{stem}-{position}" for position, stem in enumerate(stems, 1)]
 
 
 def _together(tables: dict[str, Table], *, match: bool) -> Input:
@@ -171,8 +166,8 @@ def _together(tables: dict[str, Table], *, match: bool) -> Input:
     joined = Input(tables, first.index, first.truth)
     for head, table in zip(joined.headings(), tables.values(), strict=True):
         joined.notes += [head, *(f"  {line}" for line in table.describe()[1:])]
-    if match and len(tables) > 1:
-        return _matched(tables, joined.notes)
+    if match and joined.several:
+        return _matched(joined)
     sizes = {view: table.values.shape[0] for view, table in tables.items()}
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{view}: {size}" for view, size in sizes.items())
@@ -182,18 +177,18 @@ def _together(tables: dict[str, Table], *, match: bool) -> Input:
     return joined
 
 
-def _matched(tables: dict[str, Table], notes: list[str]) -> Input:
+def _matched(data: Input) -> Input:
     """Join the views by the names of their rows; a row that a view lacks is NaN there."""
     import pandas as pd
 
-    indexes = {view: pd.Index(map(str, table.index)) for view, table in tables.items()}  # type: ignore[arg-type]
+    indexes = {view: pd.Index(map(str, table.index)) for view, table in data.tables.items()}  # type: ignore[arg-type]
     for view, index in indexes.items():
         if not index.is_unique:
             twice = f"{index[index.duplicated()][0]!r} occurs twice in the view {view!r}"
             raise TableError("id", f"must be unique to match rows across tables, but {twice}")
-    names = list(dict.fromkeys(name for index in indexes.values() for name in index))
+    names = np.array(list(dict.fromkeys(name for index in indexes.values() for name in index)))
     joined = {}
-    for view, table in tables.items():
+    for view, table in data.tables.items():
         rows = indexes[view].get_indexer(names)
         values, absent = table.values[rows], rows < 0
         if absent.any():
@@ -202,10 +197,9 @@ def _matched(tables: dict[str, Table], notes: list[str]) -> Input:
                 problem = f"does not match all rows: the sparse view {view!r} {lacks}"
                 raise TableError("id", problem, "give it all rows")
             values[absent] = np.nan
-            notes.append(f"  View {view!r} {lacks}.")
+            data.notes.append(f"  View {view!r} {lacks}.")
         joined[view] = replace(table, values=values)
-    truth = next(iter(tables.values())).truth
-    if truth is not None and len(truth) < len(names):
+    if data.truth is not None and len(data.truth) < len(names):
         problem = "is unknown for rows that the first table lacks"
         raise TableError("truth", problem, "put the table with all rows first")
-    return Input(joined, np.array(names), truth, notes)
+    return replace(data, tables=joined, names=names)

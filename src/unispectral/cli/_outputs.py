@@ -56,13 +56,14 @@ def check_outputs(
     if any(printed.values()) and sys.stdout is None:
         option, remedy = ("--json", "open it") if as_json else ("-o -", "name a file")
         raise click.UsageError(f"{option}: standard output is closed; {remedy}.")
-    given = {"-o" if name == "output" else f"--{name}": path for name, path in wanted.items()}
     taken: dict[str, str] = {}
-    for (option, path), endings in zip(given.items(), map(_ENDINGS.get, wanted), strict=True):
+    for name, path in wanted.items():
+        option = "-o" if name == "output" else f"--{name}"
         if path is None or (path == "-" and option == "-o"):
             continue
         if path == "-":
             raise click.UsageError(f"{option} needs a file; only -o can be '-'.")
+        endings = _ENDINGS.get(name)
         if endings and Path(path).suffix.lower() not in endings:
             raise click.UsageError(f"{option} {path}: must end in {', '.join(endings)}.")
         folder = Path(path).parent
@@ -79,7 +80,9 @@ def check_outputs(
             reason = "this file is read, and would be overwritten; name another."
             raise click.UsageError(f"{option} {path}: {reason}")
     if method is not None and wanted.get("graph") and not METHODS[method].graph:
-        raise _graphless(method)
+        able = ", ".join(n for n, m in METHODS.items() if m.graph and m.compared)
+        told = f"--graph: the method {method} learns no graph; use one of {able}."
+        raise click.UsageError(told)
     if method is not None and wanted.get("model") and not METHODS[method].ours:
         raise click.UsageError(f"--model: {method} cannot predict, and so cannot be saved.")
     for source in inputs if "output" in wanted else ():  # a store of results says it itself
@@ -95,38 +98,31 @@ def _same_file(path: str, other: str) -> bool:
         return False
 
 
-def _graphless(method: str) -> click.UsageError:
-    able = ", ".join(n for n, m in METHODS.items() if m.graph and m.compared)
-    return click.UsageError(f"--graph: the method {method} learns no graph; use one of {able}.")
-
-
 def write_outputs(
     wanted: dict[str, str | None], fitted: CommandFit, *, command: str, title: str
 ) -> dict[str, str]:
     """Write what was asked for; return the files by kind."""
     estimator, data = fitted.estimator, fitted.data
-    if path := wanted.get("model"):
+    if path := wanted["model"]:
         from unispectral.persistence import save_model
 
         estimator.preparation_ = data.preparation
         save_model(estimator, path)
-    if path := wanted.get("graph"):
+    if path := wanted["graph"]:
         from unispectral.graph_files import write_graph
 
-        if not hasattr(estimator, "affinity_matrix_"):
-            raise _graphless(fitted.method)
         write_graph(path, estimator.affinity_matrix_, labels=fitted.labels, names=data.names)
-    if path := wanted.get("report"):
+    if path := wanted["report"]:
         from unispectral.report import write_report
 
         X, columns = data.stacked()
         write_report(
             path, estimator, X, labels=fitted.labels, columns=columns, names=data.names,
-            truth=data.truth, title=title, method=fitted.method, command=command,
-            seconds=round(fitted.seconds, 3), preparation=data.preparation, reading=data.reading,
-            image_shape=data.image_shape, notes=data.notes, warnings=fitted.warnings,
+            truth=data.truth, title=title, command=command, seconds=round(fitted.seconds, 3),
+            preparation=data.preparation, reading=data.reading, image_shape=data.image_shape,
+            notes=data.notes, warnings=fitted.warnings,
         )  # fmt: skip
-    if path := wanted.get("output"):
+    if path := wanted["output"]:
         from unispectral.tables import write_table
 
         found = [getattr(estimator, name, None) for name in ("membership_", "outlier_score_")]
@@ -147,8 +143,8 @@ def label_columns(
 ) -> dict[str, Any]:
     """Columns of the label file: which row, which cluster, how surely, how unlike the others."""
     columns = row_names(data) | {"cluster": labels}
-    if membership is not None and len(membership) == len(labels):
+    if membership is not None:
         columns["membership"] = membership[range(len(labels)), labels].round(6)
-    if outlier_score is not None and len(outlier_score) == len(labels):
+    if outlier_score is not None:
         columns["outlier_score"] = outlier_score.round(6)
     return columns

@@ -77,9 +77,8 @@ def cluster(tables: tuple[str, ...], as_json: bool, quiet: bool, **options: Any)
     given["kernels"] = _options.split_names(options["kernels"])
     estimator = build_method(method, options["n_clusters"], **given)
     views = _options.named_columns(options["views"])
-    from unispectral.cli._fit import fit
+    from unispectral.cli._fit import fit, summarise, summary_lines
     from unispectral.cli._input import gather
-    from unispectral.cli._summary import summarise, summary_lines
 
     data = gather(tables, options, views)
     data.image_shape = shape = options["image_shape"]

@@ -58,13 +58,13 @@ def compare(table: str, n_clusters: int, as_json: bool, quiet: bool, **options: 
     check_outputs({"output": output, "labels": labels}, [table], as_json=as_json)
     asked = [METHOD_NAME.convert(n, None, None) for n in _options.split_names(options["methods"])]
     names = list(dict.fromkeys(asked or _USUAL))
+    import numpy as np
     import pandas as pd
     from sklearn.metrics import adjusted_rand_score
 
     from unispectral.cli._app import sentence
-    from unispectral.cli._fit import fit
+    from unispectral.cli._fit import fit, tell
     from unispectral.cli._input import gather
-    from unispectral.cli._summary import count_clusters
     from unispectral.model_selection import internal_scores
     from unispectral.tables import write_table
 
@@ -84,9 +84,11 @@ def compare(table: str, n_clusters: int, as_json: bool, quiet: bool, **options: 
             runs.append({"method": name, "failure": sentence(error)})
             continue
         found[name] = fitted.labels
-        run = count_clusters(name, fitted.labels, data.truth, fitted.seconds)
+        sizes = np.bincount(fitted.labels)
+        run = tell(name, sizes, fitted.seconds, data.truth, fitted.labels)
         scores = internal_scores(data.stacked()[0], fitted.labels) | run.get("scores", {})
-        runs.append(run | {"scores": {k: _finite(value) for k, value in scores.items()}})
+        finite = {k: float(v) if math.isfinite(v) else None for k, v in scores.items()}
+        runs.append(run | {"scores": finite})
     runs = _best_first(runs)
     alike = {
         one: {other: float(adjusted_rand_score(a, b)) for other, b in found.items()}
@@ -96,8 +98,8 @@ def compare(table: str, n_clusters: int, as_json: bool, quiet: bool, **options: 
         rows = [
             {k: run.get(k) for k in ("method", "seconds")} | run.get("scores", {}) for run in runs
         ]
-        scores = pd.DataFrame(rows).assign(failure=[run.get("failure", "") for run in runs])
-        write_table(output, dict(scores.items()))
+        frame = pd.DataFrame(rows).assign(failure=[run.get("failure", "") for run in runs])
+        write_table(output, dict(frame.items()))
     if labels and found:
         write_table(labels, row_names(data) | found)
     if as_json:
@@ -110,10 +112,6 @@ def compare(table: str, n_clusters: int, as_json: bool, quiet: bool, **options: 
         click.echo("\n".join(lines), err=output == "-")
     if not found:
         raise ValueError("No method could cluster this table; the reasons are above.")
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 def _few(data: Input) -> Input:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 import click
 
@@ -28,29 +28,22 @@ def info() -> None:
 
     Nothing that names a person, a folder or a file is printed.
     """
-    import numpy  # noqa: F401  loads the BLAS that is asked about below
-    import scipy.linalg  # noqa: F401
+    import scipy.linalg  # noqa: F401  loads the BLAS that is asked about below
     from threadpoolctl import threadpool_info
 
     from unispectral._memory import available_memory
     from unispectral._run import thread_count
     from unispectral._version import __version__
 
-    try:
+    total = None
+    with contextlib.suppress(AttributeError, ValueError, OSError):
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        total = None
     libraries = {
         f"{row['internal_api']} {row.get('version') or '?'}, {row['num_threads']} threads"
         for row in threadpool_info()
     }
-    variables = sorted(os.environ.items())
-    threads = {
-        name: v
-        for name, v in variables
-        if name.endswith("_NUM_THREADS") or name == "NUMBA_DISABLE_JIT"
-    }
-    found: dict[str, Any] = {
+    names = sorted(n for n in os.environ if n.endswith("_NUM_THREADS") or n == "NUMBA_DISABLE_JIT")
+    echo_json({
         "unispectral": __version__,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
@@ -60,9 +53,8 @@ def info() -> None:
         "memory free": _gigabytes(available_memory()),
         "linear algebra": sorted(libraries),
         "packages": {name: _version(name) for name in _PACKAGES},
-        "variables": threads,
-    }
-    echo_json(found)
+        "variables": {name: os.environ[name] for name in names},
+    })  # fmt: skip
 
 
 def _version(package: str) -> str:

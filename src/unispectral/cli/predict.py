@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unispectral.cli._options import debug_option, quiet_option, table_options
+from unispectral.cli import _options
 from unispectral.cli._outputs import check_outputs, echo_json, label_columns, say
 
 if TYPE_CHECKING:
@@ -33,11 +33,10 @@ Examples:
 @click.command(epilog=_EPILOG)
 @click.argument("model")
 @click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
-@click.option("-o", "--output", metavar="FILE", help="Labels: .csv, .tsv, .json, .parquet or -.")
-@click.option("--json", "as_json", is_flag=True, help="Summary as JSON on standard output.")
-@table_options(prepare=False)
-@quiet_option
-@debug_option
+@_options.file_option("-o", "--output", help="Labels: .csv, .tsv, .json, .parquet or -.")
+@_options.json_option
+@_options.table_options(prepare=False)
+@_options.output_options
 def predict(
     model: str,
     tables: tuple[str, ...],
@@ -55,30 +54,28 @@ def predict(
     and answered block by block, however large it is.
     """
     check_outputs({"output": output}, [model, *tables], as_json=as_json)
+    from unispectral.cli._fit import size_lines
     from unispectral.cli._input import gather_new
-    from unispectral.cli._summary import size_lines
     from unispectral.persistence import load_model
     from unispectral.tables._read import MixedColumnError
-    from unispectral.tables._source import plural
+    from unispectral.tables._source import as_source, plural
 
     loaded = load_model(model)
     estimator = loaded[-1] if hasattr(loaded, "steps") else loaded
+    name = type(estimator).__name__
     preparation, steps = _preparation(loaded)
+    sources = [as_source(table) for table in tables]
     try:
-        blocks = gather_new(tables, preparation, options, _ENTRIES)
+        blocks = gather_new(sources, preparation, options, _ENTRIES)
         summary = _assign(blocks, estimator, steps, output, quiet=quiet)
     except MixedColumnError:  # only the whole column says whether it is text
-        blocks = gather_new(tables, preparation, options, None)
+        blocks = gather_new(sources, preparation, options, None)
         summary = _assign(blocks, estimator, steps, output, quiet=quiet)
     if as_json:
         echo_json(summary)
     elif not (quiet and output == "-"):
         rows = plural(summary["n_samples"], "row")
-        lines = [
-            f"{summary['method']} assigned {rows} ({summary['seconds']:.1f} s).",
-            "",
-            *size_lines(summary),
-        ]
+        lines = [f"{name} assigned {rows} ({summary['seconds']:.1f} s).", *size_lines(summary)]
         if output not in (None, "-"):
             lines += ["", f"Wrote {output}."]
         click.echo("\n".join(lines), err=output == "-")
@@ -91,7 +88,7 @@ def _assign(
     import numpy as np
 
     from unispectral._run import Progress
-    from unispectral.cli._summary import tell_scores, tell_sizes
+    from unispectral.cli._fit import tell
     from unispectral.tables._write import table_writer
 
     progress = Progress(not quiet and sys.stderr is not None)
@@ -111,8 +108,7 @@ def _assign(
             if data.truth is not None:
                 known.append((data.truth, found.labels))
             if write is not None:
-                parts = found.labels, found.membership, found.outlier_score
-                write(label_columns(data, *parts))
+                write(label_columns(data, found.labels, found.membership, found.outlier_score))
             notes.append((data.first, data.notes))
             done = data.first + data.n_samples
             if data.first or done < (data.total or 0):
@@ -120,10 +116,8 @@ def _assign(
     progress.close()
     for note in notes[0][1] if len(notes) == 1 else _by_block(notes, data, done):
         say(note, quiet=quiet)
-    summary = tell_sizes(type(estimator).__name__, sizes, seconds, done)
-    if known:
-        summary |= tell_scores(*map(np.concatenate, zip(*known, strict=True)))
-    return summary
+    both = map(np.concatenate, zip(*known, strict=True))
+    return tell(type(estimator).__name__, sizes, seconds, *both)
 
 
 def _by_block(notes: list[tuple[int, list[str]]], data: Input, n_rows: int) -> list[str]:
@@ -147,7 +141,7 @@ def _preparation(loaded: Any) -> tuple[list[dict[str, Any]], list[Any]]:
     import numpy as np
 
     from unispectral.tables import TablePreparer
-    from unispectral.tables._prepare import Preparation
+    from unispectral.tables._prepare import Preparation, preparation_of
 
     saved = getattr(loaded, "preparation_", None)
     if isinstance(saved, list) and all(isinstance(part, dict) for part in saved):
@@ -162,10 +156,7 @@ def _preparation(loaded: Any) -> tuple[list[dict[str, Any]], list[Any]]:
         )
     ready = Preparation(tuple(map(str, names)))
     if steps and isinstance(steps[0], TablePreparer):
-        first, *steps = steps
-        made = tuple(first.get_feature_names_out())
-        scaling = (first.scale, first.centre_, first.spread_)
-        ready = Preparation(made, *scaling, encoding=first.columns_)
+        ready = preparation_of(steps.pop(0))
     if steps:  # one of them may fill what is missing
         ready = replace(ready, fill=np.full(len(ready.columns), np.nan))
     return [{"view": "", **ready.to_dict()}], steps
