@@ -14,27 +14,15 @@ from numpy.lib import format as npy
 
 from unispectral.tables._source import Source
 
-__all__ = [
-    "Array",
-    "checked_sparse",
-    "map_npy",
-    "read_members",
-    "read_npy",
-    "read_npz",
-    "sparse_array",
-]
+__all__ = ["Array", "checked_sparse", "read_members", "read_npy", "read_npz", "sparse_array"]
 
 Array: TypeAlias = Any  # an ndarray or a csr_array; SciPy has no types to tell them apart by
 
 
-def read_npy(source: Source) -> np.ndarray:
-    return _read_array(source.open, source.size, source)
-
-
-def map_npy(source: Source) -> np.ndarray:
-    """One array, whose values stay in its file, if it has one, until they are used."""
-    if source.path is None:
-        return read_npy(source)
+def read_npy(source: Source, *, mapped: bool) -> np.ndarray:
+    """One array; mapped values stay in their file, if there is one, until they are used."""
+    if source.path is None or not mapped:
+        return _read_array(source.open, source.size, source)
     _check_header(source.open, source.size, source)
     with source.reading():
         return npy.open_memmap(source.path, mode="r")

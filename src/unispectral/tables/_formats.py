@@ -1,21 +1,22 @@
-"""Every format to one shape: a frame, or a matrix with named vectors beside it."""
+"""From a file of any format to what it holds."""
 
 from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from unispectral._compat import optional
 from unispectral._errors import InputError
-from unispectral.tables._arrays import Array, checked_sparse, map_npy, read_npy, read_npz
+from unispectral.tables._arrays import Array, checked_sparse, read_npy, read_npz
 from unispectral.tables._hdf import check_own, matrix_names, member, open_hdf, read_numbers
+from unispectral.tables._loaded import Loaded
 from unispectral.tables._mat import read_mat
 from unispectral.tables._source import Source, TableError, block_rows, unique_names
 from unispectral.tables._text import looks_like_text, text_blocks
 
-__all__ = ["FORMATS", "Loaded", "find_format", "load"]
+__all__ = ["FORMATS", "load"]
 
 FORMATS = ("csv", "tsv", "parquet", "excel", "npy", "npz", "mat", "h5ad", "hdf5")
 # Endings that are not the format's own name.
@@ -27,21 +28,7 @@ _USUAL = ("X", "data", "fea", "features", "values", "matrix")
 _ANNDATA = ("X", "obs", "var")
 
 
-@dataclass
-class Loaded:
-    """What a file holds, before anything is chosen from it: a frame, or a matrix."""
-
-    frame: Any = None
-    matrix: Array | None = None
-    columns: list[str] = field(default_factory=list)
-    index: Any = None
-    beside: dict[str, Any] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    #: Rows of the whole file, where this is a block of it and the file says so.
-    total: int | None = None
-
-
-def find_format(source: Source, format: str | None) -> str:
+def _find_format(source: Source, format: str | None) -> str:
     """Decide on the format: what the user says, then the name, held against the first bytes."""
     listed = ", ".join(FORMATS)
     if format is not None:
@@ -78,30 +65,34 @@ def _by_content(source: Source) -> str | None:
 
 
 def load(
-    source: Source, format: str, key: str | None, beside: Sequence[str], text: dict[str, Any],
+    source: Source,
+    format: str | None,
+    key: str | None,
+    beside: Sequence[str | None],
+    text: dict[str, Any],
     entries: int | None = None,
-) -> Iterator[Loaded]:  # fmt: skip
+) -> Iterator[Loaded]:
     """Read the file; `key` chooses a sheet or a variable, `beside` names vectors next to it.
 
     With `entries`, the rows of a text table, a Parquet or .npy file come in blocks with about so
     many values. Else, and from other formats, there is one block.
     """
+    format = _find_format(source, format)
     if format in ("csv", "tsv"):
         text = {**text, "separator": text.get("separator") or ("\t" if format == "tsv" else None)}
         for frame, notes in text_blocks(source, entries=entries, **text):
-            yield Loaded(frame=frame, notes=notes)
+            yield Loaded(source, frame, notes=notes)
     elif format == "parquet":
         yield from _parquet(source, entries)
-    elif format == "npy" and entries is not None:
-        whole = _choose({"array": map_npy(source)}, "array", beside, source)
-        matrix: Any = whole.matrix
-        rows = block_rows(entries, matrix.shape[1])
-        for start in range(0, max(1, len(matrix)), rows):
-            yield replace(whole, matrix=matrix[start : start + rows], total=len(matrix))
     elif format == "excel":
         yield _excel(source, key)
     elif format == "npy":
-        yield _choose({"array": read_npy(source)}, "array", beside, source)
+        array = read_npy(source, mapped=entries is not None)
+        whole = _choose({"array": array}, "array", beside, source)
+        matrix: Any = whole.matrix
+        rows = whole.n_rows if entries is None else block_rows(entries, matrix.shape[1])
+        for start in range(0, whole.n_rows, rows):
+            yield replace(whole, matrix=matrix[start : start + rows], total=whole.n_rows)
     elif format in ("npz", "mat"):
         found = read_npz(source) if format == "npz" else read_mat(source)
         yield _choose(found, key, beside, source)
@@ -109,7 +100,7 @@ def load(
         yield _hdf5(source, format, key, beside)
 
 
-def _hdf5(source: Source, format: str, key: str | None, beside: Sequence[str]) -> Loaded:
+def _hdf5(source: Source, format: str, key: str | None, beside: Sequence[str | None]) -> Loaded:
     with open_hdf(source, _ANNDATA if format == "h5ad" else ()) as file:
         if format == "h5ad" or (key is None and {*_ANNDATA} <= {*file}):
             return _anndata(file, source)
@@ -120,31 +111,23 @@ def _hdf5(source: Source, format: str, key: str | None, beside: Sequence[str]) -
 
 
 def _parquet(source: Source, entries: int | None) -> Iterator[Loaded]:
-    damaged = "is not a Parquet file, or is damaged"
     arrow = optional("pyarrow", extra="parquet")
     parquet = optional("pyarrow.parquet", extra="parquet")
     optional("pandas", extra="parquet")
-    with source.open() as handle:
-        with source.reading(damaged):
-            file = parquet.ParquetFile(handle)
-            total, width = file.metadata.num_rows, len(file.schema_arrow.names)
-            if entries is None:
-                source.check_memory(8 * total * width)
-            rows = None if entries is None or not total else block_rows(entries, width)
-            batches = iter([file.read()] if rows is None else file.iter_batches(rows))
-        while True:
-            with source.reading(damaged):
-                batch = next(batches, None)
-                if batch is None:
-                    return
-                loaded = _of_arrow(batch if rows is None else arrow.Table.from_batches([batch]))
-            yield replace(loaded, total=total)
-
-
-def _of_arrow(table: Any) -> Loaded:
-    names, notes = unique_names(table.column_names)
-    frame = table.rename_columns(names).to_pandas() if notes else table.to_pandas()
-    return Loaded(frame=frame, notes=notes)
+    with source.open() as handle, source.reading("is not a Parquet file, or is damaged"):
+        file = parquet.ParquetFile(handle)
+        total, width = file.metadata.num_rows, len(file.schema_arrow.names)
+        if entries is None:
+            source.check_memory(8 * total * width)
+        if entries is None or not total:
+            tables = iter([file.read()])
+        else:
+            batches = file.iter_batches(block_rows(entries, width))
+            tables = (arrow.Table.from_batches([batch]) for batch in batches)
+        for table in tables:
+            names, notes = unique_names(table.column_names)
+            frame = table.rename_columns(names).to_pandas() if notes else table.to_pandas()
+            yield Loaded(source, frame, notes=notes, total=total)
 
 
 def _excel(source: Source, sheet: str | None) -> Loaded:
@@ -176,7 +159,7 @@ def _excel(source: Source, sheet: str | None) -> Loaded:
     if head[0] is None and len(names) > 1:
         frame = frame.set_index(names[0])
         notes.append("The first column has no name; it is taken as the rows' names.")
-    return Loaded(frame=frame, notes=[*notes, *changed])
+    return Loaded(source, frame, notes=[*notes, *changed])
 
 
 def _anndata(file: Any, source: Source) -> Loaded:
@@ -197,11 +180,11 @@ def _anndata(file: Any, source: Source) -> Loaded:
             matrix = checked_sparse(parts, shape, matrix.format, values)
         beside = {str(name): rows[name] for name in rows.columns}
     names, notes = unique_names(columns.index)
-    return Loaded(None, matrix, names, rows.index.to_numpy(), beside, notes)
+    return Loaded(source, None, matrix, names, rows.index.to_numpy(), beside, notes)
 
 
 def _choose(
-    variables: dict[str, Array], key: str | None, beside: Sequence[str], source: Source
+    variables: dict[str, Array], key: str | None, beside: Sequence[str | None], source: Source
 ) -> Loaded:
     """Take one of several variables as the table."""
     free = {name: v for name, v in variables.items() if name not in beside}
@@ -228,4 +211,4 @@ def _choose(
     if matrix.dtype.kind not in "biuf":
         raise source.error(f"holds values of type {matrix.dtype}, not numbers")
     columns = [f"column_{i}" for i in range(1, matrix.shape[1] + 1)]
-    return Loaded(matrix=matrix, columns=columns, beside=variables, notes=notes)
+    return Loaded(source, None, matrix, columns, beside=variables, notes=notes)
