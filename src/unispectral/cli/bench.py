@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from unispectral.bench import Results, Store, Study
-from unispectral.cli._options import quiet_option, split_names
+from unispectral.cli._options import all_of, quiet_option, split_names
 from unispectral.cli._outputs import check_outputs
 
 __all__ = ["bench"]
@@ -36,16 +36,14 @@ def bench() -> None:
     """
 
 
-_store_option = click.option(
-    "--store",
-    default="unispectral-bench.jsonl",
-    show_default=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The file of results.",
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_store_option = click.option("--store", default="unispectral-bench.jsonl", show_default=True,
+                             type=_FILE, help="The file of results.")  # fmt: skip
+_result_options = all_of(
+    click.option("--study", "name", help="A study of the store; by default the last."),
+    click.option("--out", type=_FILE, help="The file to write; by default beside the store."),
+    _store_option,
 )
-
-
-_stored_option = click.option("--study", "name", help="A study of the store; by default the last.")
 
 
 @bench.command("run")
@@ -60,27 +58,11 @@ _stored_option = click.option("--study", "name", help="A study of the store; by 
 @click.option("--allow-failures", is_flag=True, help="Exit with 0 although some cells failed.")
 @click.option("--time-limit", type=float, metavar="SECONDS", help="Limit of one fit.")
 @click.option("--memory-limit", metavar="SIZE", help="Limit of one fit, like 6GB.")
-@click.option(
-    "--backend",
-    type=click.Choice(["processes", "here"]),
-    default="processes",
-    show_default=True,
-    help="Worker processes, or this process (for debugging).",
-)
+@click.option("--backend", type=click.Choice(["processes", "here"]), default="processes",
+              help="Worker processes, or this process (for debugging).")  # fmt: skip
 @quiet_option
 @click.option("--no-report", is_flag=True, help="Do not write the page afterwards.")
-def run_command(
-    source: str,
-    datasets: str | None,
-    methods: str | None,
-    store: Path,
-    time_limit: float | None,
-    memory_limit: str | None,
-    quiet: bool,
-    no_report: bool,
-    allow_failures: bool,
-    **options: Any,
-) -> None:
+def run_command(source: str, store: Path, quiet: bool, no_report: bool, **options: Any) -> None:
     """Run what the store lacks of a study, then write its report.
 
     The exit code is 0 if every cell has a result, and 1 if any failed, in this run or before it:
@@ -88,9 +70,10 @@ def run_command(
     """
     from unispectral.bench import run, write_report
 
-    chosen = (split_names([names]) if names else None for names in (datasets, methods))
-    study = Study.load(source).select(*chosen)
-    limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
+    allow_failures = options.pop("allow_failures")
+    chosen = [options.pop(part) for part in ("datasets", "methods")]
+    study = Study.load(source).select(*(split_names([n]) if n else None for n in chosen))
+    limits = {key: options.pop(key) for key in ("time_limit", "memory_limit")}
     study = replace(study, **{key: limit for key, limit in limits.items() if limit is not None})
     command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])  # no folder in front
     with Store(store) as results:
@@ -114,18 +97,14 @@ def run_command(
 
 
 @bench.command("export")
-@_stored_option
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The file.")
-@_store_option
+@_result_options
 def export_command(name: str | None, out: Path | None, store: Path) -> None:
     """Write the tables of a study as Markdown."""
     _write(store, name, out, ".md")
 
 
 @bench.command("report")
-@_stored_option
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The page.")
-@_store_option
+@_result_options
 def report_command(name: str | None, out: Path | None, store: Path) -> None:
     """Write the report of a study: one page that works offline."""
     _write(store, name, out, ".html")

@@ -48,12 +48,12 @@ def list_() -> None:
 def info(name: str) -> None:
     """Describe one data set: size, preparation, origin, terms of use."""
     row = dataset_info(name)
+    images = None if row.image_shape is None else "{} × {}".format(*row.image_shape)
     described = {
         "name": row.name, "title": row.title, "rows": row.shape[0], "columns": row.shape[1],
-        "classes": row.n_classes,
-        "images": None if row.image_shape is None else "{} × {}".format(*row.image_shape),
-        "prepared": row.description, "file": row.file.name, "sha256": row.file.sha256,
-        "origin": row.file.url, "citation": row.citation, "terms": row.licence,
+        "classes": row.n_classes, "images": images, "prepared": row.description,
+        "file": row.file.name, "sha256": row.file.sha256, "origin": row.file.url,
+        "citation": row.citation, "terms": row.licence,
     }  # fmt: skip
     for key, value in described.items():
         click.echo(f"{key:<12} {value}")

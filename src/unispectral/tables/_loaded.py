@@ -52,6 +52,10 @@ class Loaded:
         if not self.n_rows:
             raise self.source.error("has no rows")
 
+    @property
+    def names(self) -> np.ndarray | None:
+        return None if self.index is None else label_values(self.index)
+
     def vector(self, name: str, role: str) -> np.ndarray:
         """A column, or what lies beside the matrix, as names or classes."""
         if name in self.beside:

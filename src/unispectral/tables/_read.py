@@ -228,7 +228,7 @@ def _prepared(
     learned, plans = preparation is not None, None
     if preparation is not None:
         plans, columns = preparation.encoding, _sources(preparation)
-    index = loaded.index if id is None else loaded.vector(id, "id")
+    index = loaded.names if id is None else loaded.vector(id, "id")
     classes = None if truth is None else loaded.vector(truth, "truth")
     wanted = loaded.match(columns, (id, truth), learned=learned)
     notes, dropped = list(loaded.notes), []
@@ -261,7 +261,6 @@ def _prepared(
         text = ", ".join([repr(name) for name, why in dropped if why != NO_VALUE][:SHOWN])
         switch = ("encode", f"fills them and makes numbers of text, too: {text}") if text else None
         raise TableError("impute", f"must be given: {lacking}", remedy, switch=switch)
-    index = None if index is None else label_values(index)
     return Table(
         ready.apply(values), kept, index, classes, dropped, notes, ready, loaded.source.name
     )
