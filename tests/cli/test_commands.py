@@ -17,7 +17,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from unispectral import UnifiedSpectralClustering
-from unispectral.tables import read_mat
+from unispectral.tables._mat import read_mat
 
 pytestmark = pytest.mark.xdist_group("cli")
 

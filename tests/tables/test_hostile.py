@@ -15,7 +15,8 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
-from unispectral.tables import TableError, _hdf, read_mat, read_table
+from unispectral.tables import TableError, _hdf, read_table
+from unispectral.tables._mat import read_mat
 from unispectral.tables._source import Source
 
 h5py = pytest.importorskip("h5py")

@@ -123,7 +123,7 @@ def write_outputs(
             notes=data.notes, warnings=fitted.warnings,
         )  # fmt: skip
     if path := wanted["output"]:
-        from unispectral.tables import write_table
+        from unispectral.tables._write import write_table
 
         found = [getattr(estimator, name, None) for name in ("membership_", "outlier_score_")]
         write_table(path, label_columns(data, fitted.labels, *found))

@@ -66,7 +66,7 @@ def compare(table: str, n_clusters: int, as_json: bool, quiet: bool, **options: 
     from unispectral.cli._fit import fit, tell
     from unispectral.cli._input import gather
     from unispectral.model_selection import internal_scores
-    from unispectral.tables import write_table
+    from unispectral.tables._write import write_table
 
     data = gather([table], options)
     for note in data.notes:

@@ -33,7 +33,7 @@ def demo(ctx: click.Context, folder: str, quiet: bool) -> None:
     from sklearn.datasets import load_wine
 
     from unispectral.cli.cluster import cluster
-    from unispectral.tables import write_table
+    from unispectral.tables._write import write_table
 
     say("178 wines of three cultivars, 13 measurements each, from scikit-learn.", quiet=quiet)
     target = Path(folder)

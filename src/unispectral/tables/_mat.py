@@ -37,34 +37,11 @@ _COMPLEX, _LOGICAL = 0x0800, 0x0200
 
 
 def read_mat(source: str | os.PathLike[str] | IO[bytes] | Source) -> dict[str, Array]:
-    """Read the numeric and sparse variables of a MATLAB file, without trusting it.
+    """The numeric and sparse variables of a file that MATLAB 5 or later, Octave or SciPy wrote.
 
-    Parameters
-    ----------
-    source : path or binary file
-        A file that MATLAB (version 5 or later), Octave or SciPy has written.
-
-    Returns
-    -------
-    dict of str to ndarray or CSR array
-        Full matrices with MATLAB's type (a ``double`` is float64 however it is packed), sparse
-        ones as CSR.
-
-    Raises
-    ------
-    TableError
-        If the file is foreign, damaged or declares more than it can hold, or if it has no numeric
-        variable.
-
-    Examples
-    --------
-    >>> import io, scipy.io
-    >>> file = io.BytesIO()
-    >>> scipy.io.savemat(file, {"X": np.eye(2)})
-    >>> _ = file.seek(0)
-    >>> read_mat(file)["X"]
-    array([[1., 0.],
-           [0., 1.]])
+    Full matrices have MATLAB's type (a ``double`` is float64 however it is packed), sparse ones
+    are CSR. A TableError says that the file is foreign, damaged, declares more than it can hold,
+    or has no numeric variable.
     """
     origin = as_source(source)
     head = origin.head(128)
