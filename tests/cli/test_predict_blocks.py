@@ -122,11 +122,15 @@ def test_gaps_are_told_by_block(monkeypatch, tmp_path, folder, in_blocks):
     ],
     ids=["numbers that are text", "not all whole", "a gap"],
 )
-def test_names_are_those_of_the_whole_column(here, blobs, in_blocks, change):
+def test_names_are_those_of_the_whole_column(here, blobs, in_blocks, change, monkeypatch):
     """Each block on its own would take its names for whole numbers."""
     change(blobs).to_csv("t.csv", index=False)
     (whole, parts), _, _ = in_blocks("t.csv", "--id", "name", columns=7)
     assert parts == whole
+    with (here / "t.csv").open(encoding="utf-8") as file:  # which can be read once only
+        monkeypatch.setattr("sys.stdin", file)
+        assert run(["predict", "m", "-", "--id", "name", "-o", "piped.csv"]) == 0
+    assert (here / "piped.csv").read_bytes() == whole
 
 
 def test_yes_and_numbers_in_one_column_are_refused_in_blocks_too(here, blobs, monkeypatch, capsys):

@@ -212,7 +212,7 @@ def test_in_a_pipeline_with_a_plain_state(mixed):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"a": [np.inf, 1.0]}, "X has 1 infinite value, the first in column 'a'; replace them."),
+        ({"a": [np.inf, 1.0]}, r"X has 1 infinite value in 'a' \(1\); replace them."),
         ({"a": [None, None]}, "X has no column that can be used"),
         ({"a": []}, "X has no rows."),
     ],

@@ -19,8 +19,7 @@ from unispectral.tables import _encode
 from unispectral.tables._arrays import Array
 from unispectral.tables._source import TableError, plural
 
-__all__ = ["Preparation", "TablePreparer", "infinite_values", "missing_values",
-           "preparation_of"]  # fmt: skip
+__all__ = ["Preparation", "TablePreparer", "odd_values", "preparation_of"]
 
 IMPUTATIONS = ("mean", "median", "zero")
 SCALES = ("none", "standard", "unit")
@@ -130,13 +129,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             dropped = _encode.left_out(self.columns_)[:5]
             reasons = "; ".join(f"{name!r}: {why}" for name, why in dropped)
             raise InputError("X", f"has no column that can be used ({reasons})")
-        self.centre_ = self.spread_ = None
-        if self.scale == "standard":
-            values = self._numbers(frame)
-            names = self.get_feature_names_out().tolist()
-            choices: Any = {"impute": None, "scale": self.scale, "encoding": self.columns_}
-            ready = Preparation.fit(values, names, **choices)
-            self.centre_, self.spread_ = ready.centre, ready.spread
+        names = _encode.column_names(self.columns_)
+        ready = Preparation.fit(self._numbers(frame), names, None, self.scale, self.columns_)
+        self.centre_, self.spread_ = ready.centre, ready.spread
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -197,7 +192,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
 
     def _numbers(self, frame: Any) -> np.ndarray:
         values, _ = _encode.encode(frame, self.columns_)
-        if endless := infinite_values(values, _encode.column_names(self.columns_)):
+        if endless := odd_values(values, _encode.column_names(self.columns_), "infinite"):
             raise InputError("X", f"has {endless}", "replace them")
         return values
 
@@ -251,12 +246,9 @@ class Preparation:
 
     def apply(self, values: Array) -> Array:
         """Fill and scale; the values given are not changed, and what has no filling stays NaN."""
-        if values.shape[1] != len(self.columns):
-            problem = f"has {values.shape[1]} columns, but {len(self.columns)} were prepared"
-            raise TableError("The table", problem)
         whole = _filled(values, self.fill)
         if self.scale == "unit":  # by the largest entry first: squares overflow or vanish
-            if lacking := missing_values(whole, self.columns):
+            if lacking := odd_values(whole, self.columns):
                 problem = f"cannot be computed: there are {lacking}"
                 raise TableError("scale", problem, "fill them in", value="unit")
             return normalize(normalize(whole, "max"))
@@ -303,28 +295,17 @@ def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
         raise InputError(name, f"must be one of {', '.join(map(repr, choices))}", value=value)
 
 
-def infinite_values(values: Array, columns: Sequence[str]) -> str:
-    """How many values are infinite, and where the first is, or nothing."""
-    full = not sp.issparse(values)
-    endless = np.isinf(values if full else values.data)
-    if not endless.any():
-        return ""
-    first = np.argwhere(endless)[0][-1] if full else values.indices[np.argmax(endless)]
-    count = plural(int(endless.sum()), "infinite value")
-    return f"{count}, the first in column {columns[int(first)]!r}"
-
-
-def missing_values(values: Array, columns: Sequence[str]) -> str:
-    """How many values are missing, and where, or nothing."""
-    sparse = sp.issparse(values)
-    lost = np.isnan(values.data if sparse else values)
-    counts = np.bincount(values.indices[lost]) if sparse else lost.sum(axis=0)
+def odd_values(values: Array, columns: Sequence[str], kind: str = "missing") -> str:
+    """How many values are missing, or infinite, and in which columns; nothing if none is."""
+    odd = {"missing": np.isnan, "infinite": np.isinf}[kind]
+    if sp.issparse(values):
+        counts = np.bincount(values.indices[odd(values.data)])
+    else:
+        counts = odd(values).sum(axis=0)
     where = np.flatnonzero(counts)
-    if not len(where):
-        return ""
     named = ", ".join(f"{columns[i]!r} ({counts[i]})" for i in where[:_SHOWN])
     more = f" and {len(where) - _SHOWN} more" if len(where) > _SHOWN else ""
-    return f"{plural(int(counts.sum()), 'missing value')} in {named}{more}"
+    return f"{plural(int(counts.sum()), f'{kind} value')} in {named}{more}" if named else ""
 
 
 def _filled(values: Array, fill: np.ndarray | None) -> Array:

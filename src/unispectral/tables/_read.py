@@ -16,7 +16,7 @@ from unispectral.tables._encode import column_names, decide, left_out, made, use
 from unispectral.tables._encode import encode as encode_columns
 from unispectral.tables._formats import load
 from unispectral.tables._loaded import NO_VALUE, SHOWN, Loaded, label_values
-from unispectral.tables._prepare import Preparation, infinite_values, missing_values
+from unispectral.tables._prepare import Preparation, odd_values
 from unispectral.tables._source import Source, TableError, as_source, plural
 
 __all__ = ["MixedColumnError", "Table", "read_blocks", "read_table"]
@@ -249,11 +249,11 @@ def _prepared(
             f"Column {name!r} only numbers the rows; if it is their name, give it as the id."
             for name in _row_numbers(values, kept)
         ]
-    if endless := infinite_values(values, kept):
+    if endless := odd_values(values, kept, "infinite"):
         raise loaded.source.error(f"has {endless}", "replace them or leave the column out")
     choices: dict[str, Any] = {"impute": impute, "scale": scale, "encoding": plans}
     ready = preparation or Preparation.fit(values, kept, **choices)
-    if ready.fill is None and (lacking := missing_values(values, kept)):
+    if ready.fill is None and (lacking := odd_values(values, kept)):
         if learned:
             problem = f"has {lacking}, and no imputation was learned"
             raise TableError("The table", problem, "fill them in")

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from unispectral._errors import InputError
 
-__all__ = ["check_clusterer", "check_new_points"]
+__all__ = ["check_clusterer"]
 
 #: Clusters of the samples that the checks use, and samples of each.
 _CLUSTERS, _EACH = 3, 20
@@ -52,7 +52,8 @@ def check_clusterer(
           a sparse table if its tags say that it takes them.
         - ``threads``: one thread or two, the same labels.
         - ``input``: the table is not written to, and may be read-only.
-        - ``new points``: if it has ``predict``: see :func:`check_new_points`.
+        - ``new points``: what it says of a point, by ``predict`` and, where there are,
+          ``predict_proba``, ``score_samples`` and ``transform``, does not depend on the others.
         - ``views``: tables by name, as a list or in another order get the same clusters.
 
     Returns
@@ -106,23 +107,10 @@ def check_clusterer(
     return made
 
 
-def check_new_points(model: Any, points: Any) -> None:
-    """Check that what a fitted model says of a point does not depend on the others of the call.
+def same_alone(model: Any, points: np.ndarray) -> None:
+    """Require that what a fitted model says of a point does not depend on the others of the call.
 
-    Points one by one, every second one, in another order and twice; by ``predict`` and, where
-    there are, ``predict_proba``, ``score_samples`` and ``transform``. Raises an AssertionError.
-
-    Parameters
-    ----------
-    model : fitted clusterer
-    points : ndarray of shape (n, n_features)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.cluster import KMeans
-    >>> X = np.arange(12.0).reshape(6, 2)
-    >>> check_new_points(KMeans(2, n_init=1, random_state=0).fit(X), X + 0.1)
+    Points one by one, every second one, in another order and twice.
     """
     everyone = np.arange(len(points))
     order = np.random.default_rng(1).permutation(everyone)
@@ -241,7 +229,7 @@ def _input(estimator: Any, X: np.ndarray) -> None:
 
 
 def _new_points(estimator: Any, X: np.ndarray) -> None:
-    check_new_points(estimator.fit(X), np.vstack([X[::2] + 0.1, X[:5]]))
+    same_alone(estimator.fit(X), np.vstack([X[::2] + 0.1, X[:5]]))
     _same_clusters(np.asarray(estimator.predict(X)), estimator.labels_, "of the training samples")
 
 
