@@ -59,7 +59,7 @@ _result_options = all_of(
 @click.option("--time-limit", type=float, metavar="SECONDS", help="Limit of one fit.")
 @click.option("--memory-limit", metavar="SIZE", help="Limit of one fit, like 6GB.")
 @click.option("--backend", type=click.Choice(["processes", "here"]), default="processes",
-              help="Worker processes, or this process (for debugging).")  # fmt: skip
+              show_default=True, help="Worker processes, or this one (to debug).")  # fmt: skip
 @quiet_option
 @click.option("--no-report", is_flag=True, help="Do not write the page afterwards.")
 def run_command(source: str, store: Path, quiet: bool, no_report: bool, **options: Any) -> None:
@@ -149,14 +149,7 @@ def _beside(store: Path, name: str, suffix: str) -> Path:
 
 
 def _outcome(summary: Any) -> str:
-    """What a run came to, in a sentence.
-
-    Examples
-    --------
-    >>> from unispectral.bench import Summary
-    >>> _outcome(Summary(total=3, found=3, failed_before=1))
-    '2 of 3 cells are done, 0 failed in this run, 1 failed before; --retry tries them again.'
-    """
+    """What a run came to, in a sentence."""
     text = f"{summary.done} of {summary.total} cells are done, {summary.failed} failed in this run"
     if summary.failed_before:
         text += f", {summary.failed_before} failed before"

@@ -13,13 +13,8 @@ __all__ = ["demo"]
 
 
 @click.command()
-@click.option(
-    "--folder",
-    default="unispectral-demo",
-    show_default=True,
-    metavar="FOLDER",
-    help="Where the table, its labels and a page are written.",
-)
+@click.option("--folder", default="unispectral-demo", show_default=True, metavar="FOLDER",
+              help="Where the table, its labels and a page are written.")  # fmt: skip
 @quiet_option
 @debug_option
 @click.pass_context
