@@ -18,7 +18,7 @@ from unispectral.cli._methods import METHODS
 from unispectral.cli._outputs import say
 from unispectral.tables._source import plural
 
-__all__ = ["CommandFit", "fit", "size_lines", "summarise", "summary_lines", "tell"]
+__all__ = ["CommandFit", "another_seed", "fit", "size_lines", "summarise", "summary_lines", "tell"]
 
 #: Up to this many samples another seed is tried; labels that agree by less are other clusters.
 _FITTED_TWICE, _SAME = 5_000, 0.9
@@ -61,11 +61,10 @@ def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> Comm
     sentences = list(dict.fromkeys(" ".join(text.split()) for text in said))
     if known.ours:
         estimator.set_params(verbose=verbose)  # how it was shown is no part of the model
-        sentences += _another_seed(estimator, samples, len(labels))
     return CommandFit(estimator, data, method, labels, seconds, sentences)
 
 
-def _another_seed(estimator: Any, samples: Any, n_samples: int) -> list[str]:
+def another_seed(estimator: Any, samples: Any, n_samples: int) -> list[str]:
     """A sentence where the next seed gives other clusters; large data are not fitted twice."""
     from unispectral.model_selection import seed_agreement
 

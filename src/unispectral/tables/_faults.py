@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -36,16 +35,14 @@ def table_fault(X: Any) -> tuple[str, str] | None:
     """
     found: dict[str, dict[int, Any]] = {}
     for position, values in _columns(X):
-        fault = _column_fault(values)
-        if fault is not None:
+        if (fault := _column_fault(values)) is not None:
             found.setdefault(fault[0], {})[position] = fault[1]
-    kind = next((kind for kind in _FAULTS if kind in found), None)
-    if kind is None:
-        return None
-    problem = f"{_FAULTS[kind]} {in_columns(X, found[kind])}"
-    if kind in ("text", "dates"):
-        problem += f", for example {next(iter(found[kind].values())):.40}"
-    return problem, _REMEDIES[kind]
+    for kind in (kind for kind in _FAULTS if kind in found):
+        problem = f"{_FAULTS[kind]} {in_columns(X, found[kind])}"
+        if kind in ("text", "dates"):
+            problem += f", for example {next(iter(found[kind].values())):.40}"
+        return problem, _REMEDIES[kind]
+    return None
 
 
 def in_columns(X: Any, positions: Iterable[int]) -> str:
@@ -102,16 +99,13 @@ def _suspects(X: Any) -> Iterable[int]:
 
 def _column_fault(values: np.ndarray) -> tuple[str, Any] | None:
     """What is wrong with a column, and the first value that is."""
-    if values.dtype.kind == "f":
-        wrong = values[~np.isfinite(values)]
-        if not len(wrong):
-            return None
-        return ("NaN" if np.isnan(wrong).any() else "infinity"), wrong[0]
     if values.dtype.kind in "SU" and len(values):
         return "text", repr(values[0].item())
     if values.dtype.kind in "Mm" and len(values):
         return "dates", str(values[0]).partition("T00:00:00")[0]
-    if values.dtype.kind != "O":
+    if values.dtype.kind == "f":
+        values = np.unique(values[~np.isfinite(values)])
+    elif values.dtype.kind != "O":
         return None
     faults = {kind: repr(value) for value in values[::-1] if (kind := _value_fault(value))}
     return next(((kind, faults[kind]) for kind in _FAULTS if kind in faults), None)
@@ -126,11 +120,8 @@ def _value_fault(value: Any) -> str | None:
         return None
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return "NaN"
-    if isinstance(value, Number) and not isinstance(value, complex):
-        if isinstance(value, (float, np.floating)) and not np.isfinite(value):
-            return "NaN" if np.isnan(value) else "infinity"
-        return None
-    if isinstance(value, (np.datetime64, np.timedelta64)):
-        return "dates"
+    if isinstance(value, (float, np.floating)):
+        return None if np.isfinite(value) else "NaN" if np.isnan(value) else "infinity"
     timed = ("isoformat", "strftime", "total_seconds")
-    return "dates" if any(hasattr(value, name) for name in timed) else None
+    dates = isinstance(value, (np.datetime64, np.timedelta64))
+    return "dates" if dates or any(hasattr(value, name) for name in timed) else None
