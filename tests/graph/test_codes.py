@@ -127,6 +127,50 @@ def test_blocks_with_all_candidates_are_the_exact_codes():
     np.testing.assert_allclose(z, exact[np.arange(n)[:, None], neighbours], atol=1e-7)
 
 
+@pytest.mark.parametrize("k", [3, 8, 40, 41])
+@pytest.mark.parametrize("ridge", [0.0, 1.0])
+def test_blocks_are_solved_as_by_nonnegative_least_squares(k, ridge):
+    """41 candidates are more than pivoting takes: both ways of :func:`solve_blocks` are met."""
+    rng = np.random.default_rng(k)
+    roots = rng.normal(size=(20, k + 4, k))
+    among = np.matmul(roots.transpose(0, 2, 1), roots)
+    near, prices = rng.normal(size=(2, 20, k)) * [[[3.0]], [[1.0]]]
+    z = np.full((20, k), np.nan)
+    own = np.full(20, 5.0)
+    valid = np.ones((20, k), dtype=bool)
+    residual = _loops.solve_blocks(among, near, own, prices, valid, ridge, z, 1e-9)
+    assert residual <= 1e-9
+    for H, linear, code in zip(among, near - 0.5 * prices, z, strict=True):
+        H = H + ridge * np.diag(np.diagonal(H))
+        root = np.linalg.cholesky(H).T
+        expected = nnls(root, np.linalg.solve(root.T, linear))[0]
+        np.testing.assert_allclose(code, expected, atol=1e-7)
+
+
+def test_blocks_of_repeated_samples_are_optimal():
+    """Their kernels are singular, and many codes are as good as each other."""
+    rng = np.random.default_rng(0)
+    points = np.repeat(rng.normal(size=(30, 2, 3)), 4, axis=1)
+    among = np.matmul(points, points.transpose(0, 2, 1))
+    near = np.einsum("bkd,bd->bk", points, rng.normal(size=(30, 3)))
+    own, z = np.einsum("bkd,bkd->bk", points, points).max(axis=1), np.empty(near.shape)
+    valid = np.ones(near.shape, dtype=bool)
+    residual = _loops.solve_blocks(among, near, own, np.full_like(near, 0.01), valid, 0.0, z, 1e-6)
+    gradient = np.einsum("bij,bj->bi", among, z) - near + 0.005
+    assert residual <= 1e-6
+    assert (z >= 0).all()
+    assert (np.minimum(gradient, 0) >= -2e-6 * own[:, None]).all()
+    assert (np.abs(gradient) * (z > 0) <= 2e-6 * own[:, None]).all()
+
+
+def test_blocks_that_are_not_positive_semidefinite_get_finite_codes():
+    among = np.array([[[1.0, 2.0], [2.0, 1.0]]])
+    z, ones = np.full((1, 2), np.nan), np.ones((1, 2))
+    _loops.solve_blocks(among, ones, np.ones(1), 0.1 * ones, ones > 0, 0.0, z, 1e-6)
+    assert np.isfinite(z).all()
+    assert (z >= 0).all()
+
+
 def test_padding_is_never_used():
     K = random_kernel(10, 3, 0)
     near = K[:1, 1:5].copy()

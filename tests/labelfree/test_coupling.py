@@ -35,8 +35,7 @@ def test_a_fit_whose_eigenvectors_did_not_converge_says_so(
     assert model.stop_reason_.endswith("but the eigenvectors did not reach their tolerance")
 
 
-def test_codes_of_single_precision_are_those_of_a_cold_start():
-    """They start with all candidates; the optimum is one, wherever the search for it begins."""
+def test_codes_of_single_precision_are_those_of_double():
     from unispectral.labelfree import Recipe
     from unispectral.labelfree._coding import _block_solve
     from unispectral.labelfree._neighbourhoods import LocalNeighbourhoods
@@ -52,7 +51,7 @@ def test_codes_of_single_precision_are_those_of_a_cold_start():
     recipe = Recipe(n_clusters=2)
     for raised in (None, gap):
         found, _, residual = _block_solve(single, recipe, raised)
-        cold = _block_solve(double, recipe, raised)[0]
+        exact = _block_solve(double, recipe, raised)[0]
         assert residual <= 1e-6
-        assert (cold == 0.0).any()
-        np.testing.assert_allclose(found, cold, rtol=0, atol=1e-6)  # that of the solver
+        assert (exact == 0.0).any()
+        np.testing.assert_allclose(found, exact, rtol=0, atol=1e-6)  # that of the solver

@@ -83,7 +83,7 @@ def _is_compiled() -> bool:
     """Whether an earlier run has left compiled loops on the disk."""
     from unispectral.graph import _loops
 
-    stats = getattr(_loops.solve_small, "stats", None)  # None with NUMBA_DISABLE_JIT
+    stats = getattr(_loops._pivot_blocks, "stats", None)  # None with NUMBA_DISABLE_JIT
     place = stats and stats.cache_path  # None where nothing can be kept
     return stats is None or (place is not None and any(Path(place).glob("_loops.*.nbi")))
 

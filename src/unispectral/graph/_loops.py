@@ -31,6 +31,11 @@ _ROUNDS = 50
 _ENTRIES = 4
 _COMPANY = 0.5
 _JITTER = 1e-11
+#: Candidates up to which a block is solved by pivoting, pivots at most, and how many of them in a
+#: row may leave as many coordinates failing.
+_PIVOTED = 40
+_PIVOTS = 40
+_PATIENCE = 4
 
 
 @njit(cache=True, nogil=True)
@@ -219,19 +224,14 @@ def _enter(H, g, z, gradient, tolerance, space, support):
 
 @njit(cache=True, nogil=True)
 def solve_small(H, g, z, tolerance):
-    """Minimise ½ zᵀ H z − gᵀ z over z ≥ 0, in place, from the z given."""
-    m = g.shape[0]
-    return _solve(H, g, z, tolerance, np.empty(m), np.empty((m + 4, m)), np.empty(m, np.int64))
-
-
-@njit(cache=True, nogil=True)
-def _solve(H, g, z, tolerance, gradient, space, support):
-    """:func:`solve_small` in arrays that are there: many small problems share them.
+    """Minimise ½ zᵀ H z − gᵀ z over z ≥ 0, in place, from the z given.
 
     Coordinate descent finds most of the support, unless z brings one; an active-set method with
     an updated Cholesky factor finds the rest of it and the exact values. Repeated until the
     optimality conditions hold to ``tolerance``. Returns the largest failure.
     """
+    m = g.shape[0]
+    gradient, space, support = np.empty(m), np.empty((m + 4, m)), np.empty(m, np.int64)
     _refresh(H, g, z, gradient)
     failure = _violation(z, gradient)
     sweeps: Any = np.int64(_SWEEPS)
@@ -469,43 +469,96 @@ def solve_columns(
 
 
 @njit(cache=True, nogil=True)
+def _pivot_blocks(among, near, own, prices, valid, ridge, z, tolerance, failures):
+    """The problems of :func:`solve_blocks` by block principal pivoting.
+
+    The minimum over a support has closed form; all coordinates that fail there, negative inside
+    or wanted outside, change sides at once, and where that does not lead on, one at a time.
+    ``failures`` gets how far each solution fails the optimality conditions at most.
+    """
+    b, k = near.shape
+    g, y, factor = np.empty(k), np.empty(k), np.empty((k, k))
+    support, failing = np.empty(k, np.int64), np.empty(k, np.int64)
+    inside = np.empty(k, np.bool_)
+    for i in range(b):
+        for j in range(k):
+            g[j] = near[i, j] - 0.5 * prices[i, j]
+            inside[j] = valid[i, j] and g[j] > 0.0
+        fewest, patience = k + 1, _PATIENCE
+        failures[i] = np.inf
+        for _ in range(_PIVOTS):
+            size = 0
+            for j in range(k):
+                z[i, j] = 0.0
+                if not inside[j]:
+                    continue
+                row, value, pivot = factor[size], g[j], (1.0 + _JITTER + ridge) * among[i, j, j]
+                for a in range(size):
+                    other, entry = factor[a], np.float64(among[i, j, support[a]])
+                    for c in range(a):
+                        entry -= row[c] * other[c]
+                    entry /= other[a]
+                    row[a] = entry
+                    pivot -= entry * entry
+                    value -= entry * y[a]
+                if pivot <= 0.0:
+                    size = -1
+                    break
+                row[size] = np.sqrt(pivot)
+                y[size] = value / row[size]
+                support[size] = j
+                size += 1
+            if size < 0:  # no closed form
+                break
+            for a in range(size - 1, -1, -1):
+                y[a] /= factor[a, a]
+                for c in range(a):
+                    y[c] -= y[a] * factor[a, c]
+                z[i, support[a]] = y[a]
+            count, worst = 0, 0.0
+            for j in range(k):
+                slope = ridge * among[i, j, j] * z[i, j] - g[j]
+                for a in range(size):
+                    slope += among[i, j, support[a]] * y[a]
+                if inside[j]:
+                    fails, slope = z[i, j] < 0.0, -abs(slope)
+                else:
+                    fails = valid[i, j] and slope < -tolerance * own[i]
+                if fails:
+                    failing[count] = j
+                    count += 1
+                elif valid[i, j]:
+                    worst = max(worst, -slope)
+            if count == 0:
+                failures[i] = worst
+                break
+            patience = _PATIENCE if count < fewest else patience - 1
+            fewest = min(fewest, count)
+            for a in range(0 if patience > 0 else count - 1, count):
+                inside[failing[a]] = not inside[failing[a]]
+
+
 def solve_blocks(among, near, own, prices, valid, ridge, z, tolerance):
-    """Codes of b samples, each over its own k candidates, from the codes z and in their place.
+    """Codes of b samples, each over its own k candidates, into ``z``.
 
     The kernel is given ``among`` the candidates, (b, k, k), between each sample and those ``near``
     it, (b, k), and of its ``own``, (b,). A candidate that is not ``valid`` is padding, and never
-    used. Returns the largest failure of the optimality conditions over the candidates, relative.
+    used. Pivoting solves nearly all small problems, and is soon compiled; the others, singular for
+    the most part, are solved like those over all samples. Returns the largest failure of the
+    optimality conditions over the candidates, relative.
     """
-    b, k = near.shape
-    picked = np.empty(k, dtype=np.int64)
-    H, g, start, gradient = np.empty((k, k)), np.empty(k), np.empty(k), np.empty(k)
-    space, support = np.empty((k + 4, k)), np.empty(k, dtype=np.int64)
-    residual = 0.0
-    for i in range(b):
-        size = 0
-        for a in range(k):
-            if valid[i, a]:
-                picked[size] = a
-                size += 1
-            else:
-                z[i, a] = 0.0
-        if size != g.shape[0]:  # seldom: candidates are padding where samples are few
-            H, g, start, gradient = (
-                np.empty((size, size)), np.empty(size), np.empty(size), np.empty(size)
-            )  # fmt: skip
-            space, support = np.empty((size + 4, size)), np.empty(size, dtype=np.int64)
-        for a in range(size):
-            start[a] = z[i, picked[a]]
-            g[a] = near[i, picked[a]] - 0.5 * prices[i, picked[a]]
-            for c in range(size):
-                H[a, c] = among[i, picked[a], picked[c]]
-            H[a, a] *= 1.0 + ridge
-        scale = max(own[i], 1e-300)
-        failure = _solve(H, g, start, tolerance * scale, gradient, space, support)
-        for a in range(size):
-            z[i, picked[a]] = start[a]
-        residual = max(residual, failure / scale)
-    return residual
+    failures = np.full(len(near), np.inf)
+    if near.shape[1] <= _PIVOTED:
+        _pivot_blocks(among, near, own, prices, valid, ridge, z, tolerance, failures)
+    for i in np.flatnonzero(~(failures <= tolerance * own)):
+        use = np.flatnonzero(valid[i])
+        H = among[i][np.ix_(use, use)].astype(np.float64)
+        H.ravel()[:: len(use) + 1] *= 1.0 + ridge
+        code = np.zeros(len(use))
+        failures[i] = solve_small(H, near[i, use] - 0.5 * prices[i, use], code, tolerance * own[i])
+        z[i] = 0.0
+        z[i, use] = code
+    return float((failures / np.maximum(own, 1e-300)).max(initial=0.0))
 
 
 @njit(cache=True, nogil=True)

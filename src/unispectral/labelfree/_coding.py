@@ -98,11 +98,7 @@ def _block_solve(
 ) -> tuple[np.ndarray, np.ndarray, float]:
     from unispectral.graph import _loops
 
-    z = np.zeros(block.near.shape)
-    if block.near.dtype == np.float32:
-        # Among many samples candidates are so near that nearly all are used: a start with all of
-        # them spares the search for the support, and ends at the same codes.
-        z += block.valid / block.near.shape[1]
+    z = np.empty(block.near.shape)
     prices = np.full(z.shape, recipe.alpha * MEDIAN)
     if gap is not None:
         prices += (0.5 * recipe.beta * MEDIAN) * np.einsum("bkc,bkc->bk", gap, gap)
