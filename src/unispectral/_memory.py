@@ -14,6 +14,8 @@ __all__ = ["available_memory", "give_back", "keep_freed", "require_memory"]
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _OWN = Path("/proc/self/cgroup")
+#: Bytes that are not asked for: reading the limits would take longer than what they are for.
+_SMALL = 2**20
 #: Limit, use, and how the statistics call what the system would give back (versions 2 and 1).
 _FILES = (
     ("memory.max", "memory.current", "inactive_file"),
@@ -70,6 +72,8 @@ def available_memory() -> int | None:
 
 def require_memory(needed: float, what: str, remedy: str) -> None:
     """Raise MemoryError with a sentence if ``needed`` bytes for ``what`` are not there."""
+    if needed < _SMALL:
+        return
     free = available_memory()
     if free is not None and needed > free:
         need = f"{what} needs about {needed / 1e9:.1f} GB"
