@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from unispectral._run import Run, map_blocks
 from unispectral._validation import recentred
-from unispectral.graph._repair import attach_small
+from unispectral.graph._components import components
 from unispectral.graph.candidates import build_index
 from unispectral.labelfree._coding import MEDIAN
 from unispectral.labelfree._neighbourhoods import CODE_ROWS, block_kernels
@@ -19,6 +19,8 @@ __all__ = ["nearest_among", "repaired"]
 
 #: A component smaller than this share of the mean cluster is too small to be one.
 SMALL_SHARE = 0.1
+#: Each round joins every small component to others, so that their number at least halves.
+_ROUNDS = 12
 
 
 def repaired(
@@ -30,12 +32,18 @@ def repaired(
     seed: int,
     run: Run,
 ) -> sp.csr_array:
-    """A graph whose small components are joined to the rest.
+    """A graph whose small components have edges to their surroundings.
+
+    Near-duplicates have only each other among their nearest, isolated samples have nobody; both
+    would each take an eigenvector, and end as clusters of two. The best-connected sample of such
+    a component spends half its code on the nearest among the samples of large components and the
+    best-connected samples of other small ones. A mass of near-duplicates is thereby joined to
+    others as one sample would be.
 
     Parameters
     ----------
     graph : CSR array of shape (n, n)
-        Row i is the code of sample i.
+        Row i is the code of sample i; it sums to one, or is empty.
     geometry : Geometry
         Says what is near; must know all samples.
     rate : float
@@ -47,15 +55,19 @@ def repaired(
         Of the search among many samples.
     run : Run
     """
-
-    def search(rows: np.ndarray, among: np.ndarray, width: int) -> np.ndarray:
-        return nearest_among(geometry, rows, among, width, seed, run)
-
-    def solve(rows: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
-        return _codes_over(geometry, rate, rows, neighbours, recipe, run)
-
     least = max(2, int(SMALL_SHARE * graph.shape[0] / recipe.n_clusters))
-    return attach_small(graph, least, k, search, solve)
+    n_components, member = components(graph)
+    for _ in range(_ROUNDS):
+        small = np.bincount(member, minlength=n_components) < least
+        if n_components == 1 or not small.any():
+            break
+        rows = _centres(graph, member, small)
+        among = np.union1d(rows, np.flatnonzero(~small[member]))
+        outside = nearest_among(geometry, rows, among, min(k, len(among) - 1), seed, run)
+        values = _codes_over(geometry, rate, rows, outside, recipe, run)
+        graph = _spend_half(graph, rows, outside, values)
+        n_components, member = components(graph)
+    return graph
 
 
 def nearest_among(
@@ -108,3 +120,38 @@ def _codes_over(
 
     map_blocks(work, len(rows), CODE_ROWS, run)
     return z
+
+
+def _centres(codes: sp.csr_array, member: np.ndarray, small: np.ndarray) -> np.ndarray:
+    """The sample of each small component that the codes of its component use most."""
+    used = np.asarray(codes.sum(axis=0)).ravel()
+    nodes = np.flatnonzero(small[member])
+    order = nodes[np.lexsort((nodes, -used[nodes], member[nodes]))]
+    first = np.concatenate([[True], np.diff(member[order]) != 0])
+    return np.sort(order[first])
+
+
+def _spend_half(
+    codes: sp.csr_array, rows: np.ndarray, outside: np.ndarray, values: np.ndarray
+) -> sp.csr_array:
+    """Halve the codes of some rows and put the other half on the samples outside."""
+    n = codes.shape[0]
+    values = np.where(outside >= 0, values, 0.0)
+    total = values.sum(axis=1)
+    values[total <= 0, 0] = 1.0  # nothing outside explains it: the nearest will have to do
+    values /= values.sum(axis=1, keepdims=True)
+    filled = np.diff(codes.indptr)[rows] > 0
+    share = np.where(filled, 0.5, 1.0)
+    keep = np.ones(n)
+    keep[rows] = 0.5
+    used = values > 0
+    links = sp.csr_array(
+        (
+            (values * share[:, None])[used],
+            (np.broadcast_to(rows[:, None], outside.shape)[used], outside[used]),
+        ),
+        shape=(n, n),
+    )
+    data = codes.data * np.repeat(keep, np.diff(codes.indptr))
+    halved = sp.csr_array((data, codes.indices, codes.indptr), shape=codes.shape)
+    return sp.csr_array(halved + links)

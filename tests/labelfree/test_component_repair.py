@@ -11,10 +11,9 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from unispectral import UnifiedSpectralClustering
 from unispectral._run import Run
-from unispectral.graph._repair import attach_small
 from unispectral.graph.candidates import nearest
 from unispectral.kernels import KernelBank
-from unispectral.labelfree import Recipe
+from unispectral.labelfree import Recipe, _component_repair
 from unispectral.labelfree._component_repair import nearest_among, repaired
 from unispectral.labelfree._geometry import KernelDistance, KernelPart
 
@@ -71,11 +70,8 @@ def test_large_components_are_left_alone() -> None:
 
 
 def test_no_small_component_means_no_search() -> None:
-    def never(*_: object) -> np.ndarray:
-        raise AssertionError
-
     codes = sp.csr_array(np.ones((4, 4)) / 4)
-    assert attach_small(codes, 3, 2, never, never) is codes
+    assert repaired(codes, None, -1.0, Recipe(1), 2, 0, Run.of()) is codes
 
 
 def test_a_graph_without_edges_becomes_one() -> None:
@@ -111,18 +107,15 @@ def test_replicated_digits_are_clustered_as_the_digits_are() -> None:
 
 def test_repair_ends_after_its_rounds(monkeypatch) -> None:
     """Pairs, then pairs of pairs: what one round leaves apart the next ones join."""
-    X = 2.0 ** np.arange(16)[:, None]
-    codes = sp.csr_array((16, 16))
-
-    def search(rows, among, k):
-        apart = np.abs(X[rows] - X[among].T)
-        apart[rows[:, None] == among] = np.inf
-        return among[np.argsort(apart, axis=1)[:, :1]]
+    X = np.array([[float(f"{i:b}")] for i in range(16)])  # 0, 1, 10, 11, 100, …
+    monkeypatch.setattr(_component_repair, "SMALL_SHARE", 1.0)
 
     def join() -> int:
-        joined = attach_small(codes, 16, 1, search, lambda rows, outside: np.ones(outside.shape))
+        joined = mend(X, sp.csr_array((16, 16)), 1, 1)
         return connected_components(joined, directed=False)[0]
 
     assert join() == 1
-    monkeypatch.setattr("unispectral.graph._repair._ROUNDS", 0)
+    monkeypatch.setattr(_component_repair, "_ROUNDS", 1)
+    assert join() == 8
+    monkeypatch.setattr(_component_repair, "_ROUNDS", 0)
     assert join() == 16
