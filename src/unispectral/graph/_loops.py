@@ -31,9 +31,11 @@ _ROUNDS = 50
 _ENTRIES = 4
 _COMPANY = 0.5
 _JITTER = 1e-11
-#: Candidates up to which a block is solved by pivoting, pivots at most, and how many of them in a
-#: row may leave as many coordinates failing.
+#: Candidates up to which a block is solved by pivoting, the share of the tolerance that it keeps to
+#: (the next pivot costs little), pivots at most, and how many of them in a row may leave as many
+#: coordinates failing.
 _PIVOTED = 40
+_EXACTLY = 1e-4
 _PIVOTS = 40
 _PATIENCE = 4
 
@@ -523,7 +525,7 @@ def _pivot_blocks(among, near, own, prices, valid, ridge, z, tolerance, failures
                 if inside[j]:
                     fails, slope = z[i, j] < 0.0, -abs(slope)
                 else:
-                    fails = valid[i, j] and slope < -tolerance * own[i]
+                    fails = valid[i, j] and slope < -_EXACTLY * tolerance * own[i]
                 if fails:
                     failing[count] = j
                     count += 1
