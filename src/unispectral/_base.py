@@ -94,7 +94,8 @@ class LearnedGraphClustering(
     verbose: Verbose
     n_features_in_: int
 
-    #: What to do where a fit did not converge.
+    #: Which parameter holds the kernels, and what to do where a fit did not converge.
+    _kernel_argument = "kernels"
     _remedy = "Raise max_iter, max_time or tol."
     _parameter_constraints: dict[str, list] = {
         "n_clusters": [AT_LEAST_ONE],
@@ -249,6 +250,8 @@ class LearnedGraphClustering(
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        kernels = getattr(self, self._kernel_argument)
+        tags.input_tags.pairwise = isinstance(kernels, str) and kernels == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
 

@@ -32,12 +32,6 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     An OSError says in one sentence that the folder is missing or may not be written to, or that
     the disk is full.
-
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> with atomic_path(folder / "labels.txt") as temporary:
-    ...     _ = temporary.write_text("0 1 1")
-    >>> [file.name for file in folder.iterdir()]
-    ['labels.txt']
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file() and not target.is_dir():

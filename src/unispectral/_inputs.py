@@ -33,19 +33,9 @@ Scaling = Callable[[Any], tuple[Shift | None, str]]
 class Layout:
     """How samples come: what new samples are checked against.
 
-    Attributes
-    ----------
-    kind : {"table", "columns", "views", "kernels"}
-        One table, one table whose columns are views, several tables, or precomputed kernels.
-    view_names : tuple of str
-    n_features : tuple of int
-        Of each view; of precomputed kernels the number of training samples, for each kernel.
-    columns : tuple of int arrays
-        Of each view, for the kind "columns".
-    shifts : tuple of (offset, factor) or None
-        How each table was moved and scaled; None where it was not.
-    sparse : tuple of bool
-        Whether each table was sparse.
+    The kind is "table", "columns" (one table whose columns are views), "views" (several tables) or
+    "kernels" (precomputed: their ``n_features`` is the number of training samples). A shift says
+    how a table was moved and scaled; it is None where it was not.
     """
 
     kind: str

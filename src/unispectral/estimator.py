@@ -230,11 +230,6 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         self.cluster_count_ = found.cluster_count
         return found
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernels, str) and self.kernels == "precomputed"
-        return tags
-
 
 def _strengths(whiten: Any) -> tuple[float, ...]:
     """The strengths of whitening that compete with the plain distance."""

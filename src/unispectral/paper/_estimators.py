@@ -41,8 +41,6 @@ class _PaperModel(LearnedGraphClustering):
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    _kernel_argument: str
-
     def __init__(
         self, n_clusters, normalize, alpha, beta, gamma, mu, ridge, solver, max_iter, tol, n_init,
         max_time, n_jobs, random_state, verbose,
@@ -62,12 +60,6 @@ class _PaperModel(LearnedGraphClustering):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        kernels = getattr(self, self._kernel_argument)
-        tags.input_tags.pairwise = isinstance(kernels, str) and kernels == "precomputed"
-        return tags
 
     def _solve(self, X: Any, run: Run) -> Fitted:
         from unispectral.paper._fit import fit
@@ -264,7 +256,6 @@ class SCMK(_PaperModel):
     12
     """
 
-    _kernel_argument = "kernels"
     _parameter_constraints: dict[str, list] = {
         **_PaperModel._parameter_constraints,
         "kernels": "no_validation",  # type: ignore[dict-item]
