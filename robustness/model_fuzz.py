@@ -85,6 +85,10 @@ _PIPELINES = {
 }
 
 
+#: How the names of the forms begin that can be saved: those of estimators that predict.
+_SAVED = (_estimators.DEFAULT, "USC", "SCSK", "SCMK")
+
+
 def _forms() -> dict[str, Callable[[], tuple[Any, Any]]]:
     """Estimator and training data of every form that a saved model can have."""
     X = _table()
@@ -92,9 +96,11 @@ def _forms() -> dict[str, Callable[[], tuple[Any, Any]]]:
     absent = X.copy()
     absent[3] = np.nan
     found = {
-        name: lambda name=name: (_estimators.make(name, 3), X) for name in _estimators.ON_TABLES
+        name: lambda name=name: (_estimators.make(name, 3), X)
+        for name in _estimators.ON_TABLES
+        if name.startswith(_SAVED)
     }
-    for name in _estimators.ON_KERNELS:
+    for name in filter(lambda name: name.startswith(_SAVED), _estimators.ON_KERNELS):
         several = name.endswith("kernels")
         data = [K, (K / 50) ** 2] if several else K
         found[name] = lambda name=name, data=data: (_estimators.make(name, 3), data)
@@ -437,8 +443,6 @@ def _load_and_predict(path: Path) -> tuple[str, str]:
         return ("refused", text) if good else ("failed", f"no sentence: {text[:300]!r}")
     except Exception as error:
         return "failed", f"load_model: {type(error).__name__}: {error}"
-    if not hasattr(model, "predict"):
-        return "works", ""
     wrong = [text for how, new in _new_points(model) if (text := _predict(model, how, new))]
     return ("failed", "; ".join(wrong)) if wrong else ("works", "")
 
