@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-def overview(estimator: Any, *, figsize: tuple[float, float] = (12.0, 9.0)) -> Any:
+def overview(estimator: Any, *, figsize: tuple[float, float] | None = None) -> Any:
     """One figure with the pictures that say most about a fitted estimator.
 
     The map of the samples, the graph as a matrix, the spectrum, and the weights of kernels or
@@ -39,7 +39,7 @@ def overview(estimator: Any, *, figsize: tuple[float, float] = (12.0, 9.0)) -> A
     Parameters
     ----------
     estimator : fitted clusterer
-    figsize : tuple of float
+    figsize : tuple of float, optional
         Inches.
 
     Returns
@@ -63,8 +63,11 @@ def overview(estimator: Any, *, figsize: tuple[float, float] = (12.0, 9.0)) -> A
     able = [d for d in wanted if all(hasattr(estimator, name) for name in d.needs)]
     if not able:
         fitted(estimator, *EmbeddingDisplay.needs)  # says what is missing
-    shape = {1: (1, 1), 2: (1, 2), 3: (1, 3), 4: (2, 2)}[len(able)]
-    figure, grid = pyplot.subplots(*shape, figsize=figsize, squeeze=False, layout="constrained")
+    lines, columns = (2, 2) if len(able) == 4 else (1, len(able))
+    size = figsize or (5.2 * columns, 4.5 * lines)
+    figure, grid = pyplot.subplots(
+        lines, columns, figsize=size, squeeze=False, layout="constrained"
+    )
     for ax, display in zip(grid.flat, able, strict=True):
         display.from_estimator(estimator, ax=ax)
     return figure
