@@ -164,6 +164,14 @@ def test_a_changed_pipeline_is_refused(change, message, tmp_path):
     refused(piped((StandardScaler(), PCA(3)))[0], change, message, tmp_path / "m.npz")
 
 
+def test_no_row_is_made_of_a_width_that_nothing_confirms(tmp_path, monkeypatch):
+    """A Normalizer has no array that its width could be compared with."""
+    pipeline, _ = piped((PCA(3), Normalizer()))
+    monkeypatch.setattr(Normalizer, "transform", lambda self, X: pytest.fail("it was tried"))
+    wide = lambda m: _step(m, 1)["fitted"].update(n_features_in_=2**31)  # noqa: E731
+    refused(pipeline, wide, "do not fit together", tmp_path / "m.npz")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

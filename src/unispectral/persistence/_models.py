@@ -254,14 +254,21 @@ def _restore_pipeline(state: Any, estimator: Any, reader: Reader) -> Any:
 
 
 def _check_widths(steps: Sequence[Any], estimator: Any) -> None:
-    """Each step takes what the one before makes of a row, which is tried."""
-    widths = [int(one.n_features_in_) for one in (*steps, estimator)]
-    for step, width, wanted in zip(steps, widths, widths[1:], strict=False):
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            made = step.transform(np.zeros((1, width))).shape[1]
-        if made != wanted or (type(step).__name__ in _KEEPING and width != wanted):
+    """Each step takes what the one before makes of a row, which is tried, from the last one on.
+
+    The width of a step that has no arrays is compared first: a row could be made of any length.
+    """
+    wanted = int(estimator.n_features_in_)
+    for step in reversed(steps):
+        width = int(step.n_features_in_)
+        fits = type(step).__name__ not in _KEEPING or width == wanted
+        if fits:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                fits = step.transform(np.zeros((1, width))).shape[1] == wanted
+        if not fits:
             raise ModelFileError("the features of its steps do not fit together.")
+        wanted = width
 
 
 def _class(name: Any) -> Any:
