@@ -12,8 +12,9 @@ import unispectral.paper as solvers
 from unispectral import SCSK
 from unispectral._run import Run
 from unispectral.kernels import KernelBank
-from unispectral.paper import DenseGraph, Objective, _alm, _embedding, alm, descend, solve_alm
+from unispectral.paper import DenseGraph, Objective, _alm, _embedding, alm, descend
 from unispectral.paper._alm import _Problem, _rotation
+from unispectral.paper._fit import solve_alm
 from unispectral.paper._weights import kernel_weights
 from unispectral.spectrum import _stiefel
 
@@ -337,20 +338,25 @@ def test_a_larger_mu_freezes_earlier():
     assert np.sum(runs[1].Z ** 2) < np.sum(runs[0].Z ** 2)  # as a ridge does
 
 
-@pytest.mark.parametrize("step", [None, searched_embedding])
-def test_the_solution_is_the_last_state(step):
+def test_the_solution_is_the_last_state():
     bank = KernelBank.precomputed(list(_blobs()))
-    settings = {"distance": "unsquared", "step": step}
-    prices = Objective(3, **PRICES, mu=2.0)
-    found = solve_alm(bank, prices, run=Run.of(random_state=5), **settings)
-    *_, state = alm(bank, 3, **PRICES, mu=2.0, random_state=Run.of(random_state=5).rng, **settings)
+    found = solve_alm(bank, Objective(3, **PRICES, mu=2.0), Run.of(random_state=5))
+    *_, state = alm(bank, 3, **PRICES, mu=2.0, random_state=Run.of(random_state=5).rng)
     np.testing.assert_array_equal(found.labels, state.labels)
     np.testing.assert_array_equal(found.Z.toarray(), state.Z)
     assert found.objective[-1] == state.objective
     assert found.n_iter == state.iteration
     assert found.converged
-    other = solve_alm(bank, prices, run=Run.of(random_state=5), step=step)
-    assert abs(other.Z - found.Z).max() > 1e-6  # the squared distances weigh otherwise
+
+
+@pytest.mark.parametrize("step", [None, searched_embedding])
+def test_unsquared_distances_weigh_otherwise(step):
+    options = {**PRICES, "mu": 2.0, "random_state": 5, "step": step}
+    ends = [
+        list(alm(_blobs(), 3, **options, distance=distance))[-1].Z
+        for distance in ("squared", "unsquared")
+    ]
+    assert np.abs(ends[0] - ends[1]).max() > 1e-6
 
 
 def test_mu_does_what_a_ridge_does(data_home):
@@ -369,13 +375,13 @@ def test_mu_does_what_a_ridge_does(data_home):
         found = accuracy(descend(DenseGraph(bank, 1e-6), prices).labels)
         assert reached[0] < found < reached[1]
     prices = Objective(9, 1e-2, 1e-4, 1e-7, mu=100.0)
-    runs = (solve_alm(bank, prices, run=Run.of(random_state=seed)) for seed in range(3))
+    runs = (solve_alm(bank, prices, Run.of(random_state=seed)) for seed in range(3))
     assert max(accuracy(run.labels) for run in runs) > 0.75
 
 
 def test_the_time_limit_ends_the_algorithm_with_the_state_it_has():
     bank = KernelBank(np.random.default_rng(0).normal(size=(20, 3)), "gaussian")
-    found = solve_alm(bank, Objective(3, 0.01, 0.1, 0.1), max_time=1e-9, tol=1e-12)
+    found = solve_alm(bank, Objective(3, 0.01, 0.1, 0.1), Run.of(), max_time=1e-9, tol=1e-12)
     assert found.reason == "the time limit of 1e-09 s was reached"
     assert (found.n_iter, len(found.objective), found.converged) == (1, 1, False)
 

@@ -2,7 +2,6 @@
 
 from unispectral._result import Solution
 from unispectral.paper._alm import AlmState, alm
-from unispectral.paper._alm_solution import solve_alm
 from unispectral.paper._descent import DenseGraph, Objective, descend
 from unispectral.paper._estimators import SCMK, SCSK
 
@@ -15,5 +14,4 @@ __all__ = [
     "Solution",
     "alm",
     "descend",
-    "solve_alm",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from unispectral._base import Fitted
 from unispectral._errors import warn
 from unispectral._inputs import Samples
 from unispectral._memory import require_memory
+from unispectral._result import Solution
 from unispectral._run import Run
 from unispectral.kernels import KernelBank
-from unispectral.paper._alm_solution import solve_alm
+from unispectral.paper._alm import alm, relative_gap
 from unispectral.paper._descent import DenseGraph, Objective, descend
 from unispectral.paper._local import descend_locally
 from unispectral.predict import KernelSumPart, low_degree_score
@@ -80,6 +82,46 @@ def fit(
         ridge=objective.ridge,
         n_candidates=_PREDICTION_CANDIDATES,
         typical_degree=typical,
+    )
+
+
+def solve_alm(
+    bank: KernelBank,
+    objective: Objective,
+    run: Run,
+    *,
+    max_iter: int = 200,
+    tol: float = 1e-3,
+    max_time: float | None = None,
+) -> Solution:
+    """The authors' algorithm run to its end, and its last state as every other solver's.
+
+    The ridge of the objective does not enter: its ``mu`` has that part here.
+    """
+    begun = time.monotonic()
+    prices = {name: getattr(objective, name) for name in ("alpha", "beta", "gamma", "mu")}
+    limits: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "random_state": run.rng}
+    path: list[float] = []
+    for state in alm(bank, objective.n_clusters, **prices, **limits):
+        path.append(state.objective)
+        reason = state.stop_reason
+        run.progress("iterations", state.iteration, max_iter, f"objective {path[-1]:.6g}")
+        if max_time is not None and time.monotonic() - begun > max_time:
+            reason = f"the time limit of {max_time:g} s was reached"
+            break
+    gap = relative_gap(state.Z, state.S)
+    return Solution(
+        Z=sp.csr_array(state.Z),
+        P=state.P,
+        Q=state.Q,
+        labels=state.labels,
+        weights=state.w,
+        objective=path,
+        n_iter=state.iteration,
+        converged=gap < tol,
+        reason=reason,
+        kkt=gap,
+        eigenvalues=np.empty(0),
     )
 
 
