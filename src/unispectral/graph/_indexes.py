@@ -86,29 +86,15 @@ class ExactIndex(Index):
         self, queries: Any, k: int, exclude: np.ndarray | None = None, run: Run | None = None
     ) -> Neighbours:
         m = queries.shape[0]
-        skip = _skip(exclude, m)
-        wide = min(k + _SPARE, self.n_samples)
-        out = _empty(m, wide)
+        skip, out = _skip(exclude, m), _empty(m, k)
 
         def work(rows: slice) -> None:
-            from unispectral.graph import _select
-
             products = self._products(queries, rows)
-            keys = np.empty((rows.stop - rows.start, wide), dtype=products.dtype)
-            found = out.indices[rows]
-            _select.select_smallest(
-                products,
-                self.norms.astype(products.dtype),
-                self.ids,
-                skip[rows],
-                wide,
-                keys,
-                found,
-            )
-            _rank(queries, rows, self.points, found, out.distances[rows])
+            norms = self.norms.astype(products.dtype)
+            _put_nearest(out, rows, products, norms, self.ids, skip, queries, self.points)
 
         map_blocks(work, m, max(1, _BLOCK_ENTRIES // max(self.n_samples, 1)), run)
-        return _first(out, k)
+        return out
 
     def _products(self, queries: Any, rows: slice) -> np.ndarray:
         if not sp.issparse(self.points):
@@ -304,9 +290,7 @@ class CellIndex(Index):
         run: Run | None,
     ) -> Neighbours:
         m = queries.shape[0]
-        skip = _skip(exclude, m)
-        wide = min(k + _SPARE, self.n_samples)
-        out = _empty(m, k)
+        skip, out = _skip(exclude, m), _empty(m, k)
         by_cell = np.argsort(cell, kind="stable")
         bounds = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=len(self.centres)))])
 
@@ -316,7 +300,7 @@ class CellIndex(Index):
             for c in range(group.start, group.stop):
                 rows = by_cell[bounds[c] : bounds[c + 1]]
                 for start in range(0, len(rows), 1024):
-                    self._search_cell(c, queries, rows[start : start + 1024], skip, wide, out)
+                    self._search_cell(c, queries, rows[start : start + 1024], skip, out)
             if tick is not None:
                 tick(int(bounds[group.stop] - bounds[group.start]))
 
@@ -324,23 +308,14 @@ class CellIndex(Index):
         return out
 
     def _search_cell(
-        self, c: int, queries: Any, rows: np.ndarray, skip: np.ndarray, wide: int, out: Neighbours
+        self, c: int, queries: Any, rows: np.ndarray, skip: np.ndarray, out: Neighbours
     ) -> None:
-        from unispectral.graph import _select
-
         spans = [slice(self.offsets[p], self.offsets[p + 1]) for p in self.order_of_cells[c]]
         points = np.concatenate([self.sorted[span] for span in spans])
         norms = np.concatenate([self.norms[span] for span in spans])
         ids = np.concatenate([self.order[span] for span in spans])
-        part = (queries[rows] - self.origin).astype(np.float32)
-        keys = np.empty((len(rows), wide), dtype=np.float32)
-        found = np.empty((len(rows), wide), dtype=np.int32)
-        distances = np.empty((len(rows), wide))
-        _select.select_smallest(part @ points.T, norms, ids, skip[rows], wide, keys, found)
-        _rank(queries, rows, self.points, found, distances)
-        kept = min(wide, out.indices.shape[1])
-        out.indices[rows, :kept] = found[:, :kept]
-        out.distances[rows, :kept] = np.sqrt(distances[:, :kept])
+        products = (queries[rows] - self.origin).astype(np.float32) @ points.T
+        _put_nearest(out, rows, products, norms, ids, skip, queries, self.points)
 
 
 def _skip(exclude: np.ndarray | None, m: int) -> np.ndarray:
@@ -351,21 +326,24 @@ def _empty(m: int, k: int) -> Neighbours:
     return Neighbours(np.full((m, k), -1, dtype=np.int32), np.full((m, k), np.inf))
 
 
-def _first(found: Neighbours, k: int) -> Neighbours:
-    """The first ``k`` columns in arrays of their own, padded where there are not that many."""
-    have = min(k, found.indices.shape[1])
-    out = _empty(len(found.indices), k)
-    out.indices[:, :have] = found.indices[:, :have]
-    np.sqrt(found.distances[:, :have], out=out.distances[:, :have])
-    return out
-
-
-def _rank(
-    queries: Any, rows: slice | np.ndarray, points: Any, found: np.ndarray, distances: np.ndarray
+def _put_nearest(
+    out: Neighbours,
+    rows: slice | np.ndarray,
+    products: np.ndarray,
+    norms: np.ndarray,
+    ids: np.ndarray,
+    skip: np.ndarray,
+    queries: Any,
+    points: Any,
 ) -> None:
-    """Exact squared distances of what was found, and rows sorted by them."""
+    """The nearest of some queries by their products with points, ranked by exact distances."""
     from unispectral.graph import _select
 
+    k = out.indices.shape[1]
+    shape = len(products), min(k + _SPARE, points.shape[0])
+    keys, found = np.empty(shape, products.dtype), np.empty(shape, np.int32)
+    distances = np.empty(shape)
+    _select.select_smallest(products, norms, ids, skip[rows], shape[1], keys, found)
     if sp.issparse(points):
         assert isinstance(rows, slice)
         _select.exact_sparse(
@@ -375,6 +353,9 @@ def _rank(
     else:
         _select.exact_dense(queries[rows], points, found, distances)
     _select.sort_rows(distances, found)
+    kept = min(k, shape[1])
+    out.indices[rows, :kept] = found[:, :kept]
+    out.distances[rows, :kept] = np.sqrt(distances[:, :kept])
 
 
 def _centre_keys(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
