@@ -53,6 +53,17 @@ _REASONS: dict[str, dict[str, str]] = {
             "one more cluster without members, which counts nowhere"
         ),
     },
+    "paper._embedding": {
+        "2.0 * float(degrees.max()) + float(np.linalg.norm(target)) → "
+        "2.0 * float(degrees.max()) - float(np.linalg.norm(target))": _LIMIT,
+        "0.001 → 0.002 in _LEFT = 1e-3  # what may be left to gain then, relative to the "
+        "problem's size": _LIMIT,
+        "300 → 301 in _COARSE_STEPS = 300  # among the smallest eigenvectors, where a step is "
+        "cheap": _LIMIT,
+        "n > max(_FEW, 2 * c) → n >= max(_FEW, 2 * c)": "either way ends at the same embedding",
+        'False → True in L, subset_by_index=(0, count - 1), driver="evr", overwrite_a=True, '
+        "check_finite=False": "whether numbers that are finite are looked at once more",
+    },
     "spectrum._stiefel": {
         "4000 → 4001 in _MANY = 4_000": _BATCH,
         "1e-08 → 2e-08 in _DEPENDENT = 1e-8": _LIMIT,

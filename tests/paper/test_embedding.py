@@ -113,10 +113,10 @@ def test_the_limit_of_steps_holds_unless_it_would_cost_much(monkeypatch):
 def test_a_saddle_among_the_rotations_of_the_embedding_is_left():
     """Turned by π the columns point along the target, and no gradient leads there."""
     values, start = np.repeat([0.0, 1.0], [2, 3]), np.eye(5, 2)
-    found = _embedding._descent(values, -0.01 * start, start, 1e-8, 1.0)
+    found = _embedding._descent(values, -0.01 * start, start, 1e-8, 2.0)
     np.testing.assert_allclose(found, -start, atol=1e-12)
     # What could be gained must be worth it: the embedding stays near the last one otherwise.
-    stays = _embedding._descent(values, -1e-4 * start, start, 1e-8, 1.0)
+    stays = _embedding._descent(values, -1e-4 * start, start, 1e-8, 2.0)
     np.testing.assert_array_equal(stays, start)
 
 

@@ -31,7 +31,7 @@ _ROUNDS = 50
 _ENTRIES = 4
 _COMPANY = 0.5
 _JITTER = 1e-11
-#: Candidates up to which a block is solved by pivoting, the share of the tolerance that it keeps to
+#: Candidates up to which a block is solved by pivoting, the share of the tolerance it keeps to
 #: (the next pivot costs little), pivots at most, and how many of them in a row may leave as many
 #: coordinates failing.
 _PIVOTED = 40
