@@ -256,6 +256,7 @@ def test_memory_limits_of_groups_inside_groups(tmp_path, monkeypatch):
     assert _memory.available_memory() == 100
     (inner / "memory.stat").write_text("anon 1\ninactive_file 300\n")
     assert _memory.available_memory() == 400
+    monkeypatch.setattr(_memory, "_SMALL", 0)
     with pytest.raises(MemoryError, match=r"needs about .* are available; use solver='local'"):
         SCSK(2, kernel="gaussian").fit(X)
     (tmp_path / "own").write_text("nonsense\n4:memory:/\n")
