@@ -35,7 +35,6 @@ from unispectral._validation import first_index
 from unispectral.kernels import Kernel, as_kernels
 from unispectral.labels import fill_empty, label_shares, memberships, order_of_appearance
 from unispectral.predict import Prediction, Predictor, row_blocks
-from unispectral.spectrum import affinity
 
 __all__ = [
     "AT_LEAST_ONE",
@@ -144,7 +143,7 @@ class LearnedGraphClustering(
         self.labels_: np.ndarray = np.argsort(order)[labels].astype(np.int32)
         self.n_clusters_ = solution.Q.shape[0]
         self.graph_ = solution.Z
-        self.affinity_matrix_: sp.csr_array = affinity(solution.Z)
+        self.affinity_matrix_: sp.csr_array = solution.W
         self.embedding_ = solution.P
         self.rotation_: np.ndarray = rotation
         self.membership_: np.ndarray = (

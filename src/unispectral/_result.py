@@ -18,6 +18,8 @@ class Solution:
     ----------
     Z : CSR array of shape (n, n)
         The graph; column i is the code of sample i.
+    W : CSR array of shape (n, n)
+        Its affinity, (Z + Zᵀ)/2.
     P : ndarray of shape (n, c)
         The continuous labels.
     Q : ndarray of shape (c, c)
@@ -41,6 +43,7 @@ class Solution:
     """
 
     Z: sp.csr_array
+    W: sp.csr_array
     P: np.ndarray
     Q: np.ndarray
     labels: np.ndarray

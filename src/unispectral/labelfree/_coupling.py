@@ -35,7 +35,9 @@ class Coupled(NamedTuple):
     Attributes
     ----------
     graph : CSR array of shape (n, n)
-        Row i is the code of sample i.
+        Column i is the code of sample i.
+    affinity : CSR array of shape (n, n)
+        Its symmetric part.
     first : CSR array of shape (n, n)
         The affinity of the first pass, which no embedding has touched: the judge of labels.
     embedding : ndarray of shape (n, c)
@@ -53,6 +55,7 @@ class Coupled(NamedTuple):
     """
 
     graph: sp.csr_array
+    affinity: sp.csr_array
     first: sp.csr_array
     embedding: np.ndarray
     eigenvalues: np.ndarray
@@ -92,11 +95,13 @@ def couple(
     labels = embedding = guess = None
     for iteration in range(1, recipe.max_iter + 1):
         graph = sp.csr_array((0, 0))  # the last one is let go before the next is made
-        graph, value, residual, left = _blend(views, shares, recipe, embedding, run)
+        codes, value, residual, left = _blend(views, shares, recipe, embedding, run)
         errors = errors or left
         if repair is not None:
-            graph = repair(graph)
-        before, W = W, affinity(graph)
+            codes = repair(codes)
+        graph = codes.T.tocsr()
+        before, W = W, affinity(codes, graph)
+        del codes
         change = np.inf if before is None else _change(W, before)
         first = W if first is None else first
         path.append(value)
@@ -120,11 +125,12 @@ def couple(
             reason = "the graph falls into as many components as there are clusters"
             break
     assert first is not None
+    assert W is not None
     assert embedding is not None
     if not pairs.converged:
         reason += ", but the eigenvectors did not reach their tolerance"
     return Coupled(
-        graph, first, embedding, pairs.values, path, residual, reason, pairs.converged, errors
+        graph, W, first, embedding, pairs.values, path, residual, reason, pairs.converged, errors
     )
 
 

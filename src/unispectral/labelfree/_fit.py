@@ -161,7 +161,8 @@ def _warn_of_doubts(
 
 def _solution(coupled: Coupled, labels: np.ndarray, shares: list[float]) -> Solution:
     return Solution(
-        Z=coupled.graph.T.tocsr(),
+        Z=coupled.graph,
+        W=coupled.affinity,
         P=coupled.embedding,
         Q=procrustes(coupled.embedding, labels),
         labels=labels,

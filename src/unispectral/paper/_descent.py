@@ -161,6 +161,7 @@ def descend(
             break
     return Solution(
         Z=state.matrix.T.tocsr(),
+        W=state.W,
         P=state.P,
         Q=state.rotation.Q,
         labels=state.rotation.labels,

@@ -19,6 +19,7 @@ from unispectral.paper._alm import alm, relative_gap
 from unispectral.paper._descent import DenseGraph, Objective, descend
 from unispectral.paper._local import descend_locally
 from unispectral.predict import KernelSumPart, low_degree_score
+from unispectral.spectrum import affinity
 
 __all__ = ["fit"]
 
@@ -110,8 +111,10 @@ def solve_alm(
             reason = f"the time limit of {max_time:g} s was reached"
             break
     gap = relative_gap(state.Z, state.S)
+    Z = sp.csr_array(state.Z)
     return Solution(
-        Z=sp.csr_array(state.Z),
+        Z=Z,
+        W=affinity(Z),
         P=state.P,
         Q=state.Q,
         labels=state.labels,

@@ -8,15 +8,15 @@ import scipy.sparse as sp
 __all__ = ["affinity", "laplacian"]
 
 
-def affinity(codes: sp.csr_array) -> sp.csr_array:
-    """The symmetric part (Z + Zᵀ)/2 of the graph.
+def affinity(codes: sp.csr_array, transposed: sp.csr_array | None = None) -> sp.csr_array:
+    """The symmetric part (Z + Zᵀ)/2 of the graph; ``transposed`` is Zᵀ where it is there already.
 
     Examples
     --------
     >>> affinity(sp.csr_array([[0.0, 1.0], [0.0, 0.0]])).toarray().tolist()
     [[0.0, 0.5], [0.5, 0.0]]
     """
-    W = sp.csr_array(codes + codes.T)
+    W = sp.csr_array(codes + (codes.T if transposed is None else transposed))
     W.data *= 0.5  # in place: a second graph would be the largest array of a large fit
     # SciPy reserves room for twice the edges of the codes, and keeps it.
     W.data, W.indices = W.data.copy(), W.indices.copy()
