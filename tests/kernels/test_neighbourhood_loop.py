@@ -18,6 +18,11 @@ def problem():
     return X, rng.integers(0, 300, size=(40, 6)), np.arange(100, 140)
 
 
+def empty(neighbours):
+    b, k = neighbours.shape
+    return np.empty((b, k)), np.empty((b, k, k))
+
+
 def oracle(X, rate, rows, neighbours):
     there = X.astype(np.float64)[neighbours]
     near = ((there - X.astype(np.float64)[rows][:, None, :]) ** 2).sum(axis=-1)
@@ -27,7 +32,8 @@ def oracle(X, rate, rows, neighbours):
 
 def test_it_is_the_gaussian_kernel(problem):
     X, neighbours, rows = problem
-    found = gaussian_neighbourhoods(X, -0.3, rows, neighbours)
+    found = empty(neighbours)
+    gaussian_neighbourhoods(X, -0.3, rows, neighbours, *found)
     for one, other in zip(found, oracle(X, -0.3, rows, neighbours), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
 
@@ -36,7 +42,8 @@ def test_far_from_the_origin_no_digit_is_lost(problem):
     """Differences of single precision are exact where inner products have no digits left."""
     X, neighbours, rows = problem
     X = (np.round(X, 2) * 256).astype(np.float32) + np.float32(1e5)
-    near, among = gaussian_neighbourhoods(X, -1e-6, rows, neighbours)
+    near, among = empty(neighbours)
+    gaussian_neighbourhoods(X, -1e-6, rows, neighbours, near, among)
     expected = oracle(X, -1e-6, rows, neighbours)
     np.testing.assert_allclose(near, expected[0], rtol=1e-12)
     np.testing.assert_allclose(among, expected[1], rtol=1e-12)
@@ -47,9 +54,10 @@ def test_large_tables_use_it_where_they_are_narrow(monkeypatch, columns):
     rng = np.random.default_rng(1)
     X, neighbours = rng.normal(size=(200, columns)), rng.integers(-1, 200, size=(30, 5))
     geometry = KernelDistance([KernelPart(KernelBank(X, ["linear"], normalize=()), 0, 0)])
-    usual = _neighbourhoods.block_kernels(geometry, -0.2, np.arange(30), neighbours)
+    usual, found = empty(neighbours), empty(neighbours)
+    _neighbourhoods.block_kernels(geometry, -0.2, np.arange(30), neighbours, *usual)
     monkeypatch.setattr(_neighbourhoods, "SINGLE_SAMPLES", 100)
     assert (geometry.narrow_table() is None) == (columns > 8)
-    found = _neighbourhoods.block_kernels(geometry, -0.2, np.arange(30), neighbours)
+    _neighbourhoods.block_kernels(geometry, -0.2, np.arange(30), neighbours, *found)
     for one, other in zip(found, usual, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9)

@@ -223,9 +223,8 @@ def _block(
     with Run.of(1).limited():
         for start in range(0, len(numbers), KERNEL_ROWS):
             part = slice(start, start + KERNEL_ROWS)
-            near[part], among[part] = block_kernels(
-                geometry, rate, numbers[part], neighbours[part]
-            )
+            here = numbers[part], neighbours[part], near[part], among[part]
+            block_kernels(geometry, rate, *here)
     found = LocalNeighbourhoods(neighbours, near, among, rate)
     if present is None:
         return found

@@ -66,22 +66,27 @@ def _mirror(out, start, stop):
 
 
 @njit(cache=True, nogil=True)
-def gaussian_neighbourhoods(X, rate, rows, neighbours):
+def gaussian_neighbourhoods(X, rate, rows, neighbours, near, among):
     """exp(rate · d²) of samples with their neighbours and of the neighbours among themselves.
 
-    For dense tables of few columns, where gathering and calling cost more than reckoning.
+    For dense tables of few columns, where gathering and calling cost more than reckoning. The
+    rows of ``near`` (b, k) and ``among`` (b, k, k) are filled.
     """
     b, k = neighbours.shape
-    near = np.empty((b, k))
-    among = np.empty((b, k, k))
+    d = X.shape[1]
+    points = np.empty((k + 1, d))
     for r in range(b):
+        # All at once: the processor waits for the memory of several points at a time.
+        for a in range(k + 1):
+            point = rows[r] if a == k else neighbours[r, a]
+            for p in range(d):
+                points[a, p] = X[point, p]
         for a in range(k):
-            one = neighbours[r, a]
             for c in range(a + 1):
-                other = rows[r] if c == a else neighbours[r, c]
+                other = k if c == a else c
                 total = 0.0
-                for p in range(X.shape[1]):
-                    gap = np.float64(X[one, p]) - np.float64(X[other, p])
+                for p in range(d):
+                    gap = points[a, p] - points[other, p]
                     total += gap * gap
                 value = np.exp(rate * total)
                 if c == a:
@@ -90,7 +95,6 @@ def gaussian_neighbourhoods(X, rate, rows, neighbours):
                 else:
                     among[r, a, c] = value
                     among[r, c, a] = value
-    return near, among
 
 
 @njit(cache=True, nogil=True)

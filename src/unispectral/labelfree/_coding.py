@@ -74,7 +74,9 @@ def _block_codes(
     """The codes of consecutive samples, given their neighbourhoods only."""
     gap = None
     if embedding is not None:
-        gap = embedding[np.maximum(block.neighbours, 0)] - embedding[rows][:, None, :]
+        # Several times faster than an index of arrays where the rows are far apart in memory.
+        gap = embedding.take(block.neighbours, axis=0, mode="clip")
+        gap -= embedding[rows][:, None, :]
     z, prices, residual = _block_solve(block, recipe, gap)
     error = _unexplained(z, block)
     value = error.sum() + np.vdot(z, prices) + recipe.ridge * np.vdot(z, z)

@@ -112,7 +112,9 @@ def _codes_over(
     price = float(recipe.alpha * MEDIAN)
 
     def work(part: slice) -> None:
-        near, among = block_kernels(geometry, rate, rows[part], neighbours[part])
+        b, k = neighbours[part].shape
+        near, among = np.empty((b, k)), np.empty((b, k, k))
+        block_kernels(geometry, rate, rows[part], neighbours[part], near, among)
         _loops.solve_blocks(
             among, near, np.ones(len(near)), np.full(near.shape, price),
             neighbours[part] >= 0, float(recipe.ridge), z[part], 1e-6,

@@ -39,6 +39,6 @@ def _count(rows: slice, block: LocalNeighbourhoods) -> int:
     """How many samples of a block have mostly near-duplicates."""
     half = block.near.shape[1] // 2
     with np.errstate(divide="ignore"):
-        far = np.maximum(-np.log(block.near.astype(np.float64)), _ROUNDING)
-    steps = (far[:, 1:] >= _STEP * far[:, :-1]) & block.valid[:, 1:]
-    return int(steps[:, half:].any(axis=1).sum())
+        far = np.maximum(-np.log(block.near[:, half:].astype(np.float64)), _ROUNDING)
+    steps = (far[:, 1:] >= _STEP * far[:, :-1]) & (block.neighbours[:, half + 1 :] >= 0)
+    return int(steps.any(axis=1).sum())

@@ -152,9 +152,8 @@ def localize(
     among = np.empty((n, k, k), dtype=dtype)
 
     def work(rows: slice) -> None:
-        near[rows], among[rows] = block_kernels(
-            geometry, rate, np.arange(rows.start, rows.stop), neighbours[rows]
-        )
+        numbers = np.arange(rows.start, rows.stop)
+        block_kernels(geometry, rate, numbers, neighbours[rows], near[rows], among[rows])
 
     map_blocks(work, n, KERNEL_ROWS, run)
     geometry.release()
@@ -168,16 +167,22 @@ def kernel_dtype(n_samples: int) -> Any:
 
 
 def block_kernels(
-    geometry: Geometry, rate: float, rows: np.ndarray, neighbours: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The Gaussian kernel of some samples to their candidates, and among these."""
+    geometry: Geometry,
+    rate: float,
+    rows: np.ndarray,
+    neighbours: np.ndarray,
+    near: np.ndarray,
+    among: np.ndarray,
+) -> None:
+    """The Gaussian kernel of some samples to their candidates, and among these, in place."""
     neighbours = np.maximum(neighbours, 0)
     if geometry.n_samples > SINGLE_SAMPLES and (table := geometry.narrow_table()) is not None:
         from unispectral.kernels import _loops
 
-        return _loops.gaussian_neighbourhoods(table, rate, rows, neighbours)
+        _loops.gaussian_neighbourhoods(table, rate, rows, neighbours, near, among)
+        return
     to, between = geometry.around(rows, neighbours)
-    return np.exp(to * rate), np.exp(between * rate)
+    near[:], among[:] = np.exp(to * rate), np.exp(between * rate)
 
 
 def sparse_codes(neighbours: np.ndarray, codes: np.ndarray) -> sp.csr_array:

@@ -17,6 +17,8 @@ _RATIO = 10.0
 _DECIDING = 2.0
 #: Where at least this share of the columns have the same least value, they are pixels or counts.
 _SHARED_LEAST = 0.5
+#: Coordinates of the plane, where a long shape is no sign of another unit.
+_FEW_COLUMNS = "as given: fewer than three columns"
 
 
 def scaling_of(X: Any, scaling: str) -> tuple[Shift | None, str]:
@@ -47,6 +49,8 @@ def scaling_of(X: Any, scaling: str) -> tuple[Shift | None, str]:
         return None, "as given: scaling='none'"
     if sp.issparse(X):
         return None, "as given: a sparse table"
+    if scaling == "auto" and X.shape[1] < 3:  # spares a large table of the plane four passes
+        return None, _FEW_COLUMNS
     mean = np.asarray(np.nanmean(X, axis=0, dtype=np.float64))
     spread = np.asarray(np.nanstd(X, axis=0, dtype=np.float64))
     largest = max(float(np.nanmax(np.abs(X))), 1e-300)
@@ -62,8 +66,8 @@ def scaling_of(X: Any, scaling: str) -> tuple[Shift | None, str]:
 def _decision(X: np.ndarray, spread: np.ndarray, varies: np.ndarray) -> tuple[bool, str]:
     """Whether a table is left as it is, and why."""
     count = int(varies.sum())
-    if count < 3:  # coordinates of the plane, where a long shape is no sign of another unit
-        return True, "as given: fewer than three columns"
+    if count < 3:
+        return True, _FEW_COLUMNS
     variances = (spread[varies] / spread[varies].max()) ** 2  # whose squares do not overflow
     if variances.max() <= _RATIO**2 * variances.min():
         return True, "as given: the columns have similar spreads"
