@@ -256,4 +256,4 @@ def _reordered(W: sp.csr_array, order: np.ndarray, single: bool) -> sp.csr_array
     place[order] = np.arange(len(order), dtype=W.indices.dtype)
     rows = W[order]
     data = rows.data.astype(np.float32, copy=False) if single else rows.data
-    return sp.csr_array((data, place[rows.indices], rows.indptr), shape=W.shape)
+    return sp.csr_array((data, place.take(rows.indices), rows.indptr), shape=W.shape)

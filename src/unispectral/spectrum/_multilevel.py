@@ -97,7 +97,9 @@ class _Inverse:
         """An approximate solution X of L X = R on a level: one cycle, with two coarser ones."""
         if level == len(self.parts) - 1:
             return self.coarsest @ R
-        X, rest = self._smoothed(level, R)
+        rest = R.copy()
+        X, step = self._smoothed(level, rest)
+        self._subtract_image(level, step, rest)
         T = self.prolongations[level]
         coarse = T.T @ rest
         below = self.apply(level + 1, coarse)
@@ -115,24 +117,27 @@ class _Inverse:
         """``rest −= L X`` in place."""
         self.parts[level].apply(X, rest, rest, scale=-1.0, keep=1.0)
 
-    def _smoothed(self, level: int, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Some steps of Chebyshev's iteration for L X = R from zero, and what they leave of R."""
-        upper = self.parts[level].upper
+    def _smoothed(self, level: int, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Some steps of Chebyshev's iteration for L X = R from zero, and the last of them.
+
+        ``rest`` is R, and then what is left of it before the last step.
+        """
+        from unispectral.spectrum._products import smoothing_step
+
+        part = self.parts[level]
+        W, diagonal = part.arrays(rest.dtype)
+        upper = part.upper
         lower = _SMOOTH_CUT * upper
         centre, half = (upper + lower) / 2, (upper - lower) / 2
-        rest = R.copy()
         step = rest * np.float32(1.0 / centre)
         X = step.copy()
         rho = half / centre
         for _ in range(_SMOOTHING - 1):
-            self._subtract_image(level, step, rest)
             following = 1.0 / (2.0 * centre / half - rho)
-            step *= np.float32(following * rho)
-            step += np.float32(2.0 * following / half) * rest
+            momentum, factor = following * rho, 2.0 * following / half
+            step = smoothing_step(W, diagonal, step, rest, X, momentum, factor, part.run)
             rho = following
-            X += step
-        self._subtract_image(level, step, rest)
-        return X, rest
+        return X, step
 
 
 def _lobpcg(
@@ -152,7 +157,7 @@ def _lobpcg(
     basis = np.zeros((part.n, 3 * width), dtype=X.dtype)
     basis[:, :width] = X
     part.off_null(basis[:, :width])
-    images = np.zeros_like(basis)
+    images = np.zeros(basis.shape, dtype=X.dtype)
     least, stuck = np.inf, 0
     for _ in range(max_iter + 1):
         # Those of the vectors are made anew as well: their rounding would add up.

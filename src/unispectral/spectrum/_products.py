@@ -6,13 +6,15 @@ here because it runs on several, with the same result on any number of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import scipy.sparse as sp
 
 from unispectral._compat import njit
 from unispectral._run import Run, map_blocks
 
-__all__ = ["laplacian_step"]
+__all__ = ["laplacian_step", "smoothing_step"]
 
 #: Tasks that a large graph is cut into: handing one out takes tens of microseconds. A row is
 #: added up by itself, so that the result depends neither on tasks nor on threads.
@@ -64,11 +66,64 @@ def laplacian_step(
             rows.stop,
         )
 
+    _in_tasks(work, W, X, run)
+    return out
+
+
+def smoothing_step(
+    W: sp.csr_array,
+    diagonal: np.ndarray,
+    step: np.ndarray,
+    rest: np.ndarray,
+    X: np.ndarray,
+    momentum: float,
+    factor: float,
+    run: Run | None = None,
+) -> np.ndarray:
+    """``rest −= (diag − W) step``; the next step, ``momentum · step + factor · rest``, joins X.
+
+    One pass over the graph where three products of arrays would take as long again.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> W = sp.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> step, rest = np.array([[1.0], [3.0]]), np.array([[0.0], [4.0]])
+    >>> X = step.copy()
+    >>> smoothing_step(W, np.ones(2), step, rest, X, 0.5, 1.0).ravel().tolist()
+    [2.5, 3.5]
+    >>> rest.ravel().tolist(), X.ravel().tolist()
+    ([2.0, 2.0], [3.5, 6.5])
+    """
+    out, cast = np.empty_like(step), step.dtype.type
+
+    def work(rows: slice) -> None:
+        _smooth(
+            W.indptr,
+            W.indices,
+            W.data,
+            diagonal,
+            step,
+            rest,
+            X,
+            out,
+            cast(momentum),
+            cast(factor),
+            rows.start,
+            rows.stop,
+        )
+
+    _in_tasks(work, W, step, run)
+    return out
+
+
+def _in_tasks(
+    work: Callable[[slice], None], W: sp.csr_array, X: np.ndarray, run: Run | None
+) -> None:
     if W.nnz * X.shape[1] < _MANY:
         work(slice(0, len(X)))
     else:
         map_blocks(work, len(X), max(_ROWS, len(X) // _TASKS), run)
-    return out
 
 
 @njit(cache=True, nogil=True)
@@ -85,3 +140,21 @@ def _step(indptr, indices, data, diagonal, X, previous, out, scale, shift, keep,
             other = X[np.uint64(indices[p])]
             for c in range(width):
                 row[c] += value * other[c]
+
+
+@njit(cache=True, nogil=True)
+def _smooth(indptr, indices, data, diagonal, step, rest, X, out, momentum, factor, start, stop):
+    width = X.shape[1]
+    for i in range(np.uint64(start), np.uint64(stop)):
+        left, mine, new, total = rest[i], step[i], out[i], X[i]
+        own = diagonal[i]
+        for c in range(width):
+            left[c] -= own * mine[c]
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + np.uint64(1)])):
+            value = data[p]
+            other = step[np.uint64(indices[p])]
+            for c in range(width):
+                left[c] += value * other[c]
+        for c in range(width):
+            new[c] = momentum * mine[c] + factor * left[c]
+            total[c] += new[c]

@@ -97,7 +97,7 @@ class Part:
             scale = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
             scale = scale.astype(W.dtype, copy=False)
             data = W.data * np.repeat(scale, np.diff(W.indptr))
-            data *= scale[W.indices]
+            data *= scale.take(W.indices)
             self.W = sp.csr_array((data, W.indices, W.indptr), shape=W.shape)
             self.diagonal = np.ones(len(scale))
             self.upper = 2.0
