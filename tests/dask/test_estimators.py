@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import time
 
 import numpy as np
@@ -276,6 +277,8 @@ def test_a_killed_worker_changes_nothing() -> None:
             da.from_array(X, chunks=(3_000, 20))
         )
         np.testing.assert_array_equal(model.labels_.compute(), local.labels_)
+        # The one in its place was spared: it did not even have to load the package.
+        assert sum(client.run(lambda: "unispectral" in sys.modules).values()) == 1
     assert killed
 
 

@@ -65,6 +65,7 @@ class _Blocks:
         self.rate = rate
         self.present = present
         self.futures: list[Any] = []
+        self.holders: list[str] = []
 
     def map(self, work: Callable[..., Any], width: int, arguments: tuple) -> list[Any]:
         """The results of ``work`` on every block, where it is."""
@@ -77,7 +78,7 @@ class _Blocks:
                 self._make()
             given = [one.future if isinstance(one, _Shipped) else one for one in shared]
             futures = [
-                self.client.submit(_apply, work, rows, block, width, *given, pure=False)
+                self._submit(_apply, work, rows, block, width, *given, pure=False)
                 for rows, block in zip(self.slices, self.futures, strict=True)
             ]
             return self.client.gather(futures)
@@ -92,13 +93,21 @@ class _Blocks:
 
     def _make(self) -> None:
         geometry, candidates = (one.future for one in self.inputs)
+        self.holders = _workers(self.client)
         for rows in self.slices:
             key = f"neighbourhoods-{rows.start}-{uuid.uuid4().hex}"
-            self.futures.append(
-                self.client.submit(
-                    _block, geometry, rows, candidates, self.rate, self.present, key=key
-                )
-            )
+            given = geometry, rows, candidates, self.rate, self.present
+            self.futures.append(self._submit(_block, *given, key=key))
+
+    def _submit(self, work: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """A task for the workers that have the table, as long as there is one of them.
+
+        Another that takes the place of a lost one would first have to load all libraries and the
+        table, which takes longer than what was lost takes those that are left.
+        """
+        return self.client.submit(
+            work, *arguments, workers=self.holders, allow_other_workers=True, **named
+        )
 
 
 @dataclass(frozen=True)
@@ -185,11 +194,15 @@ def _persistent(work: Callable[[], T], forget: Callable[[], None]) -> T:
 
 
 def _slices(n: int, client: Any) -> list[slice]:
-    workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
-    step = -(-n // (_BLOCKS_PER_WORKER * workers))
+    step = -(-n // (_BLOCKS_PER_WORKER * max(1, len(_workers(client)))))
     # Whole multiples of the local block, so that sums are added up in the same order.
     step = -(-step // CODE_ROWS) * CODE_ROWS
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
+def _workers(client: Any) -> list[str]:
+    """The addresses of all workers."""
+    return list(client.scheduler_info(n_workers=-1)["workers"])
 
 
 # What follows runs on workers, whose threads are the scheduler's to use: one for each task.
