@@ -16,54 +16,29 @@ __all__ = ["add_similarities", "describe_tree"]
 
 
 @njit(cache=True, nogil=True)
-def describe_tree(left, right, weights, leaves, order, position, sums, lengths, shared):
-    """Put the samples of one tree in the order of its leaves, and describe their paths.
+def describe_tree(left, right, weights, leaves, order, sums, lengths, shared):
+    """Fill in, by place in the order of the leaves, what is to be known of the samples' paths.
 
-    Parameters
-    ----------
-    left, right : children of each node, negative for none
-    weights : the weight of each node; that of the root does not count
-    leaves : the leaf of each sample
-    order, position : filled: the samples by leaf, and where each sample is
-    sums, lengths : filled, by place in the order: weight and number of nodes of the path
-    shared : filled, by place: the weight of the path shared with the sample before
+    ``sums`` and ``lengths`` are the weight and the number of nodes of a path, ``shared`` is the
+    weight of what it has in common with the path before. A node's number is above those of its
+    parent and of all nodes to the left of it, as scikit-learn grows trees depth first.
     """
-    n_nodes, n = left.shape[0], leaves.shape[0]
+    n_nodes = left.shape[0]
     total, depth = np.zeros(n_nodes), np.zeros(n_nodes, dtype=np.int64)
-    parent, rank = np.zeros(n_nodes, dtype=np.int64), np.zeros(n_nodes, dtype=np.int64)
-    stack = np.empty(n_nodes, dtype=np.int64)
-    stack[0], size, seen = 0, 1, 0
-    while size > 0:
-        size -= 1
-        node = stack[size]
-        rank[node] = seen
-        seen += 1
+    parent = np.zeros(n_nodes, dtype=np.int64)
+    for node in range(n_nodes):
         if left[node] >= 0:
-            for child in (right[node], left[node]):
+            for child in (left[node], right[node]):
                 parent[child] = node
                 depth[child] = depth[node] + 1
                 total[child] = total[node] + weights[child]
-                stack[size] = child
-                size += 1
-    places = np.zeros(n_nodes + 1, dtype=np.int64)
-    for i in range(n):
-        places[rank[leaves[i]] + 1] += 1
-    for node in range(n_nodes):
-        places[node + 1] += places[node]
-    for i in range(n):
-        place = places[rank[leaves[i]]]
-        places[rank[leaves[i]]] += 1
-        order[place], position[i] = i, place
-        sums[place], lengths[place] = total[leaves[i]], depth[leaves[i]]
-    shared[0] = 0.0
-    for place in range(1, n):
-        a, b = leaves[order[place - 1]], leaves[order[place]]
-        while a != b:
-            if depth[a] >= depth[b]:
-                a = parent[a]
-            else:
-                b = parent[b]
-        shared[place] = total[a]
+    last = 0
+    for place in range(len(order)):
+        node = leaf = leaves[order[place]]
+        sums[place], lengths[place] = total[leaf], depth[leaf]
+        while node > last:  # up to the first node that is above the last leaf, too
+            node = parent[node]
+        shared[place], last = total[node], leaf
 
 
 @njit(cache=True, nogil=True)

@@ -131,19 +131,21 @@ def forest_similarity(
     require_memory(size, f"A forest similarity of {n} samples", "use fewer samples")
     with parallel_config("threading"):
         leaves = forest.apply(_short_indices(X))
-    order, position, lengths = np.empty((3, n_trees, n), dtype=np.int32)
+    order = np.ascontiguousarray(np.argsort(leaves, axis=0, kind="stable").T)
+    position = np.argsort(order, axis=1)
+    lengths = np.empty((n_trees, n), dtype=np.int32)
     sums, shared = np.empty((2, n_trees, n))
-    paths = (order, position, sums, lengths, shared)
     for t, tree in enumerate(forest.estimators_):
         nodes = tree.tree_
         weights = 1.0 / nodes.n_node_samples if adaptive else np.ones(nodes.node_count)
-        children = nodes.children_left, nodes.children_right
-        ends = np.ascontiguousarray(leaves[:, t])
-        _forest.describe_tree(*children, weights, ends, *(part[t] for part in paths))
+        paths = leaves[:, t].copy(), order[t], sums[t], lengths[t], shared[t]
+        _forest.describe_tree(nodes.children_left, nodes.children_right, weights, *paths)
     out = np.empty((n, n), dtype=dtype)
 
     def work(rows: slice) -> None:
-        _forest.add_similarities(*paths, rows.start, rows.stop, out[rows])
+        _forest.add_similarities(
+            order, position, sums, lengths, shared, rows.start, rows.stop, out[rows]
+        )
 
     run.map_blocks(work, n, _BLOCK)
     return out
