@@ -243,6 +243,14 @@ def test_a_sum_at_once_holds_at_any_scale(X, scale):
     np.testing.assert_allclose(bank.combine(weights), whole, rtol=1e-11, atol=1e-12)
 
 
+def test_the_twelve_share_their_costly_parts():
+    """Four wide Gaussians are one polynomial, two narrow ones powers, five products two bases."""
+    found = sum_rule(KernelBank(np.eye(3), "paper")._bound, np.ones(12))
+    assert found.powers.tolist() == [0, 4, 25]
+    assert found.offsets.tolist() == [0.0, 1.0]
+    assert found.coefficients.tolist() == [[1.0, 0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 1.0, 0.0, 0.0]]
+
+
 def test_a_sum_takes_each_kernel_by_itself_where_it_must(X):
     weights = np.full(12, 1 / 12)
     assert sum_rule(KernelBank(X, "paper", normalize="center")._bound, weights) is None

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from unispectral.kernels._features import Features
 from unispectral.kernels._loops import (
     mirror,
     sparse_dots,
-    sparse_neighbourhoods,
     sparse_pairs,
     weighted_sum,
 )
@@ -54,10 +54,10 @@ def test_neighbourhoods_of_sparse_samples(rng):
     A = _sparse(rng, 10, 6)
     K = A.toarray() @ A.toarray().T
     rows, neighbours = np.array([3, 0, 9]), np.array([[1, 4, 7], [0, 2, 5], [8, 6, 9]])
-    dots, inner = sparse_neighbourhoods(A.indptr, A.indices, A.data, 6, rows, neighbours)
-    np.testing.assert_allclose(dots, K[rows[:, None], neighbours], atol=1e-14)
+    near, among = Features(A).neighbourhoods(rows, neighbours)
+    np.testing.assert_allclose(near.dots, K[rows[:, None], neighbours], atol=1e-14)
     expected = K[neighbours[:, :, None], neighbours[:, None, :]]
-    np.testing.assert_allclose(inner, expected, atol=1e-14)
+    np.testing.assert_allclose(among.dots, expected, atol=1e-14)
 
 
 def test_pairs_of_sparse_samples(rng):

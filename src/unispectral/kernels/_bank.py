@@ -13,12 +13,12 @@ from unispectral.kernels._bound import (
     EVERYTHING,
     BoundKernel,
     Index,
-    MatrixKernel,
+    as_normalizations,
     bind,
+    bind_matrix,
     rows_per_block,
-)
+)  # fmt: skip
 from unispectral.kernels._features import Features, Products, require_all_pairs
-from unispectral.kernels._normalize import as_normalizations
 from unispectral.kernels._specs import Abilities, Kernel, as_kernels
 from unispectral.kernels._sums import sum_rule
 
@@ -95,8 +95,8 @@ class KernelBank:
         self = cls.__new__(cls)
         self.features = [None]
         names = names or [f"kernel_{r}" for r in range(len(kernels))]
-        bound = [MatrixKernel(name, K, 0) for name, K in zip(names, kernels, strict=True)]
-        self._finish(list(bound), normalize)
+        bound = [bind_matrix(name, K) for name, K in zip(names, kernels, strict=True)]
+        self._finish(bound, normalize)
         return self
 
     def _finish(self, bound: list[BoundKernel], normalize: Any) -> None:
@@ -128,12 +128,10 @@ class KernelBank:
     def take(self, r: int, rows: np.ndarray) -> KernelBank:
         """A bank of kernel ``r`` alone on some of the samples."""
         kernel = self._bound[r]
-        if isinstance(kernel, MatrixKernel):
-            return KernelBank.precomputed(
-                kernel.matrix[np.ix_(rows, rows)], normalize=self.normalize, names=[kernel.name]
-            )
-        assert kernel.spec is not None
-        table = kernel.features.X[rows]  # type: ignore[attr-defined]
+        if kernel.matrix is not None:
+            part = kernel.matrix[np.ix_(rows, rows)]
+            return KernelBank.precomputed(part, normalize=self.normalize, names=[kernel.name])
+        table = kernel.features.X[rows]
         return KernelBank(table, [kernel.spec], normalize=self.normalize, gram=False)
 
     def abilities(self, r: int) -> Abilities:
@@ -163,9 +161,7 @@ class KernelBank:
 
     def matrix(self, r: int, run: Run | None = None) -> np.ndarray:
         """The whole of kernel ``r``."""
-        weights = np.zeros(len(self))
-        weights[r] = 1.0
-        return self.combine(weights, run)
+        return self.combine(np.eye(len(self))[r], run)
 
     def diagonal(self, r: int) -> np.ndarray:
         """The diagonal of kernel ``r``."""

@@ -3,30 +3,122 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils import gen_batches
 
 from unispectral._errors import InputError
 from unispectral._run import Run
 from unispectral.kernels._features import Features, Products, crossed, own_products
-from unispectral.kernels._normalize import Normalizer, fit_normalizer
 from unispectral.kernels._specs import Abilities, Evaluate, Kernel, Metric, dot
 
-__all__ = ["EVERYTHING", "BoundKernel", "Index", "MatrixKernel", "bind", "rows_per_block"]
+__all__ = [
+    "EVERYTHING", "NORMALIZATIONS", "BoundKernel", "Index", "Normalizer", "as_normalizations",
+    "bind", "bind_matrix", "rows_per_block",
+]  # fmt: skip
 
 Index = slice | np.ndarray
 EVERYTHING = slice(None)
 #: Entries per row block: small enough for the cache, large enough for the vector units.
 _BLOCK_ENTRIES = 2**18
+#: What ``normalize=`` accepts: the unit diagonal of the paper's kernel files, centring in feature
+#: space, trace n, and the largest value 1 of the paper's text.
+NORMALIZATIONS = ("cosine", "center", "trace", "max")
 
 
 def rows_per_block(n_samples: int) -> int:
     """Rows of a block; the temporary arrays of all blocks are a small part of n × n numbers."""
     entries = min(_BLOCK_ENTRIES, max(2**13, n_samples**2 // 64))
     return max(1, entries // max(n_samples, 1))
+
+
+def as_normalizations(normalize: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Turn ``normalize=`` into the names of the steps, in order."""
+    if normalize is None or normalize == "none":
+        return ()
+    names = (normalize,) if isinstance(normalize, str) else tuple(normalize)
+    for name in names:
+        if name not in NORMALIZATIONS:
+            remedy = "use 'cosine', 'center', 'trace', 'max', 'none', or several in a tuple"
+            raise InputError("normalize", "is unknown", remedy, value=name)
+    return names
+
+
+@dataclass
+class Normalizer:
+    """Steps applied to kernel entries; ``vectors`` holds each step's number per training sample.
+
+    ``cosine`` divides by √(k(x,x) k(y,y)); ``center`` subtracts both row means and adds the grand
+    mean; ``trace`` multiplies by n / trace; ``max`` divides by the largest value, which a positive
+    semidefinite kernel has on its diagonal.
+    """
+
+    steps: tuple[str, ...] = ()
+    vectors: list[np.ndarray] = field(default_factory=list)
+    constants: list[float] = field(default_factory=list)
+
+    def apply(
+        self, values: np.ndarray, left: list[np.ndarray], right: list[np.ndarray]
+    ) -> np.ndarray:
+        """Normalise entries in place, given each side's vectors shaped to broadcast."""
+        for step, a, b, constant in zip(self.steps, left, right, self.constants, strict=True):
+            _apply(step, values, a, b, constant)
+        return values
+
+    def vectors_of(self, raw: np.ndarray, own: np.ndarray) -> list[np.ndarray]:
+        """Each step's number for m new samples, from their raw kernel (m, n) and diagonal (m,)."""
+        values, diagonal = raw.copy(), own.copy()
+        found: list[np.ndarray] = []
+        for step, known, constant in zip(self.steps, self.vectors, self.constants, strict=True):
+            means = values.mean(axis=1, dtype=np.float64) if step == "center" else None
+            found.append(vector := _vector(step, means, diagonal))
+            _apply(step, values, vector[:, None], known[None, :], constant)
+            _apply(step, diagonal, vector, vector, constant)
+        return found
+
+    def add(self, step: str, means: np.ndarray | None, diagonal: np.ndarray) -> None:
+        """One more step, found from means of rows and diagonal so far; the latter is updated."""
+        vector = _vector(step, means, diagonal)
+        constant = _constant(step, vector, diagonal)
+        _apply(step, diagonal, vector, vector, constant)
+        self.steps += (step,)
+        self.vectors.append(vector)
+        self.constants.append(constant)
+
+
+def _apply(step: str, values: np.ndarray, a: np.ndarray, b: np.ndarray, constant: float) -> None:
+    if step == "cosine":
+        values *= a
+        values *= b
+    elif step == "center":
+        values -= a
+        values -= b
+        values += values.dtype.type(constant)
+    else:
+        values *= values.dtype.type(constant)
+
+
+def _vector(step: str, means: np.ndarray | None, diagonal: np.ndarray) -> np.ndarray:
+    if step == "cosine":
+        # A sample of norm zero is orthogonal to everything: its row stays zero.
+        safe = np.where(diagonal > np.finfo(diagonal.dtype).tiny, diagonal, 1)
+        return (1.0 / np.sqrt(safe)).astype(diagonal.dtype)
+    return np.ones_like(diagonal) if means is None else means.astype(diagonal.dtype)
+
+
+def _constant(step: str, vector: np.ndarray, diagonal: np.ndarray) -> float:
+    if step == "center":
+        return float(vector.mean(dtype=np.float64))
+    if step == "cosine":
+        return 0.0
+    size, whole = 1.0, float(diagonal.max())
+    if step == "trace":
+        size, whole = float(len(diagonal)), float(diagonal.sum(dtype=np.float64))
+    return size / whole if whole > 0 else 1.0
 
 
 class BoundKernel:
@@ -42,26 +134,32 @@ class BoundKernel:
         self.spec: Kernel | None = spec
         self.abilities: Abilities = getattr(spec, "abilities", Abilities())
         self.n_samples, self.dtype = features.n_samples, features.dtype
-        self.normalizer = Normalizer(())
+        self.normalizer = Normalizer()
+
+    @property
+    def matrix(self) -> np.ndarray | None:
+        """The kernel itself, where it came as a matrix."""
+        return self.features.keep_gram() if self.spec is None else None
 
     def normalize(self, steps: tuple[str, ...]) -> None:
-        step = rows_per_block(self.n_samples)
-
-        def rows() -> Iterator[tuple[slice, np.ndarray]]:
-            for start in range(0, self.n_samples, step):
-                block = slice(start, min(start + step, self.n_samples))
-                yield block, self.evaluate(self.features.block(block, EVERYTHING))
-
         with np.errstate(over="ignore", invalid="ignore"):  # said in a sentence instead
             diagonal = self.evaluate(self.features.own())
         self._refuse_overflow(diagonal)
-        self.normalizer = fit_normalizer(steps, rows, diagonal)
+        for step in steps:
+            means = self._row_means() if step == "center" else None
+            self.normalizer.add(step, means, diagonal)
         if "center" in steps and self.n_samples:
             own = self.diagonal()
             if own.min() < -1e-6 * np.abs(own).max():
                 problem = f"the kernel {self.name!r} has no digits left when centred"
                 problem = f"lies so far from the origin that {problem}"
                 raise InputError("X", problem, "subtract the mean from the features")
+
+    def _row_means(self) -> np.ndarray:
+        means = np.empty(self.n_samples)
+        for rows in gen_batches(self.n_samples, rows_per_block(self.n_samples)):
+            means[rows] = self.block(rows, EVERYTHING).mean(axis=1, dtype=np.float64)
+        return means
 
     def _refuse_overflow(self, diagonal: np.ndarray) -> None:
         """No entry is larger than the diagonal; sums over all of them must be finite too."""
@@ -145,12 +243,9 @@ class _MatrixValues(Features):
         return crossed(np.asarray(X_new, dtype=self.dtype), self.squared_norms, new, None)
 
 
-class MatrixKernel(BoundKernel):
+def bind_matrix(name: str, matrix: np.ndarray, view: int = 0) -> BoundKernel:
     """A kernel that came as a matrix."""
-
-    def __init__(self, name: str, matrix: np.ndarray, view: int) -> None:
-        super().__init__(name, dot, _MatrixValues(matrix), view)
-        self.matrix = matrix
+    return BoundKernel(name, dot, _MatrixValues(matrix), view)
 
 
 def bind(spec: Kernel, features: Features, view: int) -> BoundKernel:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import gen_batches
 
 from unispectral._errors import InputError
 from unispectral._memory import require_memory
@@ -23,7 +24,6 @@ Table: TypeAlias = Any
 #: above it, over all pairs between an evenly spaced sample and everything.
 ALL_PAIRS = 20_000
 _SAMPLE = 1_000
-_ROWS = 32
 #: From this many samples on, room for a matrix of all pairs is asked for before it is taken.
 _LARGE = 1_000
 #: From this many samples on, their dot products are shared among the threads, so many rows a task.
@@ -126,25 +126,27 @@ class Features:
         if self._gram is not None:
             among = self._gram[neighbours[:, :, None], neighbours[:, None, :]]
             return self._gram[rows[:, None], neighbours], among
-        X = self.X
-        if sp.issparse(X):
-            from unispectral.kernels import _loops
-
-            sparse = X.indptr, X.indices, X.data, X.shape[1]
-            return _loops.sparse_neighbourhoods(*sparse, rows, neighbours)
-        gathered = X[neighbours]
+        if sp.issparse(self.X):
+            b, k = neighbours.shape
+            one, other = np.tril_indices(k)
+            dots = self._of_pairs(neighbours[:, one].ravel(), neighbours[:, other].ravel())
+            among = np.empty((b, k, k), dtype=self.dtype)
+            among[:, one, other] = among[:, other, one] = dots.reshape(b, -1)
+            return self._of_pairs(np.repeat(rows, k), neighbours.ravel()).reshape(b, k), among
+        gathered = self.X[neighbours]
         among = gathered @ gathered.transpose(0, 2, 1)
-        return np.matmul(gathered, X[rows][:, :, None])[:, :, 0], among
+        return np.matmul(gathered, self.X[rows][:, :, None])[:, :, 0], among
 
     def _of_pairs(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         if self._gram is not None:
             return self._gram[left, right]
-        if sp.issparse(self.X):
+        X = self.X
+        if sp.issparse(X):
             from unispectral.kernels import _loops
 
-            sparse = self.X.indptr, self.X.indices, self.X.data, self.X.shape[1]
-            return _loops.sparse_pairs(*sparse, left, right)
-        return np.einsum("ij,ij->i", self.X[left], self.X[right])
+            ends = left.astype(np.int64, copy=False), right.astype(np.int64, copy=False)
+            return _loops.sparse_pairs(X.indptr, X.indices, X.data, self.n_features, *ends)
+        return np.einsum("ij,ij->i", X[left], X[right])
 
     def _products(
         self, dots: np.ndarray, left: Pick, right: Pick, of: Callable[[Features], Products]
@@ -210,8 +212,7 @@ class Features:
     def _sampled_distances(self, kind: str) -> np.ndarray:
         n = self.n_samples
         if kind == "max" and n <= ALL_PAIRS:
-            step = max(1, min(2**22, max(2**13, n * n // 64)) // max(n, 1))
-            blocks = (slice(start, start + step) for start in range(0, n, step))
+            blocks = gen_batches(n, max(1, min(2**22, max(2**13, n * n // 64)) // max(n, 1)))
             return np.array([self.block(rows, slice(None)).distances.max() for rows in blocks])
         # Evenly spaced samples: the same for everyone, whatever the seed or the thread count.
         chosen = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp))
@@ -221,15 +222,7 @@ class Features:
             first = self.block(chosen, slice(None)).distances
             far = np.unique(first.argmax(axis=1))
             return self.block(far, slice(None)).distances.max(axis=1)
-        # Row by row above the diagonal: half of all pairs, and no second matrix of them.
-        pairs = np.empty(len(chosen) * (len(chosen) - 1) // 2, dtype=self.dtype)
-        at = 0
-        for start in range(0, len(chosen), _ROWS):
-            rows = chosen[start : start + _ROWS]
-            for i, row in enumerate(self.block(rows, chosen).distances, start=start + 1):
-                pairs[at : at + len(chosen) - i] = row[i:]
-                at += len(chosen) - i
-        return pairs
+        return self.block(chosen, chosen).distances[np.triu_indices(len(chosen), 1)]
 
 
 def _far_mean(X: Table) -> np.ndarray | None:

@@ -8,14 +8,7 @@ import scipy.sparse as sp
 from unispectral._compat import njit
 from unispectral._run import Run, map_blocks
 
-__all__ = [
-    "gaussian_neighbourhoods",
-    "mirror",
-    "sparse_dots",
-    "sparse_neighbourhoods",
-    "sparse_pairs",
-    "weighted_sum",
-]
+__all__ = ["gaussian_neighbourhoods", "mirror", "sparse_dots", "sparse_pairs", "weighted_sum"]
 
 
 def sparse_dots(A: sp.csr_array, B: sp.csr_array, run: Run | None = None) -> np.ndarray:
@@ -95,34 +88,6 @@ def gaussian_neighbourhoods(X, rate, rows, neighbours, near, among):
                 else:
                     among[r, a, c] = value
                     among[r, c, a] = value
-
-
-@njit(cache=True, nogil=True)
-def sparse_neighbourhoods(indptr, indices, data, n_features, rows, neighbours):
-    """Dot products of samples with their neighbours and of the neighbours among themselves."""
-    b, k = neighbours.shape
-    dots = np.zeros((b, k), dtype=data.dtype)
-    inner = np.zeros((b, k, k), dtype=data.dtype)
-    spread = np.zeros(n_features, dtype=data.dtype)
-    for r in range(b):
-        for a in range(k + 1):
-            point = rows[r] if a == k else neighbours[r, a]
-            for p in range(indptr[point], indptr[point + 1]):
-                spread[indices[p]] = data[p]
-            last = k if a == k else a + 1
-            for c in range(last):
-                other = neighbours[r, c]
-                total = data.dtype.type(0)
-                for p in range(indptr[other], indptr[other + 1]):
-                    total += data[p] * spread[indices[p]]
-                if a == k:
-                    dots[r, c] = total
-                else:
-                    inner[r, a, c] = total
-                    inner[r, c, a] = total
-            for p in range(indptr[point], indptr[point + 1]):
-                spread[indices[p]] = 0
-    return dots, inner
 
 
 @njit(cache=True, nogil=True)

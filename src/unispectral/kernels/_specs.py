@@ -14,16 +14,9 @@ from unispectral._errors import InputError, InputTypeError
 from unispectral.kernels._features import Features, Products
 
 __all__ = [
-    "Abilities",
-    "Gaussian",
-    "Kernel",
-    "Linear",
-    "Metric",
-    "Polynomial",
-    "as_kernel",
-    "as_kernels",
+    "Abilities", "Gaussian", "Kernel", "Linear", "Metric", "Polynomial", "as_kernel", "as_kernels",
     "paper_kernels",
-]
+]  # fmt: skip
 
 #: A bound kernel: entries from products. Plain functions, so that fitted models can be pickled.
 Evaluate: TypeAlias = Callable[[Products], np.ndarray]

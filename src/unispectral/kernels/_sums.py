@@ -28,31 +28,17 @@ _POWER = 64
 
 
 class SumRule(NamedTuple):
-    """How to reckon Σ wᵣKᵣ from a dot product and two squared norms.
+    """How to reckon Σ wᵣKᵣ from a dot product and two squared norms; polynomials from the top."""
 
-    Attributes
-    ----------
-    unit : float
-        One over the middle of the squared distances: numbers of any scale come near one.
-    wide : ndarray
-        Coefficients of a polynomial of unit · distance² − 1, from the highest power down; empty
-        without wide Gaussians.
-    rates, powers, shares : ndarray
-        Narrow Gaussians: the exponent per squared distance, or the power of the Gaussian before
-        (0 where it stands by itself), and the weight.
-    offsets, slopes : ndarray of shape (m,)
-        The bases of the powers of dot products, offset + slope · (x·y).
-    roots : ndarray of shape (m, n)
-        What each base is multiplied by, one number for each of the two samples.
-    coefficients : ndarray of shape (m, degree + 1)
-        Polynomials of the bases, from the highest power down.
-    """
-
+    #: One over the middle of the squared distances d²: numbers of any scale come near one.
     unit: float
+    #: The wide Gaussians as a polynomial of unit · d² − 1, or nothing.
     wide: np.ndarray
+    #: Of narrow Gaussians: exponent per d², or power of the one before (0 for none), and weight.
     rates: np.ndarray
     powers: np.ndarray
     shares: np.ndarray
+    #: Polynomials of (offset + slope · x·y) times a root for each of the two samples (m, n).
     offsets: np.ndarray
     slopes: np.ndarray
     roots: np.ndarray
@@ -64,14 +50,6 @@ def sum_rule(kernels: Sequence[BoundKernel], weights: np.ndarray) -> SumRule | N
 
     It knows Gaussian, linear and polynomial kernels, as they are or divided by factors of the two
     samples; a centred kernel is not among them.
-
-    Examples
-    --------
-    >>> from unispectral.kernels import KernelBank
-    >>> bank = KernelBank(np.eye(3), "paper")
-    >>> found = sum_rule(bank._bound, np.ones(12))
-    >>> found.powers.tolist(), found.offsets.tolist(), found.coefficients.tolist()
-    ([0, 4, 25], [0.0, 1.0], [[1.0, 0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 1.0, 0.0, 0.0]])
     """
     features = kernels[0].features
     gaussians: dict[float, float] = {}

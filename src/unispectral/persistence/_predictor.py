@@ -17,9 +17,8 @@ import scipy.sparse as sp
 from unispectral._inputs import Layout
 from unispectral._validation import Shift
 from unispectral.kernels import KernelBank
-from unispectral.kernels._bound import MatrixKernel, bind
+from unispectral.kernels._bound import NORMALIZATIONS, Normalizer, bind, bind_matrix
 from unispectral.kernels._features import Features
-from unispectral.kernels._normalize import NORMALIZATIONS, Normalizer
 from unispectral.kernels._specs import Kernel
 from unispectral.labelfree._geometry import KernelDistance, KernelPart, WhitenedDistance
 from unispectral.persistence._archive import ModelFileError
@@ -44,7 +43,7 @@ _LAYOUT = ("kind", "view_names", "n_features", "columns", "shifts", "sparse")
 _PART = ("weight", "outlier_weight", "close")
 _GEOMETRY_PART = (*_PART, "rate", "samples")
 _WHITENING = ("rate", "landmarks", "root", "mean", "shrink_root", "unit", "table", "name")
-_KERNEL = ("name", "view", "spec")
+_KERNEL = ("name", "view", "spec", "matrix")
 
 
 def _written(thing: Any, names: Iterable[str]) -> dict[str, Any]:
@@ -86,9 +85,7 @@ def _bank_state(bank: KernelBank) -> dict[str, Any]:
         for one in bank.features
     ]
     kernels = [
-        _written(kernel, _KERNEL)
-        | _written(kernel.normalizer, ("vectors", "constants"))
-        | {"matrix": kernel.matrix if isinstance(kernel, MatrixKernel) else None}
+        _written(kernel, _KERNEL) | _written(kernel.normalizer, ("vectors", "constants"))
         for kernel in bank._bound
     ]
     return {"normalize": bank.normalize, "views": views, "kernels": kernels}
@@ -267,7 +264,7 @@ def _bound(state: Any, features: list[Features | None], steps: tuple[str, ...]) 
     table, matrix = features[view], state["matrix"]
     bound: Any
     if table is None:
-        bound = MatrixKernel(str(state["name"]), floats(matrix, len(matrix), len(matrix)), view)
+        bound = bind_matrix(str(state["name"]), floats(matrix, len(matrix), len(matrix)), view)
     else:
         require(isinstance(state["spec"], Kernel), "a kernel")
         bound = bind(state["spec"], table, view)
