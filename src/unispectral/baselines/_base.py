@@ -64,13 +64,7 @@ class Stop(NamedTuple):
 def alternate(
     rounds: Iterable[tuple[State, float]], max_iter: int, tol: float, least: int = 1
 ) -> tuple[State, Stop]:
-    """The state of the first round, from the ``least`` on, that changes no more than ``tol``.
-
-    Examples
-    --------
-    >>> alternate(((x, 0.5**x) for x in range(9)), 100, 0.2)
-    (3, Stop(n_iter=4, converged=True, residual=0.125))
-    """
+    """The state of the first round, from the ``least`` on, that changes no more than ``tol``."""
     for n_iter, found in enumerate(islice(rounds, max_iter), 1):
         state, residual = found
         stop = Stop(n_iter, n_iter >= least and residual <= tol, residual)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, ClassVar, dataclass_transform
 
-from unispectral._compat import Interval, StrOptions
+from unispectral._compat import Interval
 
-__all__ = ["Declared", "choice", "count", "non_negative", "parameter", "positive"]
+__all__ = ["Declared", "count", "non_negative", "parameter", "positive"]
 
 _SECTION = re.compile(r"^(\w[\w ]*)\n-+\n", re.MULTILINE)
 _INHERITED = ("Parameters", "Attributes")
@@ -43,15 +43,10 @@ def non_negative(*, default: float) -> Any:
     return parameter(Interval(Real, 0, None, closed="left"), default=default)
 
 
-def choice(*others: str, default: str) -> Any:
-    """One of several words."""
-    return parameter(StrOptions({default, *others}), default=default)
-
-
 @dataclass_transform(
     eq_default=False,
     kw_only_default=True,
-    field_specifiers=(parameter, count, positive, non_negative, choice),
+    field_specifiers=(parameter, count, positive, non_negative),
 )
 class Declared:
     """Base of estimators whose parameters are fields.

@@ -10,11 +10,12 @@ import scipy.sparse as sp
 from joblib import parallel_config
 from sklearn.ensemble import RandomForestClassifier
 
+from unispectral._compat import StrOptions
 from unispectral._memory import require_memory
 from unispectral._run import Run
 from unispectral._validation import recentred
 from unispectral.baselines._base import Partition, RestartedMethod, seed_from
-from unispectral.baselines._parameters import choice, count, parameter
+from unispectral.baselines._parameters import count, parameter
 from unispectral.baselines._spectral import leading_eigenvectors, unit_rows
 
 __all__ = ["ClustRF"]
@@ -57,7 +58,7 @@ class ClustRF(RestartedMethod):
     (1, 1)
     """
 
-    weights: str = choice("adaptive", default="uniform")
+    weights: str = parameter(StrOptions({"uniform", "adaptive"}), default="uniform")
     n_estimators: int = count(default=200)
     n_jobs: int | None = parameter(Integral, default=None)
 

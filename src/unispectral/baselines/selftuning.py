@@ -121,12 +121,6 @@ def align(vectors: np.ndarray, max_iter: int) -> tuple[np.ndarray, float, Stop]:
     """Rotate eigenvectors so that :func:`rotation_cost` is small: descent over the rotations.
 
     Returns the rotated eigenvectors, their cost, and where the steps ended.
-
-    Examples
-    --------
-    >>> turned = np.array([[0.6, 0.8], [0.6, 0.8], [-0.8, 0.6]])
-    >>> round(align(turned, 50)[1], 6)
-    3.0
     """
     c = vectors.shape[1]
     _, _, pivots = scipy.linalg.qr(vectors.T, mode="economic", pivoting=True)
