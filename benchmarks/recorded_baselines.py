@@ -15,9 +15,8 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from unispectral._errors import InputError, InputTypeError
-from unispectral.baselines._base import Partition
-from unispectral.baselines._kernels import Kernels
-from unispectral.baselines.aasc import coefficients_at
+from unispectral.baselines._base import Kernels, Partition
+from unispectral.baselines.aggregation import coefficients_at
 from unispectral.baselines.kernel_kmeans import (
     Centres,
     centres_of,

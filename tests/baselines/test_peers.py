@@ -14,7 +14,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from unispectral._run import Run
 from unispectral.baselines import CAN, LGMKSC, MKKM, SMKL, SPC, SelfTuning, SimpleMKKM
-from unispectral.baselines._kernels import Kernels
+from unispectral.baselines._base import Kernels
+from unispectral.baselines.aggregation import alignment, reduced_direction
 from unispectral.baselines.consensus import (
     consensus_kernel,
     nearest_kernel,
@@ -27,8 +28,7 @@ from unispectral.baselines.consensus import (
     strongest_part,
 )
 from unispectral.baselines.neighbours import mean_ridge, nearest_codes, on_simplex
-from unispectral.baselines.selftuning import align, local_scaling, rotation_cost
-from unispectral.baselines.simplemkkm import alignment, reduced_direction
+from unispectral.baselines.spectral import align, local_scaling, rotation_cost
 from unispectral.kernels import KernelBank
 from unispectral.metrics import clustering_accuracy
 

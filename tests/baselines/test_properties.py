@@ -37,9 +37,9 @@ from unispectral.baselines import (
     SelfTuning,
     SimpleMKKM,
 )
-from unispectral.baselines._kernels import Kernels
+from unispectral.baselines._base import Kernels
 from unispectral.baselines._spectral import _lanczos, laplacian_eigenvectors, leading_eigenvectors
-from unispectral.baselines.aasc import best_coefficients, coefficients_at, dogleg_root
+from unispectral.baselines.aggregation import best_coefficients, coefficients_at, dogleg_root
 from unispectral.baselines.clustrf import forest_similarity, synthetic_rows
 from unispectral.baselines.kernel_kmeans import (
     inverse_weights,
@@ -188,7 +188,7 @@ def test_a_kernel_without_cost_takes_all():
 def test_kernels_on_demand_are_the_kept_ones(monkeypatch):
     bank = bank_of(3)
     kept = Kernels(bank)
-    monkeypatch.setattr("unispectral.baselines._kernels.STACK_BYTES", 0)
+    monkeypatch.setattr("unispectral.baselines._base.STACK_BYTES", 0)
     lazy = Kernels(bank)
     assert (kept._stack is None, lazy._stack is None) == (False, True)
     labels = np.random.default_rng(0).integers(4, size=bank.n_samples)

@@ -6,33 +6,32 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unispectral.baselines.aasc import AASC
+    from unispectral.baselines.aggregation import AASC, SimpleMKKM
     from unispectral.baselines.clustrf import ClustRF
     from unispectral.baselines.consensus import LGMKSC, SMKL, SPC
     from unispectral.baselines.kernel_kmeans import KKM, MKKM, RKKM, RMKKM
     from unispectral.baselines.neighbours import CAN, GMC
-    from unispectral.baselines.selftuning import SelfTuning
-    from unispectral.baselines.simplemkkm import SimpleMKKM
-    from unispectral.baselines.spectral import SC, SSR, TSEP
+    from unispectral.baselines.spectral import SC, SSR, TSEP, SelfTuning
 
 __all__ = [
     "AASC", "CAN", "GMC", "KKM", "LGMKSC", "MKKM", "RKKM", "RMKKM", "SC", "SMKL", "SPC", "SSR",
     "TSEP", "ClustRF", "SelfTuning", "SimpleMKKM",
 ]  # fmt: skip
 
-#: Modules of several methods; the others are called as their method.
 _FAMILIES = {
+    "aggregation": ("AASC", "SimpleMKKM"),
+    "clustrf": ("ClustRF",),
     "consensus": ("LGMKSC", "SMKL", "SPC"),
     "kernel_kmeans": ("KKM", "MKKM", "RKKM", "RMKKM"),
     "neighbours": ("CAN", "GMC"),
-    "spectral": ("SC", "SSR", "TSEP"),
+    "spectral": ("SC", "SSR", "TSEP", "SelfTuning"),
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = next((home for home, names in _FAMILIES.items() if name in names), name.lower())
+    home = next(home for home, names in _FAMILIES.items() if name in names)
     return getattr(importlib.import_module(f"{__name__}.{home}"), name)
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from unispectral._run import Run
-from unispectral.baselines._base import KernelsMethod, Partition, alternate
-from unispectral.baselines._kernels import Kernels
+from unispectral.baselines._base import Kernels, KernelsMethod, Partition, alternate
 from unispectral.baselines._parameters import count, non_negative, positive
 from unispectral.baselines._spectral import (
     laplacian_eigenvectors,

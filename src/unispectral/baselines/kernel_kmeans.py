@@ -16,8 +16,7 @@ from sklearn.utils import gen_batches
 
 from unispectral._compat import Interval
 from unispectral._run import Run
-from unispectral.baselines._base import KernelMethod, KernelsMethod, Partition
-from unispectral.baselines._kernels import Kernels
+from unispectral.baselines._base import KernelMethod, Kernels, KernelsMethod, Partition
 from unispectral.baselines._parameters import count, non_negative, parameter
 
 __all__ = ["KKM", "MKKM", "RKKM", "RMKKM"]
