@@ -6,9 +6,10 @@ everything: centre j is Σ_l weights_l φ(x_l) over its members l.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Real
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +17,13 @@ from sklearn.utils import gen_batches
 
 from unispectral._compat import Interval
 from unispectral._run import Run
-from unispectral.baselines._base import KernelMethod, Kernels, KernelsMethod, Partition
+from unispectral.baselines._base import (
+    KernelMethod,
+    Kernels,
+    KernelsMethod,
+    Partition,
+    alternate,
+)
 from unispectral.baselines._parameters import count, non_negative, parameter
 
 __all__ = ["KKM", "MKKM", "RKKM", "RMKKM"]
@@ -269,7 +276,8 @@ class MKKM(KernelsMethod):
             converged = change <= self.tol * path[-1]
         path.append(float(weights**2 @ kernels.within(labels, mean_weights(labels)).sum(axis=1)))
         residual = change / path[-1] if path[-1] > 0.0 else 0.0
-        return _weighted(labels, path, converged, residual, weights)
+        attributes = {"kernel_weights": weights, "objective_path": np.array(path)}
+        return Partition(labels, path[-1], len(path), converged, residual, attributes)
 
 
 def inverse_weights(costs: np.ndarray) -> np.ndarray:
@@ -320,24 +328,23 @@ class RMKKM(KernelsMethod):
     max_iter: int = count(default=50)
 
     def _cluster(self, data: Kernels, run: Run) -> Partition:
+        (labels, weights, path), stop = alternate(self._rounds(data, run), self.max_iter, self.tol)
+        attributes = {"kernel_weights": weights, "objective_path": np.array(path)}
+        return Partition(labels, path[-1], *stop, attributes)
+
+    def _rounds(self, kernels: Kernels, run: Run) -> Iterator[tuple[Any, float]]:
         """Labels and centres, then weights, in turn."""
-        c, tol = self.n_clusters, self.tol
-        weights = np.full(len(data), (1.0 / len(data)) ** (1.0 / self.gamma))  # Σ w^γ = 1
-        path: list[float] = []
-        converged, residual = False, np.inf
-        found = kernel_kmeans(data.combine(weights), c, run, self.n_init, tol=tol, robust=True)
+        c, tol, path = self.n_clusters, self.tol, [np.inf]
+        weights = np.full(len(kernels), (1.0 / len(kernels)) ** (1.0 / self.gamma))  # Σ w^γ = 1
+        K = kernels.combine(weights)
+        found = kernel_kmeans(K, c, run, self.n_init, tol=tol, robust=True)
         while True:
-            within = data.within(found.labels, found.attributes["sample_weights"])
+            within = kernels.within(found.labels, found.attributes["sample_weights"])
             squared = np.maximum(within, _FLOOR)
-            halves = 0.5 / np.sqrt(weights @ squared)
-            weights = power_weights(squared @ halves, self.gamma)
+            weights = power_weights(squared @ (0.5 / np.sqrt(weights @ squared)), self.gamma)
             path.append(float(np.sqrt(weights @ squared).sum()))
-            if len(path) > 1:
-                residual = (path[-2] - path[-1]) / path[-1]
-                converged = residual <= tol
-            if converged or len(path) >= self.max_iter:
-                return _weighted(found.labels, path, converged, residual, weights)
-            K = data.combine(weights)
+            yield (found.labels, weights, path[1:]), (path[-2] - path[-1]) / path[-1]
+            K = kernels.combine(weights)
             found = lloyd(K, c, found, robust=True, max_iter=_INNER, tol=tol)
 
 
@@ -352,11 +359,3 @@ def power_weights(costs: np.ndarray, gamma: float) -> np.ndarray:
     else:
         raw = (costs / costs.min()) ** (1.0 / (gamma - 1.0))
     return raw / (raw**gamma).sum() ** (1.0 / gamma)
-
-
-def _weighted(
-    labels: np.ndarray, path: list[float], converged: bool, residual: float, weights: np.ndarray
-) -> Partition:
-    """The partition at the end of a path of objectives, with the weights of the kernels."""
-    attributes = {"kernel_weights": weights, "objective_path": np.array(path)}
-    return Partition(labels, path[-1], len(path), converged, residual, attributes)

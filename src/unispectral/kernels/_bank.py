@@ -144,15 +144,13 @@ class KernelBank:
         With ``exact`` the squared distances of the table are those of the kernel, too.
         """
         kernel = self._bound[r]
-        steps, distances = set(self.normalize), kernel.abilities.distances or ""
         # Centring a dot product leaves its distances as they are; a kernel that falls with the
         # distance has a constant diagonal, so that the other normalisations leave its order.
-        scalings = {"trace", "max"}
-        allowed = {"table": {"center"}, "monotone": {"cosine"}}.get(distances)
-        allowed = allowed and allowed | scalings
-        if exact:
-            allowed = {"center"} if distances == "table" else None
-        return kernel.features.X if allowed is not None and steps <= allowed else None
+        kept = {"table": {"center"}, "monotone": {"cosine"}}.get(kernel.abilities.distances or "")
+        if kept is None or (exact and kernel.abilities.distances != "table"):
+            return None
+        scalings = set() if exact else {"trace", "max"}
+        return kernel.features.X if set(self.normalize) <= kept | scalings else None
 
     # Values of one kernel
     def block(self, r: int, rows: Index, cols: Index) -> np.ndarray:
@@ -174,35 +172,25 @@ class KernelBank:
         n = self.n_samples
         require_all_pairs(n, self.dtype)
         out = np.empty((n, n), dtype=self.dtype)
-        if self._combine_at_once(weights, out, run):
-            return out
-
-        def work(rows: slice) -> None:
-            out[rows] = self.combine_block(weights, rows, EVERYTHING)
-
-        map_blocks(work, n, rows_per_block(n), run)
-        return out
-
-    def _combine_at_once(self, weights: np.ndarray, out: np.ndarray, run: Run | None) -> bool:
-        """Assemble the sum in one pass over the dot products, where its kernels allow that."""
         chosen = np.flatnonzero(weights)
-        kernels = [self._bound[r] for r in chosen]
-        features = kernels[0].features if kernels else None
-        if len(kernels) < 2 or features is None or not features.has_gram:
-            return False
-        found = sum_rule(kernels, weights[chosen])
-        if found is None:
-            return False
+        rule = sum_rule([self._bound[r] for r in chosen], weights[chosen])
+        if rule is None:
+
+            def work(rows: slice) -> None:
+                out[rows] = self.combine_block(weights, rows, EVERYTHING)
+
+            map_blocks(work, n, rows_per_block(n), run)
+            return out
         from unispectral.kernels import _loops
 
-        gram, norms, n = features.keep_gram(), features.squared_norms, len(out)
+        features = self._bound[chosen[0]].features
+        gram, norms = features.keep_gram(), features.squared_norms
 
-        def work(rows: slice) -> None:
-            _loops.weighted_sum(gram, norms, rows.start, rows.stop, out, *found)
+        def at_once(rows: slice) -> None:
+            _loops.weighted_sum(gram, norms, rows.start, rows.stop, out, *rule)
 
-        map_blocks(work, n, rows_per_block(n), run)
-        _loops.mirror(out, run)
-        return True
+        map_blocks(at_once, n, rows_per_block(n), run)
+        return _loops.mirror(out, run)
 
     def combine_block(self, weights: Any, rows: Index, cols: Index) -> np.ndarray:
         """A block of the weighted sum."""

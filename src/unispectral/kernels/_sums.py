@@ -51,6 +51,8 @@ def sum_rule(kernels: Sequence[BoundKernel], weights: np.ndarray) -> SumRule | N
     It knows Gaussian, linear and polynomial kernels, as they are or divided by factors of the two
     samples; a centred kernel is not among them.
     """
+    if len(kernels) < 2 or not kernels[0].features.has_gram:
+        return None
     features = kernels[0].features
     gaussians: dict[float, float] = {}
     bases: dict[tuple[float, float, bool], dict[int, float]] = {}
