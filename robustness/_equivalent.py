@@ -17,11 +17,9 @@ _START = "any number but the first batch's, which is 0, marks its beginning"
 _REASONS: dict[str, dict[str, str]] = {
     "kernels._loops": {
         "64 → 65 in tile = 64": _BATCH,
-        "512 → 513 in tile = 512": _BATCH,
         "64 → 65 in map_blocks(work, A.shape[0], 64, run)": _BATCH,
         "0 → 1 in n = out.shape[0]": _SQUARE,
         "1 → 2 in held = -1": "any number below zero says that no sample is spread out",
-        "1 → 2 in for first in range(0, i + 1, tile):": "one more tile, which is empty",
         "i + 1 → i - 1": "copies once more what is a copy of it already",
         "256 → 257 in map_blocks(lambda rows: _mirror(out, rows.start, rows.stop), len(out), 256, "
         "run)": _BATCH,

@@ -116,66 +116,59 @@ def weighted_sum(
     dots, norms, start, stop, out,
     unit, wide, rates, powers, shares, offsets, slopes, roots, coefficients,
 ):  # fmt: skip
-    """Rows ``start … stop − 1`` of Σ wᵣKᵣ up to the diagonal, by a recipe of ``_sums.py``.
+    """Rows ``start … stop − 1`` of Σ wᵣKᵣ up to the diagonal, by a rule of ``_sums.py``.
 
-    Reckoned in tiles that stay in the cache; sums of squared lengths keep the precision of these.
+    Sums of squared lengths keep the precision of these.
     """
-    tile = 512
-    distance = np.empty(tile)
-    value = np.empty(tile)
-    square = np.empty(tile)
-    total = np.empty(tile)
+    distance, value = np.empty(stop), np.empty(stop)
+    square, total = np.empty(stop), np.empty(stop)
     for i in range(start, stop):
-        for first in range(0, i + 1, tile):
-            m = min(tile, i + 1 - first)
-            row, other = dots[i, first : first + m], norms[first : first + m]
-            total[:m] = 0.0
-            if wide.shape[0] + rates.shape[0] > 0:
-                own = float(norms[i])
-                for t in range(m):
-                    distance[t] = max(own + float(other[t]) - 2.0 * float(row[t]), 0.0)
-                if first + m == i + 1:
-                    distance[m - 1] = 0.0
-            if wide.shape[0] > 0:
-                for t in range(m):
-                    square[t] = unit * distance[t] - 1.0
-                    total[t] = wide[0]
-                for p in range(1, wide.shape[0]):
-                    factor = wide[p]
-                    for t in range(m):
-                        total[t] = total[t] * square[t] + factor
-            for r in range(rates.shape[0]):
-                power, share = powers[r], shares[r]
-                if power == 0:
-                    for t in range(m):
-                        value[t] = np.exp(rates[r] * distance[t])
-                else:
-                    odd = power % 2 == 1
-                    for t in range(m):
-                        square[t] = value[t]
-                        if not odd:
-                            value[t] = 1.0
+        row, m = dots[i], i + 1
+        total[:m] = 0.0
+        if wide.shape[0] + rates.shape[0] > 0:
+            own = float(norms[i])
+            for j in range(i):
+                distance[j] = max(own + float(norms[j]) - 2.0 * float(row[j]), 0.0)
+            distance[i] = 0.0
+        if wide.shape[0] > 0:
+            for j in range(m):
+                square[j] = unit * distance[j] - 1.0
+                total[j] = wide[0]
+            for p in range(1, wide.shape[0]):
+                factor = wide[p]
+                for j in range(m):
+                    total[j] = total[j] * square[j] + factor
+        for r in range(rates.shape[0]):
+            power, share = powers[r], shares[r]
+            if power == 0:
+                for j in range(m):
+                    value[j] = np.exp(rates[r] * distance[j])
+            else:
+                odd = power % 2 == 1
+                for j in range(m):
+                    square[j] = value[j]
+                    if not odd:
+                        value[j] = 1.0
+                power //= 2
+                while power > 0:
+                    for j in range(m):
+                        square[j] *= square[j]
+                    if power % 2 == 1:
+                        for j in range(m):
+                            value[j] *= square[j]
                     power //= 2
-                    while power > 0:
-                        for t in range(m):
-                            square[t] *= square[t]
-                        if power % 2 == 1:
-                            for t in range(m):
-                                value[t] *= square[t]
-                        power //= 2
-                for t in range(m):
-                    total[t] += share * value[t]
-            for b in range(offsets.shape[0]):
-                offset, slope, root = offsets[b], slopes[b], roots[b, i]
-                column = roots[b, first : first + m]
-                for t in range(m):
-                    square[t] = (offset + slope * float(row[t])) * root * column[t]
-                    value[t] = coefficients[b, 0]
-                for p in range(1, coefficients.shape[1]):
-                    factor = coefficients[b, p]
-                    for t in range(m):
-                        value[t] = value[t] * square[t] + factor
-                for t in range(m):
-                    total[t] += value[t]
-            for t in range(m):
-                out[i, first + t] = total[t]
+            for j in range(m):
+                total[j] += share * value[j]
+        for b in range(offsets.shape[0]):
+            offset, slope, root, column = offsets[b], slopes[b], roots[b, i], roots[b]
+            for j in range(m):
+                square[j] = (offset + slope * float(row[j])) * root * column[j]
+                value[j] = coefficients[b, 0]
+            for p in range(1, coefficients.shape[1]):
+                factor = coefficients[b, p]
+                for j in range(m):
+                    value[j] = value[j] * square[j] + factor
+            for j in range(m):
+                total[j] += value[j]
+        for j in range(m):
+            out[i, j] = total[j]
