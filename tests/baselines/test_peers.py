@@ -195,6 +195,9 @@ def test_the_strongest_part_keeps_its_share():
     assert np.diagonal(kept).max() == 0.0
     assert 0 < (kept == 0).sum() - 12 < 12 * 12
     assert not strongest_part(np.zeros((4, 4)), 0.7).any()
+    Z = np.array([[9.0, 4.0, 1.0], [4.0, 9.0, 1.0], [1.0, 1.0, 9.0]])
+    wanted = [[0.0, 2.0, 1.0], [2.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
+    assert strongest_part(Z, 0.7).tolist() == wanted
 
 
 # SimpleMKKM

@@ -38,7 +38,12 @@ from unispectral.baselines import (
     SimpleMKKM,
 )
 from unispectral.baselines._base import Kernels
-from unispectral.baselines._spectral import _lanczos, laplacian_eigenvectors, leading_eigenvectors
+from unispectral.baselines._spectral import (
+    _lanczos,
+    laplacian_eigenvectors,
+    leading_eigenvectors,
+    unit_rows,
+)
 from unispectral.baselines.aggregation import best_coefficients, coefficients_at, dogleg_root
 from unispectral.baselines.clustrf import forest_similarity, synthetic_rows
 from unispectral.baselines.kernel_kmeans import (
@@ -345,6 +350,25 @@ def test_synthetic_rows_keep_each_feature_and_lose_the_rest():
 
 
 # Spectral steps
+
+
+def test_dense_eigenvectors_are_those_of_numpy():
+    W = table(3, 12, 12)
+    W += W.T  # negative entries and the diagonal count, too
+    values, vectors = laplacian_eigenvectors(W, 4)
+    wanted = np.linalg.eigh(np.diag(W.sum(axis=1)) - W)
+    np.testing.assert_allclose(values, wanted[0][:4], atol=1e-12)
+    np.testing.assert_allclose(abs(vectors), abs(wanted[1][:, :4]), atol=1e-9)
+    W = np.abs(W)
+    roots = np.sqrt(W.sum(axis=1))
+    wanted = np.linalg.eigh(W / np.outer(roots, roots))
+    largest = wanted[1][:, ::-1][:, :4]
+    np.testing.assert_allclose(abs(leading_eigenvectors(W, 4)), abs(largest), atol=1e-9)
+
+
+def test_a_row_of_zeros_stays():
+    rows = unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    np.testing.assert_allclose(rows, [[0.6, 0.8], [0.0, 0.0]])
 
 
 def test_large_dense_laplacians_have_the_same_eigenvectors(monkeypatch):
