@@ -120,6 +120,7 @@ one_cluster = pytest.mark.filterwarnings("ignore:n_clusters=1 puts all samples")
 
 
 @one_cluster
+@pytest.mark.filterwarnings("ignore:RKKM stopped:sklearn.exceptions.ConvergenceWarning")
 @quick
 @given(seeds)
 def test_robust_centre_is_the_geometric_median(seed):
