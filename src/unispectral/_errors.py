@@ -16,21 +16,11 @@ _INNER = ("unispectral", "sklearn")
 
 
 class InputError(ValueError):
-    """An argument that cannot be used.
+    """An argument that cannot be used, and why.
 
-    The sentence is made of the fields, so that another front end, such as the command line, can
-    word it in its own terms instead of rewriting text.
-
-    Parameters
-    ----------
-    argument : str
-        The name of the argument.
-    problem : str
-        What is wrong, as the rest of a sentence whose subject is the argument.
-    remedy : str
-        What to do about it; may be empty.
-    value : object, optional
-        The value that was given, if it is short enough to be shown.
+    The problem is the rest of a sentence whose subject is the argument, and perhaps its value. The
+    sentence is made of the fields, so that another front end, such as the command line, can word
+    it in its own terms instead of rewriting text.
     switch : tuple of str, optional
         An argument that is True or False and would help, and what it does.
 

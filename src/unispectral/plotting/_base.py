@@ -12,7 +12,7 @@ from unispectral._compat import optional
 from unispectral._errors import InputTypeError
 from unispectral.plotting._colors import cluster_colors
 
-__all__ = ["Clusters", "Display", "fitted", "plain", "share", "thin"]
+__all__ = ["Clusters", "Display", "fitted", "plain", "thin"]
 
 
 class Display:
@@ -131,8 +131,3 @@ def thin(codes: np.ndarray, max_points: int, *, least: int = 5) -> np.ndarray:
         np.rint(np.linspace(0, max(len(g) - 1, 0), k)) for g, k in zip(groups, quota, strict=True)
     ]
     return np.sort(np.concatenate([g[at.astype(int)] for g, at in zip(groups, even, strict=True)]))
-
-
-def share(n_shown: int, n_samples: int) -> str:
-    """What a picture leaves out, in words; nothing if it shows all."""
-    return "" if n_shown == n_samples else f" ({n_shown:,} of {n_samples:,} points)"

@@ -123,12 +123,6 @@ class KernelWeightsDisplay(Display):
         return self.title
 
 
-def _below(ax: Any, name: str, *notes: str) -> str:
-    """The name of an axis, and notes in lines that do not reach under the axes beside it."""
-    wide = max(20, round(14 * ax.get_window_extent().width / ax.figure.dpi))
-    return "\n".join([name, *(textwrap.fill(note, wide) for note in notes if note)])
-
-
 @dataclass(eq=False, repr=False)
 class ClusterCountDisplay(Display):
     """The evidence for each number of clusters, and the number chosen.
@@ -183,7 +177,10 @@ class ClusterCountDisplay(Display):
         ax.bar_label(bars, names, padding=2, fontweight="bold")
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.margins(y=0.12)
-        ax.set(xlabel=_below(ax, "number of clusters", self.reason), ylabel="evidence")
+        # Lines that do not reach under the axes beside these.
+        wide = max(20, round(14 * ax.get_window_extent().width / ax.figure.dpi))
+        below = ["number of clusters", *textwrap.wrap(self.reason, wide)]
+        ax.set(xlabel="\n".join(below), ylabel="evidence")
         if self.n_clusters == 1:
             return "No evidence for more than one cluster"
         second = f" (next best: {self.runner_up})" if self.runner_up else ""

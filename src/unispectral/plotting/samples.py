@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA
 
 from unispectral._errors import InputError
-from unispectral.plotting._base import Clusters, Display, fitted, plain, share, thin
+from unispectral.plotting._base import Clusters, Display, fitted, plain, thin
 from unispectral.plotting._colors import GREY, INK, NAMED, key
 from unispectral.plotting._layout import cluster_map, free_places, spacing
 
@@ -102,7 +102,8 @@ class EmbeddingDisplay(Display):
             problem = "must be 'auto', 'map', 'pca' or an object with fit_transform"
             raise InputError("method", problem, value=self.method)
         title = _TITLES.get(str(self.method), f"Embedding by {type(self.method).__name__}")
-        self._title = title + share(len(shown), n)
+        left_out = len(shown) < n
+        self._title = title + (f" ({len(shown):,} of {n:,} points)" if left_out else "")
         self._fresh = None if self.new is None else np.asarray(self.new)[shown]
         self._meaning: Any = self.clusters
         self._heading = "cluster"
