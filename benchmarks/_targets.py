@@ -18,7 +18,7 @@ Cells = dict[str, Any]
 def targets(cells: Cells, solver_cells: Cells) -> list[Target]:
     """Every target whose cells were measured."""
     rows: list[Target] = []
-    for judge in (_coil20, _ar, _tdt2, _twelve, _tiny, _first_use, _graph, _growth):
+    for judge in (_default, _coil20, _ar, _tdt2, _twelve, _tiny, _first_use, _graph, _growth):
         rows += judge(cells)
     return rows + _alm(solver_cells)
 
@@ -35,6 +35,18 @@ def _at_most(work: str, against: str, factor: float, above: Any, below: Any) -> 
     return [
         Target(work, f"≤ {factor:g} × {against}", f"{number(found)} ×", found["median"] <= factor)
     ]
+
+
+def _default(cells: Cells) -> list[Target]:
+    """The label-free model against the neighbour graph that scikit-learn clusters."""
+    rows = []
+    for data, factor in (("digits-200", 5), ("digits-1797", 3), ("coil20", 3)):
+        cell = cells.get(f"peers {data}")
+        ours = _seconds(cell, "unispectral, as it comes")
+        peer = _seconds(cell, "spectral, neighbours, arpack")
+        work = f"unispectral, as it comes, {data.replace('-', ', ')}"
+        rows += _at_most(work, "spectral clustering on neighbours (arpack)", factor, ours, peer)
+    return rows
 
 
 def _coil20(cells: Cells) -> list[Target]:

@@ -26,6 +26,7 @@ __all__ = ["main", "render"]
 SIZES = (250, 500, 1000, 2000, 4000, 8000, 16000)
 GROWING = ("SCSK, linear kernel", "SCSK, linear kernel, alm", *PEERS)
 LARGE = ("SCSK, linear kernel", "SCMK, twelve kernels", "spectral, neighbours, arpack", "k-means")
+DEFAULT = ("unispectral, as it comes", "spectral, neighbours, arpack", "k-means")
 REFERENCE = "SCSK, linear kernel"
 
 
@@ -41,6 +42,8 @@ def measure(store: Store, *, quick: bool, repeats: int, patience: float) -> None
         _growth(store, SIZES[:2], GROWING[:1], **timing)
         return
     store.cell("peers digits-300", partial(quality_and_time, "digits-300", METHODS, **timing))
+    for data in ("digits-200", "digits-1797"):
+        store.cell(f"peers {data}", partial(quality_and_time, data, DEFAULT, **timing))
     for data in ("yale", "orl", "ar", "coil20"):
         store.cell(
             f"peers {data}",
