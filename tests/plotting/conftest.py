@@ -60,7 +60,6 @@ class Made(BaseEstimator):
         self.eigenvalues_ = np.concatenate([np.zeros(c), [0.4, 0.5]])
         self.kernel_names_ = tuple(f"kernel_{r}" for r in range(12))
         self.kernel_weights_ = np.full(12, 1 / 12)
-        self.objective_ = np.array([3.0, 2.0, 1.5])
         return self
 
 
