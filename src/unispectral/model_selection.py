@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,22 +33,13 @@ _SILHOUETTE_SAMPLES = 2_000
 _REFERENCE_NEIGHBOURS = 10
 
 
-def internal_scores(
-    X: Any,
-    labels: Any,
-    *,
-    affinity: sp.csr_array | None = None,
-    random_state: int | None = 0,
-) -> dict[str, float]:
+def internal_scores(X: Any, labels: Any, *, random_state: int | None = 0) -> dict[str, float]:
     """Label-free scores of a clustering; for all of them larger is better.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
     labels : array of shape (n_samples,)
-    affinity : CSR array or None
-        A learned graph (``affinity_matrix_``) to score the clusters on. Without one, and for the
-        scores ``modularity`` and ``cut``, the graph of the 10 nearest neighbours is used.
     random_state : int or None
         Draws the samples of the silhouette where there are more than 2,000.
 
@@ -57,7 +48,7 @@ def internal_scores(
     dict
         ``silhouette`` in −1 … 1; ``modularity`` and ``cut`` (minus the mean normalised cut) on
         the graph of the 10 nearest neighbours; ``calinski_harabasz``; ``davies_bouldin`` (minus
-        the usual one); ``own_modularity`` where an affinity was given.
+        the usual one).
 
     Examples
     --------
@@ -74,19 +65,11 @@ def internal_scores(
     if not 2 <= count < n:
         problem = f"has {count} clusters for {n} samples"
         raise InputError("labels", problem, "scores need at least 2, and fewer than samples")
+    scores = {name: judge(labels) for name, judge in _judges(X, random_state).items()}
     dense = X.toarray() if sp.issparse(X) and X.shape[1] <= 1_000 else X
-    drawn = {"sample_size": min(_SILHOUETTE_SAMPLES, n), "random_state": random_state}
-    reference = _reference_graph(X)
-    scores = {
-        "silhouette": float(silhouette_score(X, labels, **drawn)),
-        "modularity": modularity(reference, labels),
-        "cut": -normalized_cut(reference, labels),
-    }
     if not sp.issparse(dense):
         scores["calinski_harabasz"] = float(calinski_harabasz_score(dense, labels))
         scores["davies_bouldin"] = -float(davies_bouldin_score(dense, labels))
-    if affinity is not None:
-        scores["own_modularity"] = modularity(sp.csr_array(affinity), labels)
     return scores
 
 
@@ -232,20 +215,15 @@ def _try(estimator: BaseEstimator, X: Any, params: dict[str, Any]) -> BaseEstima
 
 
 def _score(criterion: str, X: Any, labels: list[np.ndarray]) -> list[float]:
-    if criterion == "consensus":
-        agreement = [sum(adjusted_rand_score(a, b) for b in labels) - 1.0 for a in labels]
-        return [total / (len(labels) - 1) for total in agreement] if len(labels) > 1 else [1.0]
-    table = check_array(X, accept_sparse="csr")
-    if criterion == "silhouette":
-        return [internal_scores(table, mine)["silhouette"] for mine in labels]
-    reference = _reference_graph(table)
-    if criterion == "modularity":
-        return [modularity(reference, mine) for mine in labels]
-    return [-normalized_cut(reference, mine) for mine in labels]
+    if criterion != "consensus":
+        judge = _judges(check_array(X, accept_sparse="csr"), 0)[criterion]
+        return [judge(mine) for mine in labels]
+    agreement = [sum(adjusted_rand_score(a, b) for b in labels) - 1.0 for a in labels]
+    return [total / (len(labels) - 1) for total in agreement] if len(labels) > 1 else [1.0]
 
 
-def _reference_graph(X: Any) -> sp.csr_array:
-    """The graph of the 10 nearest neighbours: the same judge for every clustering."""
+def _judges(X: Any, random_state: int | None) -> dict[str, Callable[[np.ndarray], float]]:
+    """The same for every clustering; two of them look at the graph of the nearest neighbours."""
     from unispectral.graph.candidates import nearest
 
     n = X.shape[0]
@@ -253,4 +231,10 @@ def _reference_graph(X: Any) -> sp.csr_array:
     valid = indices >= 0
     rows = np.repeat(np.arange(n), valid.sum(axis=1))
     W = sp.csr_array((np.ones(len(rows)), (rows, indices[valid])), shape=(n, n))
-    return sp.csr_array((W + W.T) * 0.5)
+    W = sp.csr_array((W + W.T) * 0.5)
+    drawn = {"sample_size": min(_SILHOUETTE_SAMPLES, n), "random_state": random_state}
+    return {
+        "silhouette": lambda labels: float(silhouette_score(X, labels, **drawn)),
+        "modularity": lambda labels: modularity(W, labels),
+        "cut": lambda labels: -normalized_cut(W, labels),
+    }

@@ -100,7 +100,7 @@ def test_limits_failures_and_what_goes_on_after_them(tmp_path: Path) -> None:
     assert summary.total == summary.outcomes.total() == 14
 
 
-def test_nothing_is_done_twice_and_force_does_all(tiny: Study, ran: Path, tmp_path: Path) -> None:
+def test_nothing_is_done_twice(tiny: Study, ran: Path, tmp_path: Path) -> None:
     path = tmp_path / "copy.jsonl"
     shutil.copy(ran, path)
     before = content(path)
@@ -109,8 +109,6 @@ def test_nothing_is_done_twice_and_force_does_all(tiny: Study, ran: Path, tmp_pa
         assert again.found == again.total
         assert not again.outcomes
         small = tiny.select(["iris"], ["k-means", "broken"])
-        forced = run(small, store, backend="here", force=True)
-        assert forced.outcomes == Counter(done=3, error=1)
         retried = run(small, store, backend="here", retry=True)
         assert retried.outcomes == Counter(error=1)
     assert content(path) == before

@@ -17,14 +17,7 @@ import numpy as np
 from unispectral._files import write_text_atomic
 from unispectral.bench.results import Figure, Results, ResultTable, Setting
 from unispectral.bench.runner import duration
-from unispectral.bench.study import (
-    METRICS,
-    PROTOCOLS,
-    Column,
-    StudyDataset,
-    StudyMethod,
-    Surface,
-)
+from unispectral.bench.study import METRICS, PROTOCOLS, Column, StudyDataset, StudyMethod, Surface
 from unispectral.report._page import asset, build_page
 
 __all__ = ["rank_columns", "render", "write_report"]
@@ -99,7 +92,6 @@ def _page_data(results: Results, command: str) -> dict[str, Any]:
             for method in study.methods
         },
         "ranks": {p: {m: rank_columns(t) for m, t in ts.items()} for p, ts in tables.items()},
-        "weights": [entry for protocol in protocols for entry in _weights(results, protocol)],
         "surfaces": [surface for surface in surfaces if surface is not None],
         "reductions": results.reductions(),
         "failures": _failures(results),
@@ -203,27 +195,6 @@ def rank_columns(table: ResultTable, level: float = 0.05) -> dict[str, Any] | No
         "groups": groups,
         "left_out": columns[~present].tolist(),
     }
-
-
-def _weights(results: Results, protocol: str) -> list[dict[str, Any]]:
-    metric = results.study.metrics[0]
-    found = []
-    for method, column in results.columns(protocol):
-        rows: dict[tuple[str, ...], list[dict[str, Any]]] = {}  # one picture per bank
-        for dataset in results.study.datasets:
-            figure = results.figure(dataset, method, column, metric)
-            done = [] if figure.setting is None else figure.setting.done
-            facts = [record.facts for record in done if "kernels" in record.facts]
-            if not facts:
-                continue
-            kernels = facts[0]["kernels"]
-            mean = np.mean([f["weights"] for f in facts if f["kernels"] == kernels], axis=0)
-            if total := np.abs(mean).sum():
-                row = {"dataset": dataset.title, "weights": np.abs(mean) / total}
-                rows.setdefault(tuple(kernels), []).append(row)
-        base = {"protocol": protocol, "column": column.name}
-        found += [{**base, "kernels": kernels, "rows": listed} for kernels, listed in rows.items()]
-    return found
 
 
 def _surface(

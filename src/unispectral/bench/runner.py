@@ -49,7 +49,6 @@ def run(
     *,
     processes: int | None = None,
     threads: int | None = None,
-    force: bool = False,
     retry: bool = False,
     backend: str = "processes",
     stream: IO[str] | None = None,
@@ -67,8 +66,6 @@ def run(
         Worker processes; the number of cores by default.
     threads : int
         Numerical threads of each process; its share of the cores by default.
-    force : bool
-        Do all cells again.
     retry : bool
         Do again the cells that failed.
     backend : {"processes", "here"}
@@ -93,7 +90,7 @@ def run(
     with store.locked():
         cells = list({cell.key: cell for cell in expand(study)}.values())
         records = store.records(cell.key for cell in cells)
-        todo = [c for c in cells if force or _worth_running(c, records.get(c.key), retry)]
+        todo = [c for c in cells if _worth_running(c, records.get(c.key), retry)]
         failed = {key for key, record in records.items() if record.status != "done"}
         failed -= {cell.key for cell in todo}
         summary = Summary(len(cells), len(cells) - len(todo), len(failed))

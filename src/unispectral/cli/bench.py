@@ -53,7 +53,6 @@ _result_options = all_of(
 @_store_option
 @click.option("--processes", "-j", type=click.IntRange(1), help="Worker processes.")
 @click.option("--threads", type=click.IntRange(1), help="Threads of each process.")
-@click.option("--force", is_flag=True, help="Do all cells again.")
 @click.option("--retry", is_flag=True, help="Do failed cells again.")
 @click.option("--allow-failures", is_flag=True, help="Exit with 0 although some cells failed.")
 @click.option("--time-limit", type=float, metavar="SECONDS", help="Limit of one fit.")

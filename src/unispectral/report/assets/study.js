@@ -252,26 +252,6 @@
     });
   }
 
-  // Kernel weights.
-  function drawWeights() {
-    const shown = data.weights.filter((entry) => entry.protocol === state.protocol);
-    byId("weights").hidden = !shown.length;
-    replace("weights-pictures", shown.map((entry) => {
-      const kernels = entry.kernels, rows = entry.rows, left = 76, size = 28, gap = 2, top = 8, foot = 92;
-      const w = left + kernels.length * size + 8, h = top + rows.length * size + foot;
-      return el("div", { class: "card" }, el("h3", {}, entry.column), UI.figure(`Kernel weights ${entry.column}`, svg("svg", { viewBox: `0 0 ${w} ${h}`, width: w, role: "img", "aria-label": `Kernel weights of ${entry.column}` },
-        rows.map((row, i) => [
-          svg("text", { x: left - 8, y: top + i * size + 18, "font-size": 12, "text-anchor": "end" }, row.dataset),
-          row.weights.map((v, j) => {
-            const fill = UI.between("--accent-wash", "--accent", Math.sqrt(v)), [x, y] = [left + j * size, top + i * size];
-            return [svg("rect", { x, y, width: size - gap, height: size - gap, rx: 4, fill, "data-tip": `${row.dataset}, ${kernels[j]}: ${v.toFixed(3)}` }),
-              v >= 0.095 ? svg("text", { x: x + (size - gap) / 2, y: y + 17, "font-size": 10.5, "text-anchor": "middle", "pointer-events": "none", "data-ink": UI.inkOn(fill) }, v.toFixed(2).slice(1)) : null];
-          })]),
-        kernels.map((name, j) => svg("text", { class: "soft", "font-size": 11, "text-anchor": "end",
-          transform: `translate(${left + j * size + 17} ${top + rows.length * size + 8}) rotate(-60)` }, name))), () => [["data set", ...kernels], ...rows.map((row) => [row.dataset, ...row.weights])]));
-    }));
-  }
-
   // Parameter surfaces.
   function drawSurfaces() {
     byId("surfaces").hidden = !data.surfaces.length;
@@ -332,7 +312,6 @@
       UI.section("ranks", "Average ranks", null, say("ranks-text"), place("ranks-picture", "picture")),
       UI.section("time", "Score against time", null, say(null, ["Seconds of one fit, without loading data and computing kernels, against the score. The line joins the columns that no other one beats in both. ",
         el("label", { class: "pick" }, "Data ", sets)]), place("time-picture", "picture")),
-      UI.section("weights", "Kernel weights", null, say(null, "What the methods of several kernels made of the bank, each row scaled to sum 1; the mean over the repeats of the figure shown above."), place("weights-pictures", "grid")),
       UI.section("surfaces", "Parameters", null, say(null, "The score over two parameters, one panel for each value of the third."), place("surfaces-pictures")),
       data.reductions.length ? UI.section("less", "Exceptions", null, say(null, "Where a method is run with fewer repeats, a smaller grid or other parameters. The study declares these before it is run."),
         list("ul", "reductions", data.reductions.map(([set, method, note]) => [el("b", {}, `${method} on ${set}. `), note]))) : "",
@@ -348,7 +327,7 @@
   }
 
   function draw() {
-    if (data.protocols.length) { drawTable(); drawRanks(); drawTime(); drawWeights(); }
+    if (data.protocols.length) { drawTable(); drawRanks(); drawTime(); }
     byId("figures").hidden = !data.protocols.length;
     byId("time").hidden = byId("time").hidden || !data.protocols.length;
     drawSurfaces();
