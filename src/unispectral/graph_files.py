@@ -96,17 +96,13 @@ def write_graph(
             with temporary.open("wb") as binary:
                 np.savez_compressed(binary, **content)
             return
-        directed = not _is_symmetric(matrix)
+        gap = abs(matrix - matrix.T)
+        directed = gap.nnz > 0 and float(gap.max()) > 1e-12 * float(abs(matrix).max())
         with temporary.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
             if chosen == "graphml":
                 _write_graphml(file, matrix, clusters, called, directed)
             else:
                 _write_edges(file, matrix, called, directed, "," if chosen == "csv" else "\t")
-
-
-def _is_symmetric(matrix: sp.csr_array) -> bool:
-    gap = abs(matrix - matrix.T)
-    return gap.nnz == 0 or float(gap.max()) <= 1e-12 * float(abs(matrix).max())
 
 
 def _edges(matrix: sp.csr_array, directed: bool) -> Iterator[tuple[int, int, float]]:

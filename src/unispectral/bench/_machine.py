@@ -16,13 +16,11 @@ __all__ = [
 ]  # fmt: skip
 
 _PACKAGES = ("unispectral", "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl")
-_VARIABLES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
-_LINUX = sys.platform == "linux"
 
 
 def thread_variables(threads: int) -> dict[str, str]:
     """Environment variables that hold every numerical library to a number of threads."""
-    names = [f"{name}_NUM_THREADS" for name in _VARIABLES]
+    names = [f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")]
     return dict.fromkeys([*names, "VECLIB_MAXIMUM_THREADS", "LOKY_MAX_CPU_COUNT"], str(threads))
 
 
@@ -109,7 +107,7 @@ def limit_growth(limit: float | None) -> Iterator[None]:
     The parent looks at the memory twenty times a second and kills what is above the limit; this
     refuses the single huge allocation that would bring the machine down in between.
     """
-    if limit is None or not _LINUX:
+    if limit is None or sys.platform != "linux":
         yield
         return
     import resource
