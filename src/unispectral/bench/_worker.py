@@ -235,15 +235,14 @@ def _load(spec: dict[str, Any]) -> tuple[Any, np.ndarray]:
         separate = truth is not None and Path(truth).is_file()
         table = read_table(file, truth=None if separate else truth, **spec["read"])
         data, target = table.values, _vector(truth) if separate else table.truth
-    elif name in _BUNDLED:
+    else:
         import sklearn.datasets
 
-        data, target = getattr(sklearn.datasets, f"load_{name}")(return_X_y=True)
-    else:
         from unispectral.datasets import fetch
 
-        bunch = fetch(name)
-        data, target = bunch.data, bunch.target
+        bundled = name in _BUNDLED
+        found = getattr(sklearn.datasets, f"load_{name}")() if bundled else fetch(name)
+        data, target = found.data, found.target
     if target is None or np.ndim(target) != 1:
         problem = f"{name!r} has no vector of true classes"
         raise InputError("The data set", problem, "name its column, array or file with truth")
