@@ -55,7 +55,7 @@ def _in_short(results: Results) -> list[str]:
     best = [max((m for m in found.values() if m is not None), default=None) for found in means]
     papers: dict[str, float | None] = {}
     for table in tables:  # those under `paper` are the last
-        papers.update(table.paper_means())
+        papers.update(table.means("paper"))
     rows = []
     for column in papers:
         own = [(found.get(column), top) for found, top in zip(means, best, strict=True)]

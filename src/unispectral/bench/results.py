@@ -122,14 +122,11 @@ class ResultTable:
         """The rows in which all columns have a figure."""
         return [row for row in self.rows.values() if all(f.value is not None for f in row)]
 
-    def means(self) -> dict[str, float | None]:
-        """The mean of each column over the full rows."""
-        return {c: _mean(row[j].value for row in self.full()) for j, c in enumerate(self.columns)}
-
-    def paper_means(self) -> dict[str, float | None]:
-        """The paper's mean of each column over the full rows, where it has all of them."""
-        papers = {c: [row[j].paper for row in self.full()] for j, c in enumerate(self.columns)}
-        return {c: None if None in found else _mean(found) for c, found in papers.items()}
+    def means(self, of: str = "value") -> dict[str, float | None]:
+        """The mean of each column over the full rows; ``of="paper"``: where the paper has all."""
+        full = self.full()
+        found = {c: [getattr(row[j], of) for row in full] for j, c in enumerate(self.columns)}
+        return {c: None if None in values else _mean(values) for c, values in found.items()}
 
 
 class Results:
