@@ -10,11 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
-from sklearn.decomposition import PCA
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from unispectral import tables
 from unispectral._errors import InputError
@@ -145,7 +141,6 @@ def test_inputs_are_never_overwritten(capsys, things, way, tmp_path):
         ["cluster", things, table, "-k", "3", "-o", name],
         ["predict", "m", table, "-o", name],
         ["compare", table, "-k", "3", "-o", name],
-        ["compare", table, "-k", "3", "--labels", name],
     ):
         err = refused(capsys, 2, *arguments)
         assert "this file is read, and would be overwritten; name another." in err
@@ -318,39 +313,13 @@ def test_a_model_of_an_array_asks_for_a_frame(capsys, things, blobs):
     assert "fitted to an array; fit it to a frame" in err
 
 
-@pytest.mark.parametrize("output", ["default", "pandas"])
-@pytest.mark.parametrize(
-    "steps",
-    [
-        (TablePreparer(),),
-        (TablePreparer(impute=None, scale="none"), SimpleImputer(), StandardScaler()),
-        ("passthrough", SimpleImputer(), PCA(1)),
-    ],
-    ids=repr,
-)
-def test_a_saved_pipeline_predicts_from_a_file(steps, output, tmp_path, monkeypatch):
+def test_a_saved_pipeline_is_for_python(capsys, things, blobs):
     from unispectral import UnifiedSpectralClustering, save_model
 
-    monkeypatch.chdir(tmp_path)
-    level = 5.0 * (np.arange(30) % 3) + np.arange(30) / 40
-    table = pd.DataFrame({"note": [f"n{i}" for i in range(30)], "size": level, "price": 2 * level})
-    table.loc[4, "size"] = np.nan
-    if isinstance(steps[0], TablePreparer):
-        table["price"] = [f"${value:.2f}" for value in level]
-        table["kind"] = np.array(["thin", "wide", "tall"])[np.arange(30) % 3]
-    else:
-        table = table.drop(columns="note")
-    last = UnifiedSpectralClustering(3, n_init=2)
-    pipeline = make_pipeline(*(clone(step, safe=False) for step in steps), last)
-    pipeline.set_output(transform=output).fit(table)
-    save_model(pipeline, "m.npz")
-    table.assign(more="text").to_csv("t.csv", index=False)
-    assert run(["predict", "m.npz", "t.csv", "-q", "-o", "labels.csv"]) == 0
-    found = pd.read_csv("labels.csv")
-    np.testing.assert_array_equal(found["cluster"], pipeline.predict(table))
-    np.testing.assert_allclose(
-        found["outlier_score"], -pipeline.score_samples(table), rtol=0, atol=1e-6
-    )
+    pipeline = make_pipeline(TablePreparer(), UnifiedSpectralClustering(3))
+    save_model(pipeline.fit(blobs.drop(columns=["name", "day"])), "m.npz")
+    err = refused(capsys, 1, "predict", "m.npz", things)
+    assert "The model is a pipeline; load it in Python with unispectral.load_model." in err
 
 
 def test_data_info(capsys):

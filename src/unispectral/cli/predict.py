@@ -6,7 +6,6 @@ import contextlib
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -60,17 +59,16 @@ def predict(
     from unispectral.tables._read import MixedColumnError
     from unispectral.tables._source import as_source, plural
 
-    loaded = load_model(model)
-    estimator = loaded[-1] if hasattr(loaded, "steps") else loaded
+    estimator = load_model(model)
     name = type(estimator).__name__
-    preparation, steps = _preparation(loaded)
+    preparation = _preparation(estimator)
     sources = [as_source(table) for table in tables]
     try:
         blocks = gather_new(sources, preparation, options, _ENTRIES)
-        summary = _assign(blocks, estimator, steps, output, quiet=quiet)
+        summary = _assign(blocks, estimator, output, quiet=quiet)
     except MixedColumnError:  # only the whole column says whether it is text
         blocks = gather_new(sources, preparation, options, None)
-        summary = _assign(blocks, estimator, steps, output, quiet=quiet)
+        summary = _assign(blocks, estimator, output, quiet=quiet)
     if as_json:
         echo_json(summary)
     elif not (quiet and output == "-"):
@@ -82,7 +80,7 @@ def predict(
 
 
 def _assign(
-    blocks: Iterable[Input], estimator: Any, steps: list[Any], output: str | None, *, quiet: bool
+    blocks: Iterable[Input], estimator: Any, output: str | None, *, quiet: bool
 ) -> dict[str, Any]:
     """Predict and write block by block; the sizes of the clusters in all."""
     import numpy as np
@@ -100,9 +98,9 @@ def _assign(
         for data in blocks:
             begun = time.perf_counter()
             samples = data.samples()
-            for step in steps:
-                samples = step.transform(_known_to(step, samples))
-            found = estimator.predict_all(_known_to(estimator, samples))
+            if hasattr(samples, "iloc") and not hasattr(estimator, "feature_names_in_"):
+                samples = samples.to_numpy()
+            found = estimator.predict_all(samples)
             seconds += time.perf_counter() - begun
             sizes += np.bincount(found.labels, minlength=len(sizes))
             if data.truth is not None:
@@ -130,33 +128,19 @@ def _by_block(notes: list[tuple[int, list[str]]], data: Input, n_rows: int) -> l
     return lines
 
 
-def _known_to(step: Any, samples: Any) -> Any:
-    """Samples with the names of their columns if the step was fitted with them."""
-    nameless = hasattr(samples, "iloc") and not hasattr(step, "feature_names_in_")
-    return samples.to_numpy() if nameless else samples
+def _preparation(model: Any) -> list[dict[str, Any]]:
+    """How the tables of the fit were made ready."""
+    from unispectral.tables._prepare import Preparation
 
-
-def _preparation(loaded: Any) -> tuple[list[dict[str, Any]], list[Any]]:
-    """How the tables of the fit were made ready, and the steps of a pipeline after that."""
-    import numpy as np
-
-    from unispectral.tables import TablePreparer
-    from unispectral.tables._prepare import Preparation, preparation_of
-
-    saved = getattr(loaded, "preparation_", None)
+    saved = getattr(model, "preparation_", None)
     if isinstance(saved, list) and all(isinstance(part, dict) for part in saved):
-        return saved, []
-    *steps, last = (step for _, step in getattr(loaded, "steps", [("", loaded)]))
-    steps = [step for step in steps if step != "passthrough"]
-    names = getattr((*steps, last)[0], "feature_names_in_", None)
+        return saved
+    if hasattr(model, "steps"):
+        raise ValueError("The model is a pipeline; load it in Python with unispectral.load_model.")
+    names = getattr(model, "feature_names_in_", None)
     if names is None:
         raise ValueError(
             "The model does not know the names of its columns, because it was fitted to an array; "
             "fit it to a frame, or load it in Python with unispectral.load_model."
         )
-    ready = Preparation(tuple(map(str, names)))
-    if steps and isinstance(steps[0], TablePreparer):
-        ready = preparation_of(steps.pop(0))
-    if steps:  # one of them may fill what is missing
-        ready = replace(ready, fill=np.full(len(ready.columns), np.nan))
-    return [{"view": "", **ready.to_dict()}], steps
+    return [{"view": "", **Preparation(tuple(map(str, names))).to_dict()}]

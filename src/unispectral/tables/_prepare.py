@@ -19,7 +19,7 @@ from unispectral.tables import _encode
 from unispectral.tables._arrays import Array
 from unispectral.tables._source import TableError, plural
 
-__all__ = ["Preparation", "TablePreparer", "odd_values", "preparation_of"]
+__all__ = ["Preparation", "TablePreparer", "odd_values"]
 
 IMPUTATIONS = ("mean", "median", "zero")
 SCALES = ("none", "standard", "unit")
@@ -147,7 +147,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             float64.
         """
         check_is_fitted(self)
-        return preparation_of(self).apply(self._numbers(self._frame(X, fit=False)))
+        names = tuple(self.get_feature_names_out())
+        ready = Preparation(names, self.scale, self.centre_, self.spread_)
+        return ready.apply(self._numbers(self._frame(X, fit=False)))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns made; a category's is ``column=category``.
@@ -281,13 +283,6 @@ class Preparation:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise TableError("preparation", "is not that of a prepared table") from error
         return cls(columns, plain["scale"], **arrays, encoding=made)
-
-
-def preparation_of(preparer: TablePreparer) -> Preparation:
-    """What a fitted preparer does, as a saved table has it."""
-    names = tuple(preparer.get_feature_names_out())
-    scaling = (preparer.scale, preparer.centre_, preparer.spread_)
-    return Preparation(names, *scaling, encoding=preparer.columns_)
 
 
 def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
