@@ -113,7 +113,7 @@ class OtherFiles(Writer):
         export = ["bench", "export", "--study", "given", "--store", str(self.store)]
         return (
             command(["predict", str(self.model), table, "-q", "-o", str(folder / "new.csv")])
-            or command([*compare, "--labels", str(folder / "labels.parquet")])
+            or command([*compare, "-o", str(folder / "scores.parquet")])
             or command([*export, "--out", str(folder / "tables.md")])
         )
 
@@ -126,7 +126,7 @@ class OtherFiles(Writer):
             if any(part.startswith(".") for part in path.relative_to(folder).parts):
                 continue  # temporary names are no final ones
             if path.suffix == ".parquet":
-                found[name] = pd.read_parquet(path).to_csv()
+                found[name] = pd.read_parquet(path).drop(columns="seconds").to_csv()
             else:
                 found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
         return found

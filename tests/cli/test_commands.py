@@ -166,16 +166,13 @@ def test_missing_values_are_an_error_with_a_remedy(folder, command, tmp_path):
 def test_compare(folder, command, tmp_path):
     done = command(
         "compare", folder / "things.csv", "-k", 3, "--id", "name", "--truth", "kind",
-        "--methods", "Unified,kkm,kmeans", "-o", tmp_path / "scores.csv",
-        "--labels", tmp_path / "labels.csv", check=0,
+        "--methods", "Unified,kkm,kmeans", "-o", tmp_path / "scores.csv", check=0,
     )  # fmt: skip
     assert "All 3 methods found the same clusters." in done.stdout
     assert "Agreement" not in done.stdout
     scores = pd.read_csv(tmp_path / "scores.csv").set_index("method")
     assert scores.index.tolist() == ["unified", "KKM", "kmeans"]
     assert scores.loc["kmeans", "accuracy"] == 1.0
-    labels = pd.read_csv(tmp_path / "labels.csv")
-    assert labels.columns.tolist() == ["id", "unified", "KKM", "kmeans"]
 
 
 def test_data(command, data_home, tmp_path):

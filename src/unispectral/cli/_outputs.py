@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from unispectral.cli._fit import CommandFit
     from unispectral.cli._input import Input
 
-__all__ = ["check_outputs", "echo_json", "label_columns", "row_names", "say", "write_outputs"]
+__all__ = ["check_outputs", "echo_json", "label_columns", "say", "write_outputs"]
 
-_TABLES = (".csv", ".tsv", ".json", ".parquet", ".pq")
-_ENDINGS = {"output": _TABLES, "labels": _TABLES, "report": (".html", ".htm")}
-_ENDINGS["graph"] = (".graphml", ".npz", ".csv", ".tsv")
+_ENDINGS = {
+    "output": (".csv", ".tsv", ".json", ".parquet", ".pq"),
+    "report": (".html", ".htm"),
+    "graph": (".graphml", ".npz", ".csv", ".tsv"),
+}
 
 
 def say(text: str, *, quiet: bool = False) -> None:
@@ -131,18 +133,12 @@ def write_outputs(
     return {kind: path for kind, path in kinds.items() if path not in (None, "-")}
 
 
-def row_names(data: Input) -> dict[str, Any]:
-    """The first column of a table of labels."""
-    if data.names is not None:
-        return {"id": data.names}
-    return {"row": range(data.first, data.first + data.n_samples)}
-
-
 def label_columns(
     data: Input, labels: np.ndarray, membership: Any = None, outlier_score: Any = None
 ) -> dict[str, Any]:
     """Columns of the label file: which row, which cluster, how surely, how unlike the others."""
-    columns = row_names(data) | {"cluster": labels}
+    rows: dict[str, Any] = {"row": range(data.first, data.first + data.n_samples)}
+    columns = (rows if data.names is None else {"id": data.names}) | {"cluster": labels}
     if membership is not None:
         columns["membership"] = membership[range(len(labels)), labels].round(6)
     if outlier_score is not None:

@@ -11,7 +11,7 @@ import click
 
 from unispectral.cli import _options
 from unispectral.cli._methods import METHOD_NAME, METHODS, build_method
-from unispectral.cli._outputs import check_outputs, echo_json, row_names, say
+from unispectral.cli._outputs import check_outputs, echo_json, say
 
 if TYPE_CHECKING:
     from unispectral.cli._input import Input
@@ -40,7 +40,6 @@ _FAILURES = (ValueError, TypeError, MemoryError, ArithmeticError, ImportError)
               help="Number of clusters.")  # fmt: skip
 @_options.many_option("--methods", metavar="NAMES", help=_METHODS)
 @_options.file_option("-o", "--output", help="Scores: .csv, .tsv, .json or .parquet.")
-@_options.file_option("--labels", help="Labels of all methods: .csv, .json, .parquet.")
 @click.option("--agreement", is_flag=True, help="Show how far any two methods agree.")
 @_options.json_option
 @_options.table_options()
@@ -54,8 +53,8 @@ def compare(table: str, n_clusters: int, as_json: bool, quiet: bool, **options: 
     clusters are. Times are without compilation. A method that fails says why, and the others go
     on.
     """
-    output, labels = options["output"], options["labels"]
-    check_outputs({"output": output, "labels": labels}, [table], as_json=as_json)
+    output = options["output"]
+    check_outputs({"output": output}, [table], as_json=as_json)
     asked = [METHOD_NAME.convert(n, None, None) for n in _options.split_names(options["methods"])]
     names = list(dict.fromkeys(asked or _USUAL))
     import numpy as np
@@ -100,8 +99,6 @@ def compare(table: str, n_clusters: int, as_json: bool, quiet: bool, **options: 
         ]
         frame = pd.DataFrame(rows).assign(failure=[run.get("failure", "") for run in runs])
         write_table(output, dict(frame.items()))
-    if labels and found:
-        write_table(labels, row_names(data) | found)
     if as_json:
         echo_json({"methods": runs, "verdict": _verdict(runs, alike), "agreement": alike})
     else:
