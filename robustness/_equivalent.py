@@ -58,7 +58,14 @@ _REASONS: dict[str, dict[str, str]] = {
         "problem's size": _LIMIT,
         "300 → 301 in _COARSE_STEPS = 300  # among the smallest eigenvectors, where a step is "
         "cheap": _LIMIT,
+        "60 → 61 in _STEPS = 60  # among all of them, unless much is left to gain": _LIMIT,
+        "0.0001 → 0.0002 in _TOL = 1e-4  # gradient at which the step ends, relative to the "
+        "graph": _LIMIT,
         "n > max(_FEW, 2 * c) → n >= max(_FEW, 2 * c)": "either way ends at the same embedding",
+        "2.0 → 4.0 in size = 2.0 * float(degrees.max()) + float(np.linalg.norm(target))": _LIMIT,
+        "2 * few <= n → 2 * few < n": "either way ends at the same embedding",
+        "np.linalg.norm(slope - P @ (0.5 * (inner + inner.T))) <= tol → "
+        "np.linalg.norm(slope - P @ (0.5 * (inner + inner.T))) < tol": _TIE,
         'False → True in L, subset_by_index=(0, count - 1), driver="evr", overwrite_a=True, '
         "check_finite=False": "whether numbers that are finite are looked at once more",
     },

@@ -120,6 +120,18 @@ def test_a_saddle_among_the_rotations_of_the_embedding_is_left():
     np.testing.assert_array_equal(stays, start)
 
 
+def test_where_the_smallest_eigenvectors_are_not_lower_there_is_one_descent(monkeypatch):
+    """The target holds the embedding back; on its other side alone it would be lower."""
+    calls = []
+    descent = _embedding.diagonal_descent
+    monkeypatch.setattr(
+        _embedding, "diagonal_descent", lambda *a, **k: calls.append(1) or descent(*a, **k)
+    )
+    target = np.array([[-0.1], [0.05], [0.0]])
+    _embedding._descent(np.array([0.0, 1.0, 1.0]), target, np.eye(3, 1), 1e-8, 1e3)
+    assert len(calls) == 1
+
+
 def test_many_samples_take_the_smallest_eigenvectors_alone_where_they_suffice(monkeypatch):
     """As many as there are: the rest of the graph is not looked at."""
     monkeypatch.setattr(_embedding, "_FEW", 10)
