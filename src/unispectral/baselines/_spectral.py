@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -30,11 +31,8 @@ def laplacian_eigenvectors(W: np.ndarray, n_vectors: int) -> tuple[np.ndarray, n
         with contextlib.suppress(ArpackNoConvergence):
             values, vectors = _lanczos(
                 lambda v: (bound - degrees) * v + W @ v.astype(W.dtype, copy=False),
-                len(W),
-                n_vectors,
-                tol=1e-10,
-                maxiter=RESTARTS,
-            )
+                len(W), n_vectors, tol=1e-10, maxiter=RESTARTS,
+            )  # fmt: skip
             return bound - values, vectors
     L = -np.asarray(W, dtype=np.float64)
     L[np.diag_indices(len(L))] += degrees
@@ -64,18 +62,11 @@ def _is_large(W: np.ndarray, n_vectors: int) -> bool:
 
 
 def _lanczos(
-    product: Callable[[np.ndarray], np.ndarray],
-    n: int,
-    n_vectors: int,
-    *,
-    tol: float,
-    maxiter: int | None = None,
+    product: Callable[[np.ndarray], np.ndarray], n: int, n_vectors: int, **limits: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """The largest eigenvalues, descending, and the eigenvectors from products alone."""
     operator = LinearOperator((n, n), matvec=lambda v: product(v.ravel()), dtype=np.float64)
-    values, vectors = eigsh(
-        operator, k=n_vectors, which="LA", v0=np.ones(n), tol=tol, maxiter=maxiter
-    )
+    values, vectors = eigsh(operator, k=n_vectors, which="LA", v0=np.ones(n), **limits)
     order = np.argsort(-values)
     return values[order], vectors[:, order]
 

@@ -20,6 +20,8 @@ from unispectral.baselines._spectral import laplacian_eigenvectors, unit_rows
 __all__ = ["AASC", "SimpleMKKM"]
 
 EPS = float(np.finfo(np.float64).eps)
+#: Of the published search for a root: a gradient that counts as none, and calls at most.
+_FLAT, _CALLS = 1e-6, 100
 #: Halvings of a step before it counts as none; the share of the promised decrease it must keep.
 _HALVINGS, _ARMIJO = 30, 1e-4
 
@@ -180,40 +182,25 @@ def _smallest_on_sphere(values: np.ndarray, linear: np.ndarray, radius: float) -
     return w * (radius / np.linalg.norm(w))
 
 
-def dogleg_root(
-    function: Callable[[float], float],
-    start: float,
-    *,
-    tol: float = 1e-6,
-    max_iter: int = 400,
-    max_calls: int = 100,
-) -> float:
+def dogleg_root(function: Callable[[float], float], start: float) -> float:
     """Follow the dogleg method of the published code from ``start``; it need not find a root.
 
     In one dimension the dogleg step is Newton's, cut to the radius: 1 at first, times 2.5 after a
     step that did what was promised, a quarter of the step after one that did not. The derivative
     is a forward difference. Its rules for stopping are followed too, since the record depends on
     where the method gives up.
-
-    Examples
-    --------
-    >>> round(dogleg_root(lambda x: x * x - 2.0, 1.0), 6)
-    1.414214
     """
     x, value, radius, step = start, function(start), 1.0, 0.0
     slope, calls = _slope(function, x, value), 2
     objective = before = 0.5 * value * value
     accepted = True
-    for iteration in range(max_iter + 1):
-        flat = abs(slope * value) < tol
-        still = iteration > 1 and abs(step) / (abs(x) + 1.0) < max(tol**2, EPS)
-        resting = (
-            iteration > 1
-            and accepted
-            and abs(step) < 0.9 * radius
-            and abs(before - objective) < max(tol**2, EPS) * (1.0 + abs(before))
-        )
-        if flat or still or resting or radius < 2.0 * EPS or calls >= max_calls:
+    for iteration in range(_CALLS):
+        flat = abs(slope * value) < _FLAT
+        still = abs(step) / (abs(x) + 1.0) < _FLAT**2
+        resting = accepted and abs(step) < 0.9 * radius
+        resting &= abs(before - objective) < _FLAT**2 * (1.0 + abs(before))
+        late = radius < 2.0 * EPS or calls >= _CALLS
+        if flat or late or (iteration > 1 and (still or resting)):
             break
         step = float(np.clip(-value / slope, -radius, radius))
         trial = function(x + step)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -66,8 +65,7 @@ def sum_rule(kernels: Sequence[BoundKernel], weights: np.ndarray) -> SumRule | N
             if step in ("trace", "max")
         )
         rule = kernel.evaluate
-        numbers = rule.keywords if isinstance(rule, partial) else {}
-        function = rule.func if isinstance(rule, partial) else rule
+        function, numbers = getattr(rule, "func", rule), getattr(rule, "keywords", {})
         if function is _gaussian:
             rate = numbers["rate"]
             gaussians[rate] = gaussians.get(rate, 0.0) + weight
