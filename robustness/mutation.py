@@ -48,7 +48,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "graph.quality": ("tests/test_step_details.py",),
     "graph._dense": ("tests/graph/test_codes.py",),
     "graph._loops": ("tests/graph/test_codes.py", "tests/test_steps.py"),
-    "kernels._loops": ("tests/kernels/test_loops.py",),
+    "kernels._loops": ("tests/kernels/test_loops.py", "tests/kernels/test_neighbourhood_loop.py"),
     "paper._embedding": ("tests/paper/test_embedding.py",),
 }
 #: Processor seconds of a mutant beyond thrice those of its tests: it never ends, and is noticed.
