@@ -97,10 +97,7 @@ def _assign(
     with table_writer(output) if output else contextlib.nullcontext() as write:
         for data in blocks:
             begun = time.perf_counter()
-            samples = data.samples()
-            if hasattr(samples, "iloc") and not hasattr(estimator, "feature_names_in_"):
-                samples = samples.to_numpy()
-            found = estimator.predict_all(samples)
+            found = estimator.predict_all(data.samples())
             seconds += time.perf_counter() - begun
             sizes += np.bincount(found.labels, minlength=len(sizes))
             if data.truth is not None:

@@ -98,8 +98,6 @@ def _text_blocks(file: Any, ending: str) -> Iterator[Callable[[Columns], None]]:
         nonlocal begun
         rows = list(zip(*map(_plain, columns.values()), strict=True))
         if ending == ".json":
-            if not rows:
-                return
             records = [dict(zip(columns, row, strict=True)) for row in rows]
             text = json.dumps(records, ensure_ascii=False, indent=1, default=str)
             file.write(("," if begun else "[") + text.removeprefix("[").removesuffix("\n]"))
@@ -110,7 +108,7 @@ def _text_blocks(file: Any, ending: str) -> Iterator[Callable[[Columns], None]]:
 
     yield write
     if ending == ".json":
-        file.write("\n]\n" if begun else "[]\n")
+        file.write("\n]\n")
 
 
 def _plain(values: ArrayLike) -> list[Any]:
