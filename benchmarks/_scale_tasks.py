@@ -308,7 +308,6 @@ def _dask(data: str, kill: bool, **params: Any) -> dict[str, Any]:
         "client": own,
         "lost": sum(spent - warm[address] for address, spent in lost.items()),
         "start": started,
-        "start and imports": max(warm.values()),
         "labels": _digest(labels),
     }
 

@@ -183,9 +183,7 @@ def _clusters(
             continue
         columns = [
             {name: [one[name] for one in side] for name in ("cpu", *extra)}
-            for side, extra in zip(
-                zip(*pairs, strict=True), ((), ("lost", "start and imports")), strict=True
-            )
+            for side, extra in zip(zip(*pairs, strict=True), ((), ("lost", "start")), strict=True)
         ]
         same = len({one["labels"] for pair in pairs for one in pair}) == 1
         yield key.removeprefix("dask "), columns[0], columns[1], same
@@ -197,7 +195,7 @@ def _least(cells: dict[str, Any], name: str) -> float | None:
     whole = name.removesuffix(" worker killed")
     if whole == name or whole not in found:
         return None
-    start = spread(found[name][1]["start and imports"])["median"]
+    start = spread(found[name][1]["start"])["median"]
     local, cluster = (spread(side["cpu"])["median"] for side in found[whole])
     return (cluster + start) / local
 
@@ -281,7 +279,7 @@ def _cluster(cells: dict[str, Any]) -> str:
             number(spread(cluster["cpu"])),
             number(ratio(cluster["cpu"], local["cpu"])),
             number(spread(cluster["lost"])["median"]),
-            number(spread(cluster["start and imports"])["median"]),
+            number(spread(cluster["start"])["median"]),
             number(least) if (least := _least(cells, name)) else "",
             "yes" if same else "no",
         ]
@@ -299,10 +297,9 @@ def _cluster(cells: dict[str, Any]) -> str:
             "turns. User and system seconds of workers, scheduler and client; the workers "
             "read the data from a file. The killed worker is the one that holds most kernels when "
             "the first are there; none leads. What it had used until then (lost) is counted, and "
-            "so is the start of the one in its place: start is what a new worker takes until its "
-            "libraries are imported and its loops are loaded. At least: the ratio of a fit "
-            "without a loss and that start alone, with nothing done again: no recovery that "
-            "starts another worker can be below it.",
+            "so is the start of the one in its place, which the cluster starts whether it is "
+            "needed or not; its blocks are made again by the worker that is left. At least: the "
+            "ratio of a fit without a loss and that start alone, with nothing done again.",
         ]
     )
 

@@ -28,7 +28,7 @@ def cells() -> dict:
     found = {f"ours {n}": cell(n) for n in (10_000, 20_000, 70_000)}
     found["peer 70000"] = {"cpu": 40.0, "peak": 400.0, "accuracy": 0.9, "nmi": 0.8}
     for name, labels in (("dask 70000", "ab"), ("dask 70000 worker killed", "cd")):
-        cluster = {"cpu": 20.0, "labels": labels, "lost": 0.0, "start and imports": 2.0}
+        cluster = {"cpu": 20.0, "labels": labels, "lost": 0.0, "start": 2.0}
         found[name] = {"rounds": [{"local": cell(70_000), "cluster": cluster}] * 3}
     found["ours tdt2"] = {"failure": "OSError: no such | file"}
     return found
