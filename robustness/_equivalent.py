@@ -20,6 +20,7 @@ _REASONS: dict[str, dict[str, str]] = {
         "64 → 65 in map_blocks(work, A.shape[0], 64, run)": _BATCH,
         "0 → 1 in n = out.shape[0]": _SQUARE,
         "1 → 2 in held = -1": "any number below zero says that no sample is spread out",
+        "1 → 2 in points = np.empty((k + 1, d))": "one more row, which nobody fills or reads",
         "i + 1 → i - 1": "copies once more what is a copy of it already",
         "256 → 257 in map_blocks(lambda rows: _mirror(out, rows.start, rows.stop), len(out), 256, "
         "run)": _BATCH,
