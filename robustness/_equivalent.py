@@ -64,6 +64,9 @@ _REASONS: dict[str, dict[str, str]] = {
         "graph": _LIMIT,
         "n > max(_FEW, 2 * c) → n >= max(_FEW, 2 * c)": "either way ends at the same embedding",
         "2.0 → 4.0 in size = 2.0 * float(degrees.max()) + float(np.linalg.norm(target))": _LIMIT,
+        "_LEFT * size → _LEFT / size": _LIMIT,
+        "2 → 3 in if 2 * few <= n:": "either way ends at the same embedding",
+        "2 → 3 in pulled, few = V.T @ target, c + c // 2": "either way ends at the same embedding",
         "2 * few <= n → 2 * few < n": "either way ends at the same embedding",
         "np.linalg.norm(slope - P @ (0.5 * (inner + inner.T))) <= tol → "
         "np.linalg.norm(slope - P @ (0.5 * (inner + inner.T))) < tol": _TIE,
@@ -74,6 +77,9 @@ _REASONS: dict[str, dict[str, str]] = {
         "4000 → 4001 in _MANY = 4_000": _BATCH,
         "1e-08 → 2e-08 in _DEPENDENT = 1e-8": _LIMIT,
         "1e-10 → 2e-10 in _OUTSIDE = 1e-10": _LIMIT,
+        "0 → 1 in Lv, change = _times(L, v, run), np.empty((len(P), 0))": (
+            "one more direction to begin with"
+        ),
         "values[0] > 1e-06 * values[-1] → values[0] >= 1e-06 * values[-1]": _TIE,
         "kept < 0.25 → kept <= 0.25": _TIE,
         "longer < radius ** 2 → longer <= radius ** 2": _TIE,

@@ -206,6 +206,30 @@ def test_a_target_that_holds_the_point_makes_it_a_minimum():
     )
 
 
+def test_a_step_that_is_cut_short_ends_at_the_edge_of_the_trust_region():
+    P, gradient = np.eye(7, 1), np.array([[0.0, 1.0, -2.0, 1.5, 3.0, -1.0, 0.5]]).T
+    curvature = np.array([[0.0, 0.3, 1.0, 2.0, 5.0, 10.0, 20.0]]).T
+    taken = []
+    for radius in (0.05, 0.5, 1.0, 2.0, 3.0, 100.0):
+        found = _stiefel._newton_step(
+            P, gradient, curvature, flat=1e3, radius=radius, tol=1e-10, max_steps=50
+        )
+        length = np.linalg.norm(found.step)
+        assert found.at_edge == (radius < 100)
+        assert length == pytest.approx(radius) if found.at_edge else length < radius
+        model = np.vdot(gradient, found.step) + 0.5 * np.vdot(found.step, curvature * found.step)
+        assert found.promised == pytest.approx(model)
+        taken.append(found.n_steps)
+    assert taken[0] == 1
+    assert 2 <= taken[-2] < taken[-1]
+
+
+def test_nothing_beside_a_minimum_is_taken_for_lower():
+    L, p = np.diag([1.0, 1.5, 3.0]), np.eye(3, 1)
+    rng = np.random.default_rng(0)
+    assert _stiefel._past_saddle(L, p, L @ p, np.zeros((3, 1)), 1e-6, rng, None) is None
+
+
 @pytest.mark.parametrize(("scale", "shift"), [(1e8, 0.0), (1e-8, 0.0), (1.0, -1.5), (1.0, 3.0)])
 def test_neither_scale_nor_shift_of_the_values_matters(scale, shift):
     """A shift of the diagonal adds a constant to the value, as the columns have length one."""
