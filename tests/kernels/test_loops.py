@@ -62,7 +62,7 @@ def test_neighbourhoods_of_sparse_samples(rng):
 
 def test_pairs_of_sparse_samples(rng):
     A = _sparse(rng, 6, 5)
-    left, right = np.array([0, 0, 3, 1, 1, 0, 5]), np.array([2, 4, 3, 5, 0, 0, 1])
+    left, right = np.array([0, 0, 3, 1, 1, 0, 5, 2]), np.array([2, 4, 3, 5, 0, 0, 1, 5])
     for first in (0, 2, 3, 4):  # whichever sample comes first
         expected = (A.toarray() @ A.toarray().T)[left[first:], right[first:]]
         dots = sparse_pairs(A.indptr, A.indices, A.data, 5, left[first:], right[first:])
@@ -77,9 +77,9 @@ def _recipe(kind, n, rng):
         wide = np.array([0.3])
     rates, powers, shares = none, np.empty(0, int), none
     if kind in ("rates", "all"):
-        rates = np.array([-0.9, 0.0, 0.0, -0.4, 0.0, 0.0])
-        powers = np.array([0, 2, 3, 0, 5, 4])
-        shares = np.array([0.5, 0.2, 0.4, 0.3, 0.25, 0.15])
+        rates = np.array([-0.9, 0.0, 0.0, -0.4, 0.0, 0.0, -0.2, 0.0])
+        powers = np.array([0, 2, 3, 0, 5, 4, 0, 7])
+        shares = np.array([0.5, 0.2, 0.4, 0.3, 0.25, 0.15, 0.35, 0.45])
     offsets, slopes, roots = none, none, np.empty((0, n))
     coefficients = np.empty((0, 3))
     if kind in ("polynomials", "all"):
