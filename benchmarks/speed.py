@@ -220,8 +220,8 @@ def draw(cells: dict[str, Any], path: Path) -> None:
             continue
         n, median, low, high = zip(*points, strict=True)
         label = f"{name} (slope {fitted[name][0]:.2f})" if name in fitted else name
-        width = 2.5 if name == GROWING[0] else 1.2
-        (line,) = axes.loglog(n, median, marker="o", label=label, lw=width)
+        look: dict[str, Any] = {"color": "black", "lw": 2.5} if name == GROWING[0] else {"lw": 1.2}
+        (line,) = axes.loglog(n, median, marker="o", label=label, **look)
         axes.fill_between(n, low, high, color=line.get_color(), alpha=0.2)
     axes.set(xlabel="number of samples", ylabel="seconds")
     axes.grid(alpha=0.3, which="both")
