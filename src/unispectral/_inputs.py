@@ -15,7 +15,7 @@ from unispectral._errors import InputError, InputTypeError
 from unispectral._validation import (
     Shift,
     absent,
-    check_kernel_matrix,
+    check_kernel_matrices,
     check_samples,
     check_views,
     is_views,
@@ -109,7 +109,9 @@ def read(
     what to do with samples that a view lacks.
     """
     if kernels is None:
-        bank = X if isinstance(X, KernelBank) else _precomputed(_stack(X), normalize)
+        bank = X
+        if not isinstance(X, KernelBank):
+            bank = KernelBank.precomputed(check_kernel_matrices(_stack(X)), normalize=normalize)
         estimator.n_features_in_ = bank.n_samples
         layout = Layout("kernels", ("kernel",), (bank.n_samples,) * len(bank))
         return Samples(layout, (), None, bank, normalize)
@@ -246,15 +248,6 @@ def _column_number(argument: str, item: Any, known: list[str], n_features: int) 
         problem = f"holds the column number {item}, but X has {n_features} columns"
         raise InputError(argument, problem)
     return int(item) % n_features
-
-
-def _precomputed(stack: list[Any], normalize: Any) -> KernelBank:
-    several = len(stack) > 1
-    checked: list[np.ndarray] = []
-    for r, K in enumerate(stack):
-        first = checked[0].shape[0] if checked else None
-        checked.append(check_kernel_matrix(K, f"X[{r}]" if several else "X", n_samples=first))
-    return KernelBank.precomputed(checked, normalize=normalize)
 
 
 def _cross(X: Any, layout: Layout) -> list[np.ndarray]:

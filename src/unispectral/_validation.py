@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ __all__ = [
     "Shift",
     "absent",
     "check_cluster_count",
+    "check_kernel_matrices",
     "check_kernel_matrix",
     "check_samples",
     "check_views",
@@ -181,6 +182,19 @@ def check_kernel_matrix(
     if definite:
         _check_definite(K, argument)
     return K
+
+
+def check_kernel_matrices(
+    matrices: Iterable[Any], argument: str = "X", *, definite: bool = True
+) -> list[np.ndarray]:
+    """Precomputed kernels on the same samples."""
+    given = list(matrices)
+    checked: list[np.ndarray] = []
+    for r, K in enumerate(given):
+        name = f"{argument}[{r}]" if len(given) > 1 else argument
+        size = len(checked[0]) if checked else None
+        checked.append(check_kernel_matrix(K, name, n_samples=size, definite=definite))
+    return checked
 
 
 def check_cluster_count(n_clusters: int, n_samples: int, tables: Sequence[Table] = ()) -> None:

@@ -11,8 +11,8 @@ import pytest
 from sklearn.base import clone
 
 from unispectral import baselines
+from unispectral._parameters import Declared, count, parameter, positive
 from unispectral.baselines._base import alternate
-from unispectral.baselines._parameters import Declared, count, parameter, positive
 
 METHODS = [getattr(baselines, name) for name in baselines.__all__]
 X = np.vstack([np.eye(3) * 9.0 + shift for shift in (0.0, 0.1, 0.3, 0.4)])

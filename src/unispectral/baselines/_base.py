@@ -15,15 +15,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 from unispectral._compat import CallbackSupportMixin, FitTasks, fit_context
 from unispectral._errors import warn
+from unispectral._parameters import Declared, count, non_negative, parameter
 from unispectral._run import Run, whole_or_as_before
 from unispectral._validation import (
     check_cluster_count,
-    check_kernel_matrix,
+    check_kernel_matrices,
     check_samples,
     is_views,
     recentred,
 )
-from unispectral.baselines._parameters import Declared, count, non_negative, parameter
 from unispectral.kernels import Abilities, KernelBank, as_kernel, as_kernels
 
 __all__ = [
@@ -86,11 +86,13 @@ class ClusteringMethod(Declared, CallbackSupportMixin, ClusterMixin, BaseEstimat
     n_init : int
         Random starts of k-means.
     max_iter : int
-        Iterations of one start.
+        Iterations at most, of each start where there are several.
+    tol : float
+        The iterations end when one changes the result by less than this share.
     n_jobs : int or None
         Threads, as in :class:`unispectral.UnifiedSpectralClustering`.
     random_state : int, RandomState, Generator or None
-        The random starts.
+        Whatever is drawn: random starts, and the trees of a forest.
 
     Attributes
     ----------
@@ -192,7 +194,7 @@ class _OnKernels(RestartedMethod):
     def _bank(self, X: Any, run: Run) -> KernelBank:
         """The precomputed kernels, or those of the samples in ``X``."""
         if self._precomputed():
-            bank = self._given(X)
+            bank = X if self._several and isinstance(X, KernelBank) else self._given(X)
             self.n_features_in_ = bank.n_samples
             check_cluster_count(self.n_clusters, bank.n_samples)
             return bank
@@ -205,13 +207,8 @@ class _OnKernels(RestartedMethod):
         return KernelBank(table, kernels, normalize=self.normalize, run=run)
 
     def _given(self, X: Any) -> KernelBank:
-        if self._several and isinstance(X, KernelBank):
-            return X
-        matrices: list[np.ndarray] = []
-        for r, K in enumerate(X if self._several and is_views(X) else [X]):
-            name = f"X[{r}]" if self._several else "X"
-            size = matrices[0].shape[0] if matrices else None
-            matrices.append(check_kernel_matrix(K, name, n_samples=size, definite=self._definite))
+        given = X if self._several and is_views(X) else [X]
+        matrices = check_kernel_matrices(given, "X", definite=self._definite)
         return KernelBank.precomputed(matrices, normalize=self.normalize)
 
     def _spec(self) -> Any:
@@ -298,8 +295,6 @@ class KernelsMethod(_OnKernels):
         See :func:`unispectral.kernels.as_kernels`; ``"paper"`` is the paper's twelve. If
         precomputed, ``fit`` takes a list or stack of matrices or a
         :class:`~unispectral.kernels.KernelBank`, which is used as it is.
-    tol : float
-        The rounds end when one changes the result by less than this share.
 
     Attributes
     ----------

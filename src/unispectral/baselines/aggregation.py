@@ -12,9 +12,9 @@ from scipy.optimize import brentq
 
 from unispectral._compat import Interval, StrOptions
 from unispectral._errors import InputError
+from unispectral._parameters import count, non_negative, parameter
 from unispectral._run import Run
 from unispectral.baselines._base import Kernels, KernelsMethod, Partition, Stop, alternate
-from unispectral.baselines._parameters import count, non_negative, parameter
 from unispectral.baselines._spectral import laplacian_eigenvectors, unit_rows
 
 __all__ = ["AASC", "SimpleMKKM"]
@@ -39,8 +39,6 @@ class AASC(KernelsMethod):
         Which stationary point of the problem in v to take: its global minimum, which gives
         everything to an affinity close to the identity (of a narrow Gaussian), or the root that a
         search from a number ends at, as in the published code; from 1 it gives all kernels some.
-    max_iter : int
-        Rounds of embedding and coefficients.
     tol : float
         The rounds end when the squared change of the embedding is below this.
 
@@ -237,8 +235,6 @@ class SimpleMKKM(KernelsMethod):
 
     Parameters
     ----------
-    max_iter : int
-        Steps of the weights.
     tol : float
         The steps end when no weight changes by more.
 

@@ -12,10 +12,10 @@ from sklearn.ensemble import RandomForestClassifier
 
 from unispectral._compat import StrOptions
 from unispectral._memory import require_memory
+from unispectral._parameters import count, parameter
 from unispectral._run import Run
 from unispectral._validation import recentred
 from unispectral.baselines._base import Partition, RestartedMethod, seed_from
-from unispectral.baselines._parameters import count, parameter
 from unispectral.baselines._spectral import leading_eigenvectors, unit_rows
 
 __all__ = ["ClustRF"]
@@ -38,8 +38,6 @@ class ClustRF(RestartedMethod):
         (ClustRF-a), so that specific nodes count more. The root does not count.
     n_estimators : int
         Trees.
-    random_state : int, RandomState, Generator or None
-        Synthetic rows, trees and starts of k-means.
 
     Attributes
     ----------

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.linalg
 
+from unispectral._parameters import count, non_negative, positive
 from unispectral._run import Run
 from unispectral.baselines._base import Kernels, KernelsMethod, Partition, alternate
-from unispectral.baselines._parameters import count, non_negative, positive
 from unispectral.baselines._spectral import (
     laplacian_eigenvectors,
     leading_eigenvectors,
@@ -39,12 +39,6 @@ class _ConsensusMethod(KernelsMethod):
         samples of YALE and grows with n_samples above, as the distances of matrices do.
     gamma : float
         The ridge of the graph.
-    n_init : int
-        Random starts of k-means, as many as in the authors' program.
-    max_iter : int
-        Rounds of graph, kernel and weights.
-    tol : float
-        The rounds end when the graph changes by less than this share.
 
     Attributes
     ----------
@@ -120,11 +114,6 @@ class SPC(_ConsensusMethod):
         How much the similarities are preserved.
     beta : float
         How much the graph follows its embedding.
-
-    Attributes
-    ----------
-    kernel_weights_ : ndarray of shape (n_kernels,)
-        Scaled to a sum of one.
 
     Examples
     --------

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
 from unispectral._compat import Interval
+from unispectral._parameters import count, non_negative, parameter
 from unispectral._run import Run
 from unispectral.baselines._base import (
     KernelMethod,
@@ -24,7 +25,6 @@ from unispectral.baselines._base import (
     Partition,
     alternate,
 )
-from unispectral.baselines._parameters import count, non_negative, parameter
 
 __all__ = ["KKM", "MKKM", "RKKM", "RMKKM"]
 
@@ -68,12 +68,6 @@ class RKKM(KernelMethod):
     Kernel k-means with distances in place of squared distances, so that outliers pull less: each
     centre is the geometric median of its cluster, found by reweighting. A sample that lies on its
     centre is treated by Vardi and Zhang's rule, so that the objective never rises.
-
-    Parameters
-    ----------
-    tol : float
-        A start has converged when no label changes and the objective falls by less than this
-        share.
 
     Attributes
     ----------
@@ -234,11 +228,6 @@ class MKKM(KernelsMethod):
     weights sum to one and enter the distances squared, and a kernel in which the clusters are
     tight gets a large one.
 
-    Parameters
-    ----------
-    tol : float
-        A start ends when the objective changes by less than this share.
-
     Attributes
     ----------
     objective_ : float
@@ -305,10 +294,6 @@ class RMKKM(KernelsMethod):
         How evenly the kernels are weighted: near 0 all alike, near 1 only the best.
     n_init : int
         Random starts of robust kernel k-means in the first round.
-    max_iter : int
-        Rounds of labels and weights.
-    tol : float
-        The rounds end when the objective falls by less than this share.
 
     Attributes
     ----------

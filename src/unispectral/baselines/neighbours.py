@@ -11,10 +11,10 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import pairwise_distances_chunked
 
 from unispectral._errors import InputError
+from unispectral._parameters import count
 from unispectral._run import Run
 from unispectral._validation import check_cluster_count, check_views, is_views
 from unispectral.baselines._base import Partition, RestartedMethod, Stop
-from unispectral.baselines._parameters import count
 from unispectral.spectrum._eigen import smallest_eigenvectors
 
 __all__ = ["CAN", "GMC"]
@@ -45,8 +45,6 @@ class _ComponentMethod(RestartedMethod):
     n_init : int
         Random starts of k-means on the embedding, which is asked only where the graph does not
         get the wanted number of components.
-    max_iter : int
-        Rounds of graph and embedding.
 
     Attributes
     ----------

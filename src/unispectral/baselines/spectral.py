@@ -10,6 +10,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.metrics import pairwise_distances
 
+from unispectral._parameters import count, non_negative, parameter
 from unispectral._run import Run
 from unispectral.baselines._base import (
     ClusteringMethod,
@@ -18,7 +19,6 @@ from unispectral.baselines._base import (
     RestartedMethod,
     Stop,
 )
-from unispectral.baselines._parameters import count, non_negative, parameter
 from unispectral.baselines._spectral import (
     laplacian_eigenvectors,
     leading_eigenvectors,
@@ -177,8 +177,6 @@ class SelfTuning(ClusteringMethod):
         The neighbour whose distance is the local scale; 7 throughout the paper.
     max_clusters : int
         The most clusters that are tried if their number is not given.
-    max_iter : int
-        Steps of a rotation.
 
     Attributes
     ----------

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
+from numbers import Integral
 from typing import Any, Literal
+
+import numpy as np
 
 from unispectral._base import (
     AT_LEAST_ZERO,
+    AUTO,
     Fitted,
     LearnedGraphClustering,
     RandomState,
     Verbose,
     kernel_specs,
 )
-from unispectral._compat import Interval, StrOptions
+from unispectral._compat import StrOptions
 from unispectral._errors import InputError
 from unispectral._inputs import read
+from unispectral._parameters import Declared, count, non_negative, parameter, positive
 from unispectral._run import Run
 from unispectral._validation import check_cluster_count
 from unispectral.paper._descent import Objective
@@ -27,74 +31,14 @@ __all__ = ["SCMK", "SCSK"]
 _LIMITS = {"alm": (200, 1e-3), "exact": (50, 1e-5), "local": (50, 1e-5)}
 
 
-class _PaperModel(LearnedGraphClustering):
-    """What SCSK and SCMK share: everything but the name of the kernels' parameter."""
+class _PaperModel(Declared, LearnedGraphClustering):
+    """What SCSK and SCMK share: everything but the name of the kernels' parameter.
 
-    _parameter_constraints: dict[str, list] = {
-        **LearnedGraphClustering._parameter_constraints,
-        "normalize": [str, tuple, list, None],
-        "alpha": [AT_LEAST_ZERO],
-        "beta": [AT_LEAST_ZERO],
-        "gamma": [AT_LEAST_ZERO],
-        "mu": [Interval(Real, 0, None, closed="neither")],
-        "solver": [StrOptions({"alm", "exact", "local"})],
-        "max_time": [Interval(Real, 0, None, closed="neither"), None],
-    }
-
-    def __init__(
-        self, n_clusters, normalize, alpha, beta, gamma, mu, ridge, solver, max_iter, tol, n_init,
-        max_time, n_jobs, random_state, verbose,
-    ) -> None:  # fmt: skip
-        self.n_clusters = n_clusters
-        self.normalize = normalize
-        self.alpha = alpha
-        self.beta = beta
-        self.gamma = gamma
-        self.mu = mu
-        self.ridge = ridge
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _solve(self, X: Any, run: Run) -> Fitted:
-        from unispectral.paper._fit import fit
-
-        kernels = kernel_specs(getattr(self, self._kernel_argument), self._kernel_argument)
-        normalize = self.normalize
-        if isinstance(normalize, str) and normalize == "auto":
-            normalize = None if kernels is None else "cosine"
-        samples = read(self, X, kernels, normalize=normalize)
-        bank = samples.bank
-        if self._kernel_argument == "kernel" and bank is not None and len(bank) > 1:
-            problem = f"holds {len(bank)} kernels, but SCSK takes one square matrix"
-            raise InputError("X", problem, "use SCMK")
-        check_cluster_count(self.n_clusters, samples.n_samples, samples.tables)
-        max_iter, tol = _LIMITS[self.solver]
-        return fit(
-            samples,
-            Objective(
-                int(self.n_clusters),
-                alpha=float(self.alpha),
-                beta=float(self.beta),
-                gamma=float(self.gamma),
-                ridge=float(self.ridge),
-                mu=float(self.mu),
-            ),
-            self.solver,
-            run,
-            max_iter=max_iter if self.max_iter == "auto" else int(self.max_iter),
-            tol=tol if self.tol == "auto" else float(self.tol),
-            n_init=int(self.n_init),
-            max_time=self.max_time,
-        )
-
-
-_PARAMETERS = """normalize : {"auto", "cosine", "center", "trace", "max", "none"} or tuple
+    Parameters
+    ----------
+    n_clusters : int
+        The number of clusters.
+    normalize : {"auto", "cosine", "center", "trace", "max", "none"} or tuple
         Normalisation of each kernel; several are applied in order. ``"auto"`` is ``"cosine"``,
         that of the paper's kernel files, and none for precomputed kernels; ``"max"`` is that of
         its text.
@@ -116,8 +60,11 @@ _PARAMETERS = """normalize : {"auto", "cosine", "center", "trace", "max", "none"
         ``"alm"`` is the paper's own algorithm, which made its figures. ``"exact"`` minimises the
         printed objective by block-coordinate descent, each block to its optimum; ``"local"`` does
         so over each sample's nearest candidates, for many samples.
-    max_iter, tol : int and float, or "auto"
-        Limits of the iteration.
+    max_iter : int or "auto"
+        Limit of the iterations: 200 with ``"alm"``, 50 otherwise.
+    tol : float or "auto"
+        Change at which they end: 1e-3 with ``"alm"``, of the codes to their thresholded copy, and
+        1e-5 otherwise, of the objective.
     n_init : int
         Starts of the first rotation, for ``"exact"`` and ``"local"``.
     max_time : float or None
@@ -161,32 +108,72 @@ _PARAMETERS = """normalize : {"auto", "cosine", "center", "trace", "max", "none"
         far the codes are from their thresholded copy.
     eigenvalues_ : ndarray
         The smallest eigenvalues of the graph's Laplacian; empty with ``"alm"``.
+    """
 
-    See Also
-    --------
-    UnifiedSpectralClustering : The model that needs no tuning.
+    n_clusters: int = count(default=8, kw_only=False)
+    normalize: str | Sequence[str] | None = parameter(str, tuple, list, None, default="auto")
+    alpha: float = non_negative(default=0.01)
+    beta: float = non_negative(default=1e-4)
+    gamma: float = non_negative(default=1e-7)
+    mu: float = positive(default=30.0)
+    ridge: float = non_negative(default=0.0)
+    solver: Literal["alm", "exact", "local"] = parameter(
+        StrOptions({"alm", "exact", "local"}), default="alm"
+    )
+    max_iter: int | Literal["auto"] = count(AUTO, default="auto")
+    tol: float | Literal["auto"] = parameter(AT_LEAST_ZERO, AUTO, default="auto")
+    n_init: int = count(default=10)
+    max_time: float | None = positive(default=None)
+    n_jobs: int | None = parameter(Integral, default=None)
+    random_state: RandomState = parameter("random_state", np.random.Generator, default=0)
+    verbose: Verbose = parameter("verbose", callable, default=0)
 
-    References
-    ----------
-    Z. Kang, C. Peng, Q. Cheng, Z. Xu: Unified Spectral Clustering with Optimal Graph. AAAI 2018.
-    """.rstrip()
+    def _solve(self, X: Any, run: Run) -> Fitted:
+        from unispectral.paper._fit import fit
+
+        kernels = kernel_specs(getattr(self, self._kernel_argument), self._kernel_argument)
+        normalize = self.normalize
+        if isinstance(normalize, str) and normalize == "auto":
+            normalize = None if kernels is None else "cosine"
+        samples = read(self, X, kernels, normalize=normalize)
+        bank = samples.bank
+        if self._kernel_argument == "kernel" and bank is not None and len(bank) > 1:
+            problem = f"holds {len(bank)} kernels, but SCSK takes one square matrix"
+            raise InputError("X", problem, "use SCMK")
+        check_cluster_count(self.n_clusters, samples.n_samples, samples.tables)
+        max_iter, tol = _LIMITS[self.solver]
+        return fit(
+            samples,
+            Objective(
+                int(self.n_clusters),
+                alpha=float(self.alpha),
+                beta=float(self.beta),
+                gamma=float(self.gamma),
+                ridge=float(self.ridge),
+                mu=float(self.mu),
+            ),
+            self.solver,
+            run,
+            max_iter=max_iter if self.max_iter == "auto" else int(self.max_iter),
+            tol=tol if self.tol == "auto" else float(self.tol),
+            n_init=int(self.n_init),
+            max_time=self.max_time,
+        )
 
 
 class SCSK(_PaperModel):
-    __doc__ = f"""Spectral clustering with a single kernel and a learned graph (Kang et al.).
+    """Spectral clustering with a single kernel and a learned graph (Kang et al., AAAI 2018).
 
     The paper's Algorithm 1, and its printed objective solved exactly. It has parameters that the
     paper tuned with labels; :class:`unispectral.UnifiedSpectralClustering` needs none.
 
     Parameters
     ----------
-    n_clusters : int
     kernel : str, kernel object, callable or "precomputed"
         ``"linear"``, ``"gaussian"``, ``"polynomial"``, a name of the paper's twelve such as
         ``"polyplus_4"``, any scikit-learn kernel name, a function of two samples, or
         ``"precomputed"`` for a square matrix as X; distances D become a kernel by
         ``np.exp(-D / np.median(D))``.
-    {_PARAMETERS}
 
     Examples
     --------
@@ -197,41 +184,13 @@ class SCSK(_PaperModel):
     [0, 1, 2]
     """
 
-    _kernel_argument = "kernel"
-    _parameter_constraints: dict[str, list] = {
-        **_PaperModel._parameter_constraints,
-        "kernel": "no_validation",  # type: ignore[dict-item]
-    }
+    kernel: Any = parameter(default="linear")
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        kernel: Any = "linear",
-        normalize: str | Sequence[str] | None = "auto",
-        alpha: float = 0.01,
-        beta: float = 1e-4,
-        gamma: float = 1e-7,
-        mu: float = 30.0,
-        ridge: float = 0.0,
-        solver: Literal["alm", "exact", "local"] = "alm",
-        max_iter: int | Literal["auto"] = "auto",
-        tol: float | Literal["auto"] = "auto",
-        n_init: int = 10,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = 0,
-        verbose: Verbose = 0,
-    ) -> None:
-        super().__init__(
-            n_clusters, normalize, alpha, beta, gamma, mu, ridge, solver, max_iter, tol, n_init,
-            max_time, n_jobs, random_state, verbose,
-        )  # fmt: skip
-        self.kernel = kernel
+    _kernel_argument = "kernel"
 
 
 class SCMK(_PaperModel):
-    __doc__ = f"""Spectral clustering with multiple kernels and a learned graph (Kang et al.).
+    """Spectral clustering with multiple kernels and a learned graph (Kang et al., AAAI 2018).
 
     The paper's Algorithm 2, and its printed objective solved exactly: the kernels are weighted
     while the graph of their sum is learned. It has parameters that the paper tuned with labels;
@@ -239,13 +198,11 @@ class SCMK(_PaperModel):
 
     Parameters
     ----------
-    n_clusters : int
     kernels : str, list or "precomputed"
         ``"paper"`` (its twelve), ``"paper-text"`` (as its text prints them), a list of anything
         that :class:`SCSK` takes as a kernel, or ``"precomputed"`` for a list or stack of square
         matrices as X. X may also be a list or a mapping of tables, of which each gets all
         kernels.
-    {_PARAMETERS}
 
     Examples
     --------
@@ -256,33 +213,6 @@ class SCMK(_PaperModel):
     12
     """
 
-    _parameter_constraints: dict[str, list] = {
-        **_PaperModel._parameter_constraints,
-        "kernels": "no_validation",  # type: ignore[dict-item]
-    }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        kernels: Any = "paper",
-        normalize: str | Sequence[str] | None = "auto",
-        alpha: float = 0.001,
-        beta: float = 1e-4,
-        gamma: float = 1e-7,
-        mu: float = 3.0,
-        ridge: float = 0.0,
-        solver: Literal["alm", "exact", "local"] = "alm",
-        max_iter: int | Literal["auto"] = "auto",
-        tol: float | Literal["auto"] = "auto",
-        n_init: int = 10,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = 0,
-        verbose: Verbose = 0,
-    ) -> None:
-        super().__init__(
-            n_clusters, normalize, alpha, beta, gamma, mu, ridge, solver, max_iter, tol, n_init,
-            max_time, n_jobs, random_state, verbose,
-        )  # fmt: skip
-        self.kernels = kernels
+    kernels: Any = parameter(default="paper")
+    alpha: float = non_negative(default=0.001)
+    mu: float = positive(default=3.0)

@@ -27,7 +27,7 @@ def parameter(*constraints: Any, default: Any, kw_only: bool = True) -> Any:
     return field(default=default, kw_only=kw_only, metadata=metadata)
 
 
-def count(*others: Any, default: int, kw_only: bool = True) -> Any:
+def count(*others: Any, default: int | str, kw_only: bool = True) -> Any:
     """A whole number of at least one, or one of the others."""
     whole = Interval(Integral, 1, None, closed="left")
     return parameter(whole, *others, default=default, kw_only=kw_only)
