@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
+from unispectral._compat import Interval, StrOptions, as_generator, check_constraints
 from unispectral._errors import InputError
+from unispectral._validation import check_kernel_matrices
 from unispectral.kernels import KernelBank
-from unispectral.paper._alm_inputs import as_bank, check_parameters, first_embedding
 from unispectral.paper._embedding import optimal_embedding
 from unispectral.paper._weights import initial_weights, kernel_weights
 
@@ -22,6 +24,17 @@ _GROWTH = 1.1  # of the penalty, per iteration
 _SETTLING = 1  # iterations before the stopping rule is consulted
 _BLOCK = 2**16  # numbers that an elementwise step handles at a time, to stay in the cache
 _SINGLE = 300.0  # condition up to which a factorisation in single precision gives the same codes
+
+_COUNT = [Interval(Integral, 1, None, closed="left")]
+_PRICE = [Interval(Real, 0, np.inf, closed="left")]
+_CONSTRAINTS: dict[str, list] = {
+    **dict.fromkeys(("n_clusters", "max_iter"), _COUNT),
+    **dict.fromkeys(("alpha", "beta", "gamma", "tol"), _PRICE),
+    "mu": [Interval(Real, 0, np.inf, closed="neither")],
+    "growth": [Interval(Real, 1, np.inf, closed="left")],
+    "step": [callable, None],
+    "distance": [StrOptions({"squared", "unsquared"})],
+}
 
 #: A P-step: Z, P, Q, F and γ/β to the next P.
 Step = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]
@@ -127,7 +140,8 @@ def alm(
     """Run the paper's Algorithms 1 and 2 as their authors run them, state by state.
 
     One kernel gives SCSK (Algorithm 1), several give SCMK (Algorithm 2). The objective may rise,
-    and the result depends on the start.
+    and the result depends on the start. Where the paper's text and the authors' code disagree, the
+    code is followed; "The authors' algorithm" in the manual's mathematics says where.
 
     Parameters
     ----------
@@ -171,26 +185,6 @@ def alm(
     iterator of AlmState
         One state per iteration. The last one says why it is the last. Arithmetic is float64.
 
-    Notes
-    -----
-    Where the paper's text and the authors' code disagree, the code is followed, because it
-    produced the published results and the text leaves out steps without which they cannot be had:
-
-    - The text starts from a random Z; the code from Z = I, with P and Q random and F = 0.
-    - The text keeps μ; the code multiplies it by 1.1 after each update of the multipliers.
-    - The text solves for Z and goes on; the code also zeroes the diagonal, clips at zero, and,
-      after the multipliers, replaces Z by (Z + Zᵀ)/2.
-    - The line search of the P-step compares values with ‖F − PQ‖ unsquared, while the gradient is
-      that of the squared norm. The code is followed although the two do not belong together.
-    - The text prints the singular vectors of FᵀP for Q, which gives the transpose of the optimum;
-      the code takes PᵀF = UΣVᵀ and Q = UVᵀ. Both use F of the iteration before.
-    - The column of Q for an empty cluster is free in sign, and the code leaves it to rounding;
-      here a rule decides, so that results do not depend on the linear algebra library.
-    - The text's degrees add z_ij twice; the code uses the degrees of the symmetrised Z.
-    - The text starts from weights 1/r, which break its own constraint Σ√w = 1; so does the code.
-      All later weights obey it.
-    - The text names no stopping rule; the code's is the one above.
-
     Examples
     --------
     >>> import numpy as np
@@ -201,18 +195,53 @@ def alm(
     >>> last.stop_reason
     'the codes and their thresholded copy agree to 0.001'
     """
-    bank = as_bank(kernels)
-    check_parameters(
-        bank.n_samples, n_clusters=n_clusters, alpha=alpha, beta=beta, gamma=gamma, mu=mu,
-        max_iter=max_iter, tol=tol, step=step, distance=distance, growth=growth,
-    )  # fmt: skip
-    P = first_embedding(init, bank.n_samples, n_clusters, random_state)
+    numbers = {
+        "n_clusters": n_clusters, "alpha": alpha, "beta": beta, "gamma": gamma, "mu": mu,
+        "max_iter": max_iter, "tol": tol, "step": step, "distance": distance, "growth": growth,
+    }  # fmt: skip
+    check_constraints(_CONSTRAINTS, numbers, "alm")
+    if gamma > 0 and beta == 0:
+        problem = f"goes with gamma=0 only, not with gamma={gamma}"
+        remedy = "the embedding step divides by beta, so make it positive, or set gamma to 0 too"
+        raise InputError("beta", problem, remedy, value=beta)
+    bank = _as_bank(kernels)
+    if n_clusters > bank.n_samples:
+        problem = f"is more than the {bank.n_samples} samples"
+        raise InputError("n_clusters", problem, "ask for fewer", value=n_clusters)
+    P = _first_embedding(init, bank.n_samples, n_clusters, random_state)
     prices = float(alpha), float(beta), float(gamma)
-    squared = distance == "squared"
-    problem = _Problem(
-        bank, int(n_clusters), *prices, step, squared, float(growth), bool(symmetrise)
-    )
-    return _iterate(problem, P, float(mu), int(max_iter), float(tol))
+    fixed = _Problem(bank, n_clusters, *prices, step, distance == "squared", growth, symmetrise)
+    return _iterate(fixed, P, float(mu), max_iter, tol)
+
+
+def _as_bank(kernels: Any) -> KernelBank:
+    """A matrix, a stack or a list of matrices as a kernel bank, in double precision."""
+    if isinstance(kernels, KernelBank):
+        return kernels
+    if isinstance(kernels, np.ndarray) and kernels.ndim == 2:
+        kernels = kernels[None]
+    checked = check_kernel_matrices(kernels, "kernels", definite=False)
+    if not checked:
+        raise InputError("kernels", "is empty", "give at least one n × n matrix")
+    return KernelBank.precomputed([K.astype(np.float64, copy=False) for K in checked])
+
+
+def _first_embedding(init: Any, n: int, c: int, random_state: Any) -> np.ndarray:
+    """P0, checked, or orthonormal at random."""
+    if init is None:
+        return np.linalg.qr(as_generator(random_state).normal(size=(n, c)))[0]
+    try:
+        P, Q = (np.array(part, dtype=np.float64) for part in init)
+    except (TypeError, ValueError) as error:
+        problem, remedy = "is not a pair of numeric matrices", "give (P0, Q0), or None to draw one"
+        raise InputError("init", problem, remedy) from error
+    for name, matrix, shape in (("P0", P, (n, c)), ("Q0", Q, (c, c))):
+        if matrix.shape != shape:
+            raise InputError("init", f"has {name} of shape {matrix.shape}", f"it must be {shape}")
+        if not np.allclose(matrix.T @ matrix, np.eye(c), atol=1e-6):
+            problem = f"has {name} whose columns are not orthonormal"
+            raise InputError("init", problem, "pass them through QR")
+    return P
 
 
 def _iterate(
