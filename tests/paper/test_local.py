@@ -133,9 +133,9 @@ def test_candidates_grow_where_the_limit_binds(X) -> None:
     bank = KernelBank(X, "gaussian")
     objective = Objective(3, 0.02, 0.1, 0.1, 0.5)
     with pytest.warns(ConvergenceWarning, match="candidates"):
-        found = descend_locally(bank, objective, 2, max_iter=2, gap=1e-4, growths=2)
+        found = descend_locally(bank, objective, 2, run=Run.of(), max_iter=2, gap=1e-4, growths=2)
     assert found.work["n_neighbors"] == 8
-    wide = descend_locally(bank, objective, 2, max_iter=2, gap=1e-4, growths=20)
+    wide = descend_locally(bank, objective, 2, run=Run.of(), max_iter=2, gap=1e-4, growths=20)
     assert wide.work["n_neighbors"] > 8
     assert wide.work["gap"] <= 1e-4
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,7 @@ from unispectral.labels import Rotation, rotate
 from unispectral.paper._weights import initial_weights, kernel_weights, residuals
 from unispectral.spectrum import affinity, laplacian, smallest_eigenvectors, stiefel_descent
 
-__all__ = ["DenseGraph", "Graph", "Objective", "descend"]
+__all__ = ["DenseGraph", "Objective", "descend"]
 
 #: A rise of the objective by more than this share of it is no longer its own rounding.
 _ROUNDING = 1e-7
@@ -39,28 +39,16 @@ class Objective:
     mu: float = 0.1
 
 
-class Graph(Protocol):
-    """A Z-step: knows the kernels, turns prices into codes and codes into residuals."""
-
-    bank: KernelBank
-
-    def set_weights(self, weights: np.ndarray) -> None: ...
-
-    def solve(
-        self, objective: Objective, embedding: np.ndarray | None, start: sp.csr_array | None
-    ) -> Codes: ...
-
-    def residuals(self, found: Codes) -> np.ndarray: ...
-
-
 class DenseGraph:
-    """The exact Z-step over all samples, on the weighted sum of the kernels."""
+    """The exact Z-step over all samples, on the weighted sum of the kernels.
 
-    def __init__(self, bank: KernelBank, tol: float, run: Run | None = None) -> None:
-        self.bank = bank
-        self.tol = tol
-        self.run = run
-        self.K: np.ndarray | None = None
+    It knows the kernels, turns prices into codes and codes into residuals; ``tol`` is how far a
+    code may be from optimal, relative to K_ii.
+    """
+
+    def __init__(self, bank: KernelBank, tol: float = 1e-6, run: Run | None = None) -> None:
+        self.bank, self.tol, self.run = bank, tol, run
+        self.K: Any = None
 
     def set_weights(self, weights: np.ndarray) -> None:
         self.K = None  # one n × n matrix at a time
@@ -69,7 +57,6 @@ class DenseGraph:
     def solve(
         self, objective: Objective, embedding: np.ndarray | None, start: sp.csr_array | None
     ) -> Codes:
-        assert self.K is not None
         return codes(
             self.K,
             objective.alpha,
@@ -88,7 +75,7 @@ class DenseGraph:
 
 
 def descend(
-    graph: Graph,
+    graph: DenseGraph,
     objective: Objective,
     *,
     max_iter: int = 50,
@@ -106,7 +93,7 @@ def descend(
 
     Parameters
     ----------
-    graph : Graph
+    graph : DenseGraph
         The Z-step to use.
     objective : Objective
     max_iter : int
@@ -138,7 +125,7 @@ def descend(
         # The first weights move the kernel far: a cold start is faster then, and only then.
         start = state.matrix if len(bank) == 1 or path else None
         state.solved(graph, graph.solve(objective, state.P, start), objective)
-        value = _value(objective, graph, state)
+        value = _value(objective, state)
         if path and value > path[-1] + _ROUNDING * abs(value):
             state = before
             reason = (
@@ -152,7 +139,7 @@ def descend(
         fell = path[-2] - path[-1] if len(path) > 1 else np.inf
         little = tol * abs(path[-1])
         # Labels that have just changed may be what the next embedding falls by.
-        if fell <= little and path[-1] - _value(objective, graph, state) <= little:
+        if fell <= little and path[-1] - _value(objective, state) <= little:
             converged = True
             reason = f"the objective fell by less than {tol:g} of its value"
             break
@@ -196,7 +183,7 @@ class _State:
         self.P = _update_embedding(self.P, laplacian(self.W), self.rotation, objective, run)
         self.rotation = rotate(self.P, start=self.rotation.Q)
 
-    def solved(self, graph: Graph, found: Codes, objective: Objective) -> None:
+    def solved(self, graph: DenseGraph, found: Codes, objective: Objective) -> None:
         """Take new codes over, and what follows from them."""
         self.matrix, self.W = found.matrix, affinity(found.matrix)
         self.h = _errors(graph, found, objective)
@@ -204,7 +191,7 @@ class _State:
         self.passes += found.passes
 
 
-def _first(graph: Graph, objective: Objective, n_init: int, run: Run) -> _State:
+def _first(graph: DenseGraph, objective: Objective, n_init: int, run: Run) -> _State:
     """Codes without a spectral term, their eigenvectors, and the best of several rotations."""
     weights = initial_weights(len(graph.bank))
     graph.set_weights(weights)
@@ -219,7 +206,7 @@ def _first(graph: Graph, objective: Objective, n_init: int, run: Run) -> _State:
     )  # fmt: skip
 
 
-def _errors(graph: Graph, found: Codes, objective: Objective) -> np.ndarray:
+def _errors(graph: DenseGraph, found: Codes, objective: Objective) -> np.ndarray:
     """What the weight of each kernel is multiplied by: h, and its share of the ridge."""
     h = graph.residuals(found)
     if objective.ridge:
@@ -233,18 +220,16 @@ def _update_embedding(
     P: np.ndarray, L: sp.csr_array, rotation: Rotation, objective: Objective, run: Run
 ) -> np.ndarray:
     """The P-step; without a spectral term the optimum is the Procrustes solution alone."""
-    one_hot = np.zeros_like(P)
-    one_hot[np.arange(len(P)), rotation.labels] = 1.0
-    if objective.beta == 0:
-        if objective.gamma == 0:
-            return P
-        U, _, Vt = np.linalg.svd(one_hot @ rotation.Q.T, full_matrices=False)
-        return U @ Vt
-    target = (objective.gamma / objective.beta) * (one_hot @ rotation.Q.T)
-    return stiefel_descent(L, target, P, run=run).P
+    pull = np.eye(P.shape[1])[rotation.labels] @ rotation.Q.T
+    if objective.beta > 0:
+        return stiefel_descent(L, (objective.gamma / objective.beta) * pull, P, run=run).P
+    if objective.gamma == 0:
+        return P
+    U, _, Vt = np.linalg.svd(pull, full_matrices=False)
+    return U @ Vt
 
 
-def _value(objective: Objective, graph: Graph, state: _State) -> float:
+def _value(objective: Objective, state: _State) -> float:
     """J at the current state; ‖F − PQ‖² = n + c − 2 Σᵢ (PQ)ᵢ,label(i)."""
     n, c = state.P.shape
     value = float(state.weights @ state.h) + objective.alpha * float(state.matrix.sum())

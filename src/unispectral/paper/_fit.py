@@ -14,7 +14,7 @@ from unispectral._inputs import Samples
 from unispectral._memory import require_memory
 from unispectral._result import Solution
 from unispectral._run import Run
-from unispectral.kernels import KernelBank
+from unispectral.kernels import Abilities, KernelBank
 from unispectral.paper._alm import alm, relative_gap
 from unispectral.paper._descent import DenseGraph, Objective, descend
 from unispectral.paper._local import descend_locally
@@ -39,20 +39,14 @@ _FAR = 2e6
 
 
 def fit(
-    samples: Samples,
-    objective: Objective,
-    solver: str,
-    run: Run,
-    *,
-    max_iter: int,
-    tol: float,
-    n_init: int,
-    max_time: float | None,
+    samples: Samples, objective: Objective, solver: str, run: Run, *, n_init: int, **limits: Any
 ) -> Fitted:
-    """Minimise the paper's objective by one of three solvers, within their limits."""
+    """Minimise the paper's objective by one of three solvers.
+
+    The limits are ``max_iter``, ``tol`` and ``max_time``.
+    """
     _warn_of_lost_digits(samples)
     bank = _bank(samples, solver, run)
-    limits: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "max_time": max_time, "run": run}
     if solver == "alm":
         if bank.n_samples > _SLOW_ALM:
             warn(
@@ -61,12 +55,13 @@ def fit(
             )
         # On one BLAS thread, as all of a fit: the rounding of a factorisation depends on their
         # number, and the iterations would carry it into the labels.
-        solution = solve_alm(bank, objective, **limits)
+        solution = solve_alm(bank, objective, run, **limits)
     elif solver == "local":
-        solution = descend_locally(bank, objective, CANDIDATES, n_init=n_init, **limits)
+        limits |= {"n_init": n_init, "run": run}
+        solution = descend_locally(bank, objective, CANDIDATES, **limits)
     else:
-        graph = DenseGraph(bank, tol=1e-6, run=run)
-        solution = descend(graph, objective, n_init=n_init, **limits)
+        limits |= {"n_init": n_init, "run": run}
+        solution = descend(DenseGraph(bank, run=run), objective, **limits)
     bank.release()
     names = samples.public_names(bank.names)
     degrees = np.asarray((solution.Z + solution.Z.T).sum(axis=1)).ravel()
@@ -147,23 +142,21 @@ def _bank(samples: Samples, solver: str, run: Run) -> KernelBank:
 
 def _warn_of_lost_digits(samples: Samples) -> None:
     """Say so where dot products of a table far from the origin have no digits left."""
-    if samples.kernels is None:
-        return
-    able = [getattr(kernel, "abilities", None) for kernel in samples.kernels]
     lost = [
-        kernel.name
-        for kernel, one in zip(samples.kernels, able, strict=True)
-        if one is not None and one.search == "cosine"
+        repr(kernel.name)
+        for kernel in samples.kernels or ()
+        if getattr(kernel, "abilities", Abilities()).search == "cosine"
     ]
-    for name, table in zip(samples.layout.view_names, samples.tables, strict=True):
-        if not lost or sp.issparse(table):
+    tables = zip(samples.layout.view_names, samples.tables, strict=True) if lost else ()
+    for name, table in tables:
+        if sp.issparse(table):
             continue
         mean = np.nanmean(table, axis=0, dtype=np.float64)
         spread = float(np.nanmax(np.abs(table - mean)))
         far = float(np.abs(mean).max())
         spread = max(spread, 1e-300 * max(far, 1.0))  # equal samples have none
         if far > _FAR * spread:
-            shown = ", ".join(repr(one) for one in lost[:3]) + (" …" if len(lost) > 3 else "")
+            shown = ", ".join(lost[:3]) + (" …" if len(lost) > 3 else "")
             where = "X" if name == "X" else f"The view {name!r} of X"
             warn(
                 f"{where} lies {far / spread:.1g} times its spread "

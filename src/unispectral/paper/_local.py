@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ from unispectral._run import Run, map_blocks
 from unispectral.graph import Codes
 from unispectral.graph.candidates import candidates
 from unispectral.kernels import KernelBank
-from unispectral.paper._descent import Objective, descend
-from unispectral.paper._weights import initial_weights, residuals
+from unispectral.paper._descent import DenseGraph, Objective, descend
+from unispectral.paper._weights import initial_weights
 
 __all__ = ["LocalGraph", "descend_locally"]
 
@@ -40,7 +41,7 @@ def descend_locally(
     objective: Objective,
     n_neighbors: int,
     *,
-    run: Run | None = None,
+    run: Run,
     gap: float = GAP,
     growths: int = GROWTHS,
     **settings: Any,
@@ -52,7 +53,6 @@ def descend_locally(
     times at most. The gap that is left is ``work["gap"]`` of the result. ``n_neighbors`` are the
     candidates to begin with, ``settings`` those of :func:`descend`.
     """
-    run = run or Run.of()
     n = bank.n_samples
     k = min(n_neighbors, n - 1)
     seed = int(run.rng.integers(2**31 - 1))
@@ -78,23 +78,16 @@ def descend_locally(
     return dataclasses.replace(solution, work=work)
 
 
-class LocalGraph:
+class LocalGraph(DenseGraph):
     """A Z-step over candidates, chunk by chunk, never holding anything of size n × n.
 
-    ``neighbours`` has each sample's candidates in its row, −1 at the end where there are fewer;
-    ``tol`` is optimality over the candidates, relative to K_ii. With all other samples as
-    candidates this is the exact Z-step.
+    ``neighbours`` has each sample's candidates in its row, −1 at the end where there are fewer.
+    With all other samples as candidates this is the exact Z-step.
     """
 
-    def __init__(
-        self, bank: KernelBank, neighbours: np.ndarray, tol: float = 1e-6, run: Run | None = None
-    ) -> None:
-        self.bank = bank
-        self.run = run
+    def __init__(self, bank: KernelBank, neighbours: np.ndarray, **settings: Any) -> None:
+        super().__init__(bank, **settings)
         self.neighbours = neighbours
-        self.tol = tol
-        self.weights = np.zeros(0)
-        self.own = np.zeros(0)
 
     def set_weights(self, weights: np.ndarray) -> None:
         self.weights = np.asarray(weights, dtype=np.float64)
@@ -106,9 +99,8 @@ class LocalGraph:
         """Codes of all samples; small problems are solved from scratch, whatever the start."""
         n, k = self.neighbours.shape
         step = int(np.clip(_BLOCK_ENTRIES // max(k * k, 1), 1, _MAX_ROWS))
-        parts = map_blocks(
-            lambda rows: self._solve_rows(objective, embedding, rows), n, step, self.run
-        )
+        solve = partial(self._solve_rows, objective, embedding)
+        parts = map_blocks(solve, n, step, self.run)
         matrix = sp.vstack([codes for codes, _ in parts], format="csr")
         return Codes(matrix, max(residual for _, residual in parts), len(parts))
 
@@ -118,8 +110,10 @@ class LocalGraph:
         """Codes of consecutive samples, and their residual."""
         from unispectral.graph import _loops
 
-        numbers = np.arange(rows.start, rows.stop)
-        neighbours, valid = _filled(self.neighbours[rows], numbers)
+        numbers, neighbours = np.arange(rows.start, rows.stop), self.neighbours[rows]
+        # Padding is replaced by the sample itself, which is never used.
+        valid = (neighbours >= 0) & (neighbours != numbers[:, None])
+        neighbours = np.where(valid, neighbours, numbers[:, None])
         near, among = self.bank.combine_neighbourhoods(self.weights, numbers, neighbours)
         z = np.zeros(neighbours.shape)
         residual = _loops.solve_blocks(
@@ -132,17 +126,12 @@ class LocalGraph:
             z,
             float(self.tol),
         )
-        # Sorted by sample, so that equal codes are stored equally whatever found the candidates.
-        order = np.argsort(neighbours, axis=1, kind="stable")
-        z = np.take_along_axis(z, order, axis=1)
-        neighbours = np.take_along_axis(neighbours, order, axis=1)
         used = z > 0
         indptr = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
         shape = (len(numbers), self.bank.n_samples)
-        return sp.csr_array((z[used], neighbours[used], indptr), shape=shape), residual
-
-    def residuals(self, found: Codes) -> np.ndarray:
-        return residuals(self.bank, found.matrix, self.run)
+        found = sp.csr_array((z[used], neighbours[used], indptr), shape=shape)
+        found.sort_indices()  # so that equal codes are stored equally, whatever found candidates
+        return found, residual
 
     def gap(self, codes: sp.csr_array, objective: Objective, columns: np.ndarray) -> float:
         """How much lower the objective of some columns would be over *all* samples, relative.
@@ -196,9 +185,3 @@ def _prices(
         apart = embedding[neighbours] - embedding[numbers][:, None, :]
         prices += 0.5 * objective.beta * np.einsum("bkc,bkc->bk", apart, apart)
     return prices
-
-
-def _filled(neighbours: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Padding replaced by the sample itself, which is never used, and where it was."""
-    valid = (neighbours >= 0) & (neighbours != numbers[:, None])
-    return np.where(valid, neighbours, numbers[:, None]), valid
