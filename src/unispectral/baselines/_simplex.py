@@ -5,6 +5,8 @@ smallest norm in the convex hull of the differences p_j = x_j − x_i. Wolfe's m
 Programming 11, 1976) solves it exactly in finitely many steps. It keeps a set of affinely
 independent points whose affine hull has its point of smallest norm inside their convex hull. Only
 dot products enter, and all samples are looked at only between solutions on a working set.
+
+Entries are added one by one: expressions of whole arrays take twice as long to compile.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ def simplex_code(G, i, tol):
         if j != i and squared < nearest:
             nearest, closest = squared, j
     scale = total / max(n - 1, 1)
-    pool, weights = np.array([closest]), np.ones(1)
+    pool, weights = np.full(1, closest), np.ones(1)
     gap = np.inf
     gains = np.empty(n)
     for _ in range(200):
@@ -53,21 +55,23 @@ def simplex_code(G, i, tol):
 @njit(cache=True, nogil=True)
 def _gains(G, i, pool, weights, gains):
     """``gains[j] = ‖y‖² − p_j·y`` for all j; returns the largest."""
-    gains[:] = 0.0
-    own = 0.0
+    n = gains.shape[0]
+    for j in range(n):
+        gains[j] = 0.0
+    own = norm = 0.0
     for k in range(pool.shape[0]):
-        weight, row = weights[k], G[pool[k]]
-        for j in range(row.shape[0]):
-            gains[j] -= weight * row[j]
-        own += weight * row[i]
-    # p_j·y = (Ga)_j − G_ij − Σ a_l G_il + G_ii
-    gains += G[i] + own - G[i, i]
-    norm = 0.0
+        for j in range(n):
+            gains[j] -= weights[k] * G[pool[k], j]
+        own += weights[k] * G[pool[k], i]
+    for j in range(n):  # p_j·y = (Ga)_j − G_ij − Σ a_l G_il + G_ii
+        gains[j] += G[i, j] + own - G[i, i]
     for k in range(pool.shape[0]):
         norm -= weights[k] * gains[pool[k]]
-    gains += norm
-    gains[i] = -np.inf
-    return gains.max()
+    largest = -np.inf
+    for j in range(n):
+        gains[j] = gains[j] + norm if j != i else -np.inf
+        largest = max(largest, gains[j])
+    return largest
 
 
 @njit(cache=True, nogil=True)
@@ -75,10 +79,14 @@ def _with_worst(gains, pool, threshold):
     """The support and the samples that promise most: as many again, and at least a few."""
     size = pool.shape[0]
     longer = np.empty(size + max(_FIRST, size), dtype=np.int64)
-    longer[:size] = pool
-    gains[pool] = -np.inf
+    for k in range(size):
+        longer[k] = pool[k]
+        gains[pool[k]] = -np.inf
     while size < longer.shape[0]:
-        best = gains.argmax()
+        best = 0
+        for j in range(gains.shape[0]):
+            if gains[j] > gains[best]:
+                best = j
         if gains[best] <= threshold:
             break
         longer[size] = best
@@ -109,13 +117,15 @@ def _solve_on(G, i, pool, weights, scale, tol):
             count += 1
         else:
             blocked[k] = True
-    a[:count] /= a[:count].sum()
+    _scale_to_one(a, count)
     count = _inner(L, corral, a, count)
     for _ in range(20 * size + 50):
         norm, best, least = 0.0, -1, np.inf
-        products[:] = 0.0
+        for j in range(size):
+            products[j] = 0.0
         for k in range(count):
-            products += a[k] * H[corral[k]]
+            for j in range(size):
+                products[j] += a[k] * H[corral[k], j]
         for k in range(count):
             norm += a[k] * products[corral[k]]
         for j in range(size):
@@ -123,13 +133,18 @@ def _solve_on(G, i, pool, weights, scale, tol):
                 least, best = products[j], j
         if best < 0 or norm - least <= 0.5 * tol * scale:
             break
-        if (corral[:count] == best).any() or not _append(L, H, corral, count, best, shift):
+        known = False
+        for k in range(count):
+            known |= corral[k] == best
+        if known or not _append(L, H, corral, count, best, shift):
             blocked[best] = True
             continue
         corral[count] = best
         a[count] = 0.0
         count = _inner(L, corral, a, count + 1)
-    return pool[corral[:count]], a[:count]
+    for k in range(count):
+        corral[k] = pool[corral[k]]
+    return corral[:count], a[:count]
 
 
 @njit(cache=True, nogil=True)
@@ -176,7 +191,18 @@ def _affine(L, count):
         for l in range(k + 1, count):
             u[k] -= L[l, k] * u[l]
         u[k] /= L[k, k]
-    return u / u.sum()
+    _scale_to_one(u, count)
+    return u
+
+
+@njit(cache=True, nogil=True)
+def _scale_to_one(a, count):
+    """Divide the first entries by their sum."""
+    total = 0.0
+    for k in range(count):
+        total += a[k]
+    for k in range(count):
+        a[k] /= total
 
 
 @njit(cache=True, nogil=True)
@@ -190,10 +216,10 @@ def _inner(L, corral, a, count):
                 share = a[k] / (a[k] - u[k]) if a[k] > u[k] else 0.0
                 if first < 0 or share < step:
                     step, first = share, k
+        for k in range(count):
+            a[k] = u[k] if first < 0 else max(a[k] + step * (u[k] - a[k]), 0.0)
         if first < 0:
-            a[:count] = u
             return count
-        a[:count] = np.maximum(a[:count] + step * (u - a[:count]), 0.0)
         a[first] = 0.0
         for k in range(count - 1, -1, -1):
             if a[k] <= 0.0 and count > 1:
@@ -201,4 +227,4 @@ def _inner(L, corral, a, count):
                 for l in range(k, count - 1):
                     corral[l], a[l] = corral[l + 1], a[l + 1]
                 count -= 1
-        a[:count] /= a[:count].sum()
+        _scale_to_one(a, count)
