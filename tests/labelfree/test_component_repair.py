@@ -14,8 +14,8 @@ from unispectral._run import Run
 from unispectral.graph.candidates import nearest
 from unispectral.kernels import KernelBank
 from unispectral.labelfree import Recipe, _component_repair
-from unispectral.labelfree._component_repair import nearest_among, repaired
-from unispectral.labelfree._geometry import KernelDistance, KernelPart
+from unispectral.labelfree._component_repair import repaired
+from unispectral.labelfree._geometry import KernelDistance, KernelPart, nearest_among
 
 
 def knn_codes(X: np.ndarray, k: int) -> sp.csr_array:

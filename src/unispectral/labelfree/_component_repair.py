@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
 from unispectral._run import Run, map_blocks
-from unispectral._validation import recentred
 from unispectral.graph._components import components
-from unispectral.graph.candidates import build_index
 from unispectral.labelfree._coding import MEDIAN
+from unispectral.labelfree._geometry import Geometry, nearest_among
 from unispectral.labelfree._neighbourhoods import CODE_ROWS, block_kernels
 from unispectral.labelfree._recipe import Recipe
 
-__all__ = ["nearest_among", "repaired"]
+__all__ = ["repaired"]
 
 #: A component smaller than this share of the mean cluster is too small to be one.
 SMALL_SHARE = 0.1
@@ -25,7 +22,7 @@ _ROUNDS = 12
 
 def repaired(
     graph: sp.csr_array,
-    geometry: Any,
+    geometry: Geometry,
     rate: float,
     recipe: Recipe,
     k: int,
@@ -40,20 +37,9 @@ def repaired(
     best-connected samples of other small ones. A mass of near-duplicates is thereby joined to
     others as one sample would be.
 
-    Parameters
-    ----------
-    graph : CSR array of shape (n, n)
-        Row i is the code of sample i; it sums to one, or is empty.
-    geometry : Geometry
-        Says what is near; must know all samples.
-    rate : float
-        Of its Gaussian kernel.
-    recipe : Recipe
-    k : int
-        Candidates outside the component.
-    seed : int
-        Of the search among many samples.
-    run : Run
+    Row i of the graph is the code of sample i; it sums to one, or is empty. The geometry, whose
+    Gaussian kernel has this rate, must know all samples. ``k`` are the candidates outside the
+    component, ``seed`` is that of the search among many samples.
     """
     least = max(2, int(SMALL_SHARE * graph.shape[0] / recipe.n_clusters))
     n_components, member = components(graph)
@@ -70,35 +56,8 @@ def repaired(
     return graph
 
 
-def nearest_among(
-    geometry: Any,
-    rows: np.ndarray,
-    among: np.ndarray,
-    k: int,
-    seed: int = 0,
-    run: Run | None = None,
-) -> np.ndarray:
-    """The ``k`` nearest of some samples among some others, itself excluded."""
-    place = np.searchsorted(among, rows)
-    table = geometry.search_table()
-    if table is not None:
-        table, _ = recentred(table)
-        index = build_index(table[among], k, random_state=seed, run=run)
-        found = index.search(table[rows], k, exclude=place, run=run).indices
-        return np.where(found >= 0, among[found], -1)
-    out = np.empty((len(rows), k), dtype=np.int64)
-
-    def work(part: slice) -> None:
-        block = geometry.distances(rows[part], among)
-        block[np.arange(len(block)), place[part]] = np.inf
-        out[part] = among[np.argsort(block, axis=1, kind="stable")[:, :k]]
-
-    map_blocks(work, len(rows), max(1, 2**20 // max(len(among), 1)), run)
-    return out
-
-
 def _codes_over(
-    geometry: Any,
+    geometry: Geometry,
     rate: float,
     rows: np.ndarray,
     neighbours: np.ndarray,

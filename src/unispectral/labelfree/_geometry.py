@@ -10,7 +10,8 @@ directions are shrunk. A geometry is one such distance on one set of samples.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -18,7 +19,7 @@ import scipy.linalg
 from unispectral._errors import InputError
 from unispectral._run import Run, map_blocks
 from unispectral._validation import recentred
-from unispectral.graph.candidates import TREE_COLUMNS, announce_kernel, nearest
+from unispectral.graph.candidates import TREE_COLUMNS, announce_kernel, build_index, nearest
 from unispectral.kernels import KernelBank
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Whitening",
     "evenly_spaced",
     "median_distance",
+    "nearest_among",
     "nearest_in",
     "whitened",
 ]
@@ -41,68 +43,63 @@ _HELD_SAMPLES = 4_000
 _BLOCK_ENTRIES = 2**20
 
 
-class Geometry(Protocol):
-    """Squared distances among samples, and from new samples to them."""
+class Geometry:
+    """Squared distances among samples, and from new samples to them, by inner products.
+
+    Those of all pairs may be held while neighbours are sought; else they are computed when they
+    are asked for. ``own`` are those of each sample with itself.
+    """
 
     name: str
-    n_samples: int
-
-    def distances(self, rows: Any, cols: Any) -> np.ndarray:
-        """Squared distances between two groups of samples."""
-
-    def around(self, rows: np.ndarray, neighbours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Squared distances to neighbours (b, k) and among them (b, k, k)."""
-
-    def cross(self, new: list[Any], run: Run | None = None) -> np.ndarray:
-        """Squared distances from new samples, one table per view, to all of these."""
-
-    def search_table(self) -> Any:
-        """A table whose Euclidean neighbours are those of the geometry, or None."""
-
-    def narrow_table(self) -> np.ndarray | None:
-        """A dense table of few columns whose squared distances are those of the geometry."""
-
-    def hold(self, run: Run | None) -> bool:
-        """Keep the inner products of all pairs, if they are few; whether they are kept."""
-
-    def release(self) -> None:
-        """Forget them."""
-
-
-class _InnerProducts:
-    """Distances from inner products, which are held or computed when they are asked for."""
-
     n_samples: int
     own: np.ndarray
     _held: np.ndarray | None = None
 
     def products(self, rows: Any, cols: Any) -> np.ndarray:
+        """Inner products between two groups of samples."""
         raise NotImplementedError
 
     def products_around(
         self, rows: np.ndarray, neighbours: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
+        """Inner products with neighbours (b, k) and among them (b, k, k)."""
         raise NotImplementedError
 
     def all_products(self, run: Run | None) -> np.ndarray:
         raise NotImplementedError
 
+    def cross(self, new: list[Any], run: Run | None = None) -> np.ndarray:
+        """Squared distances from new samples, one table per view, to all of these."""
+        raise NotImplementedError
+
+    def search_table(self) -> Any:
+        """A table whose Euclidean neighbours are those of the geometry, or None."""
+        raise NotImplementedError
+
     def narrow_table(self) -> np.ndarray | None:
+        """A dense table of few columns whose squared distances are those of the geometry."""
         return None
 
     def hold(self, run: Run | None) -> bool:
+        """Keep the inner products of all pairs, if they are few; whether they are kept."""
         if self._held is None and self.n_samples <= _HELD_SAMPLES:
             self._held = self.all_products(run)
         return self._held is not None
 
     def release(self) -> None:
+        """Forget them."""
         self._held = None
 
+    def _between(self, rows: Any, cols: Any) -> np.ndarray:
+        return self.products(rows, cols) if self._held is None else self._held[rows][:, cols]
+
     def distances(self, rows: Any, cols: Any) -> np.ndarray:
-        products = self.products(rows, cols) if self._held is None else self._held[rows][:, cols]
-        return _squared(products, self.own[rows][:, None], self.own[cols][None, :])
+        """Squared distances between two groups of samples."""
+        own = self.own[rows][:, None], self.own[cols][None, :]
+        return _squared(self._between(rows, cols), *own)
 
     def around(self, rows: np.ndarray, neighbours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Squared distances to neighbours (b, k) and among them (b, k, k)."""
         if self._held is None:
             near, among = self.products_around(rows, neighbours)
         else:
@@ -114,23 +111,36 @@ class _InnerProducts:
             _squared(among, there[:, :, None], there[:, None, :]),
         )
 
-    def nearest_held(self, k: int, run: Run | None) -> np.ndarray:
-        """The k nearest other samples of each, by the inner products that are held."""
+    def compare_all(
+        self,
+        k: int,
+        run: Run | None,
+        rows: np.ndarray | None = None,
+        among: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """The k nearest other samples of all or some, among all or some: every pair is compared.
+
+        Nearest first, ties by number.
+        """
         from unispectral.graph import _select
 
-        assert self._held is not None
-        n, held = self.n_samples, self._held
-        found = np.empty((n, k), dtype=np.int32)
-        everyone = np.arange(n, dtype=np.int32)
-        own = self.own.astype(held.dtype)
+        everyone = np.arange(self.n_samples, dtype=np.int32)
+        columns = slice(None) if among is None else among
+        norms = self.own[columns]
+        if self._held is not None:
+            norms = norms.astype(self._held.dtype)
+        ids = everyone[columns]
+        skip = everyone if rows is None else everyone[rows]
+        found = np.empty((len(skip), k), dtype=np.int32)
 
-        def work(rows: slice) -> None:
-            keys = np.empty((rows.stop - rows.start, k), dtype=held.dtype)
+        def work(part: slice) -> None:
+            products = self._between(part if rows is None else rows[part], columns)
+            keys = np.empty((len(products), k), dtype=norms.dtype)
             _select.select_smallest(
-                held[rows], own, everyone, everyone[rows], k, keys, found[rows]
+                np.ascontiguousarray(products), norms, ids, skip[part], k, keys, found[part]
             )
 
-        map_blocks(work, n, max(1, _BLOCK_ENTRIES // n), run)
+        map_blocks(work, len(skip), max(1, _BLOCK_ENTRIES // len(ids)), run)
         return found
 
 
@@ -157,7 +167,7 @@ class KernelPart(NamedTuple):
         return weights
 
 
-class KernelDistance(_InnerProducts):
+class KernelDistance(Geometry):
     """The distance of one kernel, or the weighted sum of the squared distances of several."""
 
     def __init__(self, parts: Sequence[KernelPart], name: str | None = None) -> None:
@@ -254,7 +264,8 @@ class Whitening(NamedTuple):
     unit: bool = True
 
 
-class WhitenedDistance(_InnerProducts):
+@dataclass(eq=False)
+class WhitenedDistance(Geometry):
     """Euclidean distances after the directions that all samples share have been shrunk.
 
     With the centred features C of a base geometry and λ = strength · trace(CᵀC) / n, the rows are
@@ -282,29 +293,19 @@ class WhitenedDistance(_InnerProducts):
     name : str
     """
 
-    def __init__(
-        self,
-        base: KernelDistance,
-        rate: float | None,
-        landmarks: np.ndarray | None,
-        root: np.ndarray | None,
-        mean: np.ndarray,
-        shrink_root: np.ndarray,
-        unit: bool,
-        table: np.ndarray,
-        name: str,
-    ) -> None:
-        self.base = base
-        self.rate = rate
-        self.landmarks = landmarks
-        self.root = root
-        self.mean = mean
-        self.shrink_root = shrink_root
-        self.unit = unit
-        self.table = table
-        self.name = name
-        self.n_samples = len(table)
-        self.own = np.einsum("ij,ij->i", table, table).astype(np.float64)
+    base: KernelDistance
+    rate: float | None
+    landmarks: np.ndarray | None
+    root: np.ndarray | None
+    mean: np.ndarray
+    shrink_root: np.ndarray
+    unit: bool
+    table: np.ndarray
+    name: str
+
+    def __post_init__(self) -> None:
+        self.n_samples = len(self.table)
+        self.own = _squared_lengths(self.table)
 
     def products(self, rows: Any, cols: Any) -> np.ndarray:
         return self.table[rows] @ self.table[cols].T
@@ -330,8 +331,7 @@ class WhitenedDistance(_InnerProducts):
             features = _solved(self.root, np.exp(distances * self.rate))
         assert features is not None
         rows = _scaled(_solved(self.shrink_root, features - self.mean), self.unit, self.n_samples)
-        own = np.einsum("ij,ij->i", rows, rows).astype(np.float64)
-        return _squared(rows @ self.table.T, own[:, None], self.own[None, :])
+        return _squared(rows @ self.table.T, _squared_lengths(rows)[:, None], self.own[None, :])
 
     def search_table(self) -> np.ndarray:
         return self.table
@@ -368,7 +368,7 @@ def evenly_spaced(n: int, most: int) -> np.ndarray:
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
 
 
-def median_distance(geometry: Any) -> float:
+def median_distance(geometry: Geometry) -> float:
     """The median squared distance between distinct samples, over an evenly spaced sample."""
     chosen = evenly_spaced(geometry.n_samples, _MEDIAN_SAMPLES)
     block = geometry.distances(chosen, chosen)[np.triu_indices(len(chosen), 1)]
@@ -376,34 +376,39 @@ def median_distance(geometry: Any) -> float:
     return float(np.median(positive)) if positive.size else 1.0
 
 
-def nearest_in(geometry: Any, k: int, run: Run) -> np.ndarray:
+def nearest_in(geometry: Geometry, k: int, run: Run) -> np.ndarray:
     """The k nearest other samples of each, nearest first; −1 where there are fewer."""
     table = geometry.search_table()
     low = isinstance(table, np.ndarray) and table.shape[1] <= TREE_COLUMNS
     if not low and geometry.hold(run):
-        return geometry.nearest_held(k, run)
+        return geometry.compare_all(k, run)
     if table is not None:
         # Indexes work in single precision, which holds no square of 1e20.
         return nearest(recentred(table)[0], k, random_state=run.rng, run=run).indices
-    return _all_pairs_nearest(geometry, k, run)
+    announce_kernel(geometry.n_samples, geometry.name)
+    return geometry.compare_all(k, run)
 
 
-def _all_pairs_nearest(geometry: Any, k: int, run: Run | None) -> np.ndarray:
-    """The k nearest by looking at all pairs, for kernels that no index knows."""
-    n = geometry.n_samples
-    announce_kernel(n, geometry.name)
-    out = np.empty((n, k), dtype=np.int64)
+def nearest_among(
+    geometry: Geometry,
+    rows: np.ndarray,
+    among: np.ndarray,
+    k: int,
+    seed: int = 0,
+    run: Run | None = None,
+) -> np.ndarray:
+    """The k nearest of some samples among some others, itself excluded."""
+    table = geometry.search_table()
+    if table is None:
+        return geometry.compare_all(k, run, rows, among)
+    table, _ = recentred(table)
+    index = build_index(table[among], k, random_state=seed, run=run)
+    found = index.search(table[rows], k, np.searchsorted(among, rows), run).indices
+    return np.where(found >= 0, among[found], -1)
 
-    def work(rows: slice) -> None:
-        block = geometry.distances(rows, slice(None))
-        block[np.arange(len(block)), np.arange(rows.start, rows.stop)] = np.inf
-        part = np.argpartition(block, k - 1, axis=1)[:, :k]
-        part.sort(axis=1)  # ties to the earlier sample
-        order = np.argsort(np.take_along_axis(block, part, axis=1), axis=1, kind="stable")
-        out[rows] = np.take_along_axis(part, order, axis=1)
 
-    map_blocks(work, n, max(1, _BLOCK_ENTRIES // n), run)
-    return out
+def _squared_lengths(table: np.ndarray) -> np.ndarray:
+    return np.einsum("ij,ij->i", table, table).astype(np.float64)
 
 
 def _squared(products: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
