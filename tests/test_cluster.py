@@ -20,7 +20,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from unispectral import SCMK, SCSK, UnifiedSpectralClustering
 from unispectral._base import LearnedGraphClustering
 from unispectral.kernels import Gaussian, KernelBank, Linear
-from unispectral.labelfree import Recipe, cluster
 from unispectral.metrics import clustering_accuracy
 
 MODELS = [
@@ -309,8 +308,6 @@ def test_every_number_has_an_effect(blobs):
     for change in ({"alpha": 0.5}, {"beta": 0.0}, {"ridge": 0.1}, {"max_iter": 1}):
         other = UnifiedSpectralClustering(3, **plain, **change).fit(X)
         assert abs(other.embedding_ @ other.embedding_.T - similar).max() > 1e-6
-    pulled = cluster(X, Recipe(3, whiten=(), n_init=2, gamma=0.5))
-    assert abs(pulled.P @ pulled.P.T - similar).max() > 1e-6
     wide = UnifiedSpectralClustering(3, **plain, n_neighbors=20).fit(X)
     assert wide.graph_.nnz > base.graph_.nnz
     many = np.hstack([X, X[:, ::-1] ** 2, np.abs(X)])  # few columns are never whitened

@@ -14,7 +14,7 @@ from unispectral._run import Run
 from unispectral.graph.quality import modularity
 from unispectral.kernels import KernelBank
 from unispectral.labelfree import Recipe
-from unispectral.labelfree._coding import first_graph
+from unispectral.labelfree._coding import code_graph
 from unispectral.labelfree._counting import (
     STRUCTURELESS,
     _deviations,
@@ -24,7 +24,7 @@ from unispectral.labelfree._counting import (
 from unispectral.labelfree._geometry import KernelDistance, KernelPart
 from unispectral.labelfree._neighbourhoods import localize
 from unispectral.persistence import load_model, save_model
-from unispectral.spectrum import smallest_eigenvectors
+from unispectral.spectrum import affinity, smallest_eigenvectors
 
 
 def _distance(points, kernel="linear"):
@@ -169,7 +169,7 @@ def test_merging_raises_modularity_most():
 def first_graph_of(points):
     """The affinity of eight candidates."""
     around = localize(_distance(points), 8, Run.of())
-    return first_graph(around, Recipe(n_clusters=4))
+    return affinity(code_graph(around, Recipe(n_clusters=4))[0])
 
 
 def test_structure_lies_between_separate_clusters_and_none():

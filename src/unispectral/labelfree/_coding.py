@@ -18,7 +18,7 @@ from unispectral.labelfree._neighbourhoods import (
 from unispectral.labelfree._recipe import Recipe
 from unispectral.labelfree._refinement import quality
 from unispectral.labels import assign, rotate
-from unispectral.spectrum import Eigenpairs, affinity, smallest_eigenvectors
+from unispectral.spectrum import Eigenpairs, smallest_eigenvectors
 
 __all__ = [
     "MEDIAN",
@@ -27,9 +27,7 @@ __all__ = [
     "codes_of",
     "eigenvectors",
     "embed",
-    "first_graph",
     "read_out",
-    "reconstruction_error",
 ]
 
 #: The median of a Gaussian kernel of median width over pairs: the unit of prices.
@@ -110,17 +108,6 @@ def _block_solve(
     return z, prices, residual
 
 
-def reconstruction_error(
-    around: Neighbourhoods, recipe: Recipe, run: Run | None = None
-) -> np.ndarray:
-    """What the code of each sample leaves unexplained, 1 − 2kᵀz + zᵀKz: large for outliers."""
-    return np.concatenate(around.map_rows(_block_error, recipe, run=run))
-
-
-def _block_error(rows: slice, block: LocalNeighbourhoods, recipe: Recipe) -> np.ndarray:
-    return _unexplained(_block_solve(block, recipe, None)[0], block)
-
-
 def _unexplained(z: np.ndarray, block: LocalNeighbourhoods) -> np.ndarray:
     fit = np.matmul(block.among, z[:, :, None])[:, :, 0] - 2.0 * block.near
     return 1.0 + np.einsum("bk,bk->b", z, fit)
@@ -135,11 +122,6 @@ def code_graph(
     """The codes of all samples as a CSR array whose row i is the code of sample i, and these."""
     codes = codes_of(around, recipe, embedding, run)
     return sparse_codes(around.neighbours, codes.values), codes
-
-
-def first_graph(around: Neighbourhoods, recipe: Recipe, run: Run | None = None) -> sp.csr_array:
-    """The affinity of a geometry before anything is known of clusters."""
-    return affinity(code_graph(around, recipe, None, run)[0])
 
 
 def eigenvectors(
@@ -174,37 +156,23 @@ def read_out(
 ) -> np.ndarray:
     """Labels of the embedding: k-means and a rotation, the best on the graph by :func:`quality`.
 
-    Above ``READ_OUT_SAMPLES`` samples both are found on that many, and then applied to all.
+    Above ``READ_OUT_SAMPLES`` samples both are found on that many, and then applied to all. Starts
+    of k-means that end with the same clusters count once.
     """
-    found = []
     some = embedding[evenly_spaced(len(embedding), READ_OUT_SAMPLES)]
-    if recipe.assign_labels != "rotation":
-        seeds = rng.integers(2**31 - 1, size=recipe.n_init).tolist()
-        with one_thread():  # threads would cost more than they bring, and change the order of sums
-            found += _by_kmeans(some, embedding, recipe.n_clusters, seeds)
-    if recipe.assign_labels != "kmeans":
-        turn = rotate(some, n_init=max(1, recipe.n_init // 2), rng=rng).Q
-        found.append(assign(embedding, turn))
+    models: list[KMeans] = []
+    with one_thread():  # threads would cost more than they bring, and change the order of sums
+        for seed in rng.integers(2**31 - 1, size=recipe.n_init).tolist():
+            one = KMeans(recipe.n_clusters, n_init=1, random_state=seed).fit(some)
+            if not any(_same_clusters(one.labels_, other.labels_) for other in models):
+                models.append(one)
+        whole = len(some) == len(embedding)
+        found = [one.labels_ if whole else one.predict(embedding) for one in models]
+    turn = rotate(some, n_init=max(1, recipe.n_init // 2), rng=rng).Q
+    found.append(assign(embedding, turn))
     if all(_same_clusters(found[0], labels) for labels in found[1:]):
         return found[0]
     return max(found, key=lambda labels: quality(W, labels))
-
-
-def _by_kmeans(
-    some: np.ndarray, embedding: np.ndarray, n_clusters: int, seeds: list[int]
-) -> list[np.ndarray]:
-    """Labels of all rows from k-means on some of them, one start for each seed.
-
-    Starts that end with the same clusters count once.
-    """
-    found: list[KMeans] = []
-    for seed in seeds:
-        one = KMeans(n_clusters, n_init=1, random_state=seed).fit(some)
-        if not any(_same_clusters(one.labels_, other.labels_) for other in found):
-            found.append(one)
-    if len(some) == len(embedding):
-        return [one.labels_ for one in found]
-    return [one.predict(embedding) for one in found]
 
 
 def _same_clusters(one: np.ndarray, other: np.ndarray) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from unispectral._run import Run
 from unispectral.labelfree._coding import code_graph, eigenvectors
@@ -19,8 +20,10 @@ __all__ = [
     "Choice",
     "choose_geometry",
     "eigenvalue_sum",
+    "first_affinity",
     "in_geometry",
     "other_forms",
+    "unseeded",
 ]
 
 #: Fewer columns than this are whitened after a Gaussian map, since rows of length one would lose
@@ -78,7 +81,7 @@ def choose_geometry(base: KernelDistance, recipe: Recipe, run: Run) -> Choice:
     if not recipe.compete:
         return Choice(rivals[0], sample, None)
     few = base.subset(sample)
-    alone = run.replace(rng=np.random.default_rng(0), executor=None)
+    alone = unseeded(run)
     chosen, least = None, eigenvalue_sum(few, recipe, alone)
     for rival in rivals:
         if least < SEPARATE:
@@ -112,10 +115,19 @@ def in_geometry(base: KernelDistance, form: Whitening | None, run: Run) -> Any:
     return whitened(base, form, run)
 
 
-def eigenvalue_sum(geometry: Any, recipe: Recipe, run: Run) -> float:
-    """The sum of as many eigenvalues of the first graph as there are clusters."""
-    k = recipe.candidates(geometry.n_samples)
+def unseeded(run: Run) -> Run:
+    """The same run, here, and with random numbers that no seed changes."""
+    return run.replace(rng=np.random.default_rng(0), executor=None)
+
+
+def first_affinity(geometry: Any, k: int, recipe: Recipe, run: Run) -> sp.csr_array:
+    """The repaired graph of a geometry with k candidates, before anything is known of clusters."""
     around = localize(geometry, k, run)
     graph, _ = code_graph(around, recipe, None, run)
-    graph = repaired(graph, geometry, around.rate, recipe, k, 0, run)
-    return float(eigenvectors(affinity(graph), recipe, run).values.sum())
+    return affinity(repaired(graph, geometry, around.rate, recipe, k, 0, run))
+
+
+def eigenvalue_sum(geometry: Any, recipe: Recipe, run: Run) -> float:
+    """The sum of as many eigenvalues of the first graph as there are clusters."""
+    W = first_affinity(geometry, recipe.candidates(geometry.n_samples), recipe, run)
+    return float(eigenvectors(W, recipe, run).values.sum())

@@ -11,7 +11,7 @@ nothing, the more its modularity exceeds that of the reference.
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,9 +21,15 @@ from sklearn.cluster import KMeans
 from unispectral._errors import InputError
 from unispectral._run import Run, one_thread
 from unispectral.kernels import KernelBank
-from unispectral.labelfree._coding import code_graph, eigenvectors, embed
-from unispectral.labelfree._component_repair import repaired
-from unispectral.labelfree._contest import LEAST_COLUMNS, SEPARATE, Choice, eigenvalue_sum
+from unispectral.labelfree._coding import eigenvectors, embed
+from unispectral.labelfree._contest import (
+    LEAST_COLUMNS,
+    SEPARATE,
+    Choice,
+    eigenvalue_sum,
+    first_affinity,
+    unseeded,
+)
 from unispectral.labelfree._geometry import (
     KernelDistance,
     KernelPart,
@@ -32,9 +38,8 @@ from unispectral.labelfree._geometry import (
     whitened,
 )
 from unispectral.labelfree._modes import local_dimension, mode_prominences, nearest_squared
-from unispectral.labelfree._neighbourhoods import localize
 from unispectral.labelfree._recipe import NEIGHBORS, Recipe
-from unispectral.spectrum import affinity, smallest_eigenvectors
+from unispectral.spectrum import smallest_eigenvectors
 
 __all__ = ["ClusterCount", "count_clusters", "merged_modularity", "structure_ratio"]
 
@@ -97,12 +102,7 @@ class ClusterCount(NamedTuple):
 def count_clusters(distance: KernelDistance, recipe: Recipe, run: Run) -> ClusterCount:
     """The number of clusters that stands out most beside samples without clusters.
 
-    Parameters
-    ----------
-    distance : KernelDistance
-    recipe : Recipe
-        Its ``max_clusters`` is the most that is considered.
-    run : Run
+    At most ``max_clusters`` of the recipe are considered.
     """
     n = distance.n_samples
     if n < 3:
@@ -135,7 +135,9 @@ def _eigenvalue_gaps(
     """The log ratio of the eigenvalues after and at c = 2, 3, … clusters, where it is clearest."""
     looks = []
     for form in forms:
-        for k in _candidates(form, recipe):
+        # Whitening costs more than it varies.
+        tried = _NEIGHBORS if form is None else (NEIGHBORS,)
+        for k in (recipe.n_neighbors,) if recipe.n_neighbors else tried:
             wanted = min(most + 1, few.n_samples)
             values, reference = _spectra(few, form, wanted, k, recipe, run, _DRAWS)
             looks.append(_gaps(values, reference))
@@ -153,10 +155,9 @@ def _excess_modularity(
     """
     n = few.n_samples
     excess, clearest = np.zeros(most - 1), np.zeros(most - 1)
-    deviations = _deviations(few, run)
-    if not len(deviations):  # all samples are equal
+    references = list(_references(few, _DRAWS, run))
+    if not references:  # all samples are equal
         return excess, "modularity"
-    clouds = [_cloud(n, deviations, draw) for draw in range(_DRAWS)]
     large = n // np.arange(2, most + 1) > _MANY
     for k, judged in ((_MANY, large), (_FEW, ~large)):
         if not judged.any():
@@ -165,7 +166,7 @@ def _excess_modularity(
         for form in forms:
             (own, values), *drawn = (
                 merged_modularity(_graph(_formed(one, form), k, recipe, run), most, run)
-                for one in (few, *clouds)
+                for one in (few, *references)
             )
             looks.append((own - np.mean([one[0] for one in drawn], axis=0))[judged])
             gaps = np.where(judged, _gaps(values, np.mean([one[1] for one in drawn], axis=0)), 0)
@@ -236,13 +237,6 @@ def _forms(distance: KernelDistance, recipe: Recipe) -> list[Whitening | None]:
     return [None, *(Whitening(strength) for strength in recipe.whiten)]
 
 
-def _candidates(form: Whitening | None, recipe: Recipe) -> tuple[int, ...]:
-    """Candidates of each code in the graphs of a geometry: whitening costs more than it varies."""
-    if recipe.n_neighbors:
-        return (recipe.n_neighbors,)
-    return _NEIGHBORS if form is None else (NEIGHBORS,)
-
-
 def _mode_gaps(modes: np.ndarray, count: int) -> np.ndarray:
     """The log ratio of the prominence of mode c to that of the next, for c = 2, 3, …"""
     heights = np.full(count + 2, _PROMINENCES[0])
@@ -260,20 +254,9 @@ def structure_ratio(
 ) -> float:
     """How far the sum of the first c eigenvalues is from that of samples without clusters.
 
-    Parameters
-    ----------
-    distance : KernelDistance
-    n_clusters : int or None
-        The number c; None takes the smallest ratio of a few numbers.
-    recipe : Recipe
-    run : Run
-    choice : Choice or None
-        The geometry of both, and what is known of it already; the plain distance by default.
-
-    Returns
-    -------
-    float
-        0 for separate clusters, about 1 for none.
+    It is 0 for separate clusters and about 1 for none. Without a number c the smallest ratio of a
+    few numbers is taken. ``choice`` is the geometry of both, and what is known of it already; the
+    plain distance by default.
     """
     sample = evenly_spaced(distance.n_samples, _TESTED) if choice is None else choice.sample
     few, form = distance.subset(sample), None if choice is None else choice.form
@@ -297,18 +280,14 @@ def _clarity(
     few: KernelDistance, recipe: Recipe, run: Run, form: Whitening | None, own: float | None
 ) -> float:
     """The ratio for one number of clusters: reference samples are drawn until it is decided."""
-    alone = run.replace(rng=np.random.default_rng(0), executor=None)
+    alone = unseeded(run)
     if own is None:
         own = eigenvalue_sum(_formed(few, form), recipe, alone)
     if own < SEPARATE:
         return 0.0
-    deviations = _deviations(few, run)
-    if not len(deviations):  # all samples are equal
-        return 1.0
-    ratio, sums = 1.0, []
-    for draw in range(_ADVICE_DRAWS):
-        reference = _formed(_cloud(few.n_samples, deviations, draw), form)
-        sums.append(eigenvalue_sum(reference, recipe, alone))
+    ratio, sums = 1.0, []  # that of samples that are all equal
+    for reference in _references(few, _ADVICE_DRAWS, run):
+        sums.append(eigenvalue_sum(_formed(reference, form), recipe, alone))
         ratio = own / max(float(np.mean(sums)), 1e-12)
         if not _UNDECIDED[0] < ratio < _UNDECIDED[1]:
             break
@@ -325,21 +304,23 @@ def _spectra(
     draws: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The smallest eigenvalues of the first graph, and the mean of those of reference samples."""
-    deviations = _deviations(distance, run)
-    if not len(deviations):  # all samples are equal
+    references = list(_references(distance, draws, run))
+    if not references:  # all samples are equal
         return np.ones(count), np.ones(count)
-    own = _eigenvalues(_formed(distance, form), count, k, recipe, run)
-    clouds = [_cloud(distance.n_samples, deviations, draw) for draw in range(draws)]
-    drawn = [_eigenvalues(_formed(cloud, form), count, k, recipe, run) for cloud in clouds]
-    return own, np.mean(drawn, axis=0)
+    wide, found = recipe.with_clusters(max(2, min(10, count))), []
+    for one in (distance, *references):
+        W = _graph(_formed(one, form), k, wide, run)
+        found.append(eigenvectors(W, recipe.with_clusters(count), unseeded(run)).values)
+    return found[0], np.mean(found[1:], axis=0)
 
 
-def _cloud(n_samples: int, deviations: np.ndarray, draw: int) -> KernelDistance:
-    """Gaussian samples with these standard deviations."""
-    table = np.random.default_rng(draw).normal(size=(n_samples, len(deviations))) * deviations
-    return KernelDistance(
-        [KernelPart(KernelBank(table, ["linear"], normalize=None, gram=False), 0, 0)]
-    )
+def _references(distance: KernelDistance, draws: int, run: Run) -> Iterator[KernelDistance]:
+    """Gaussian samples of the same number and covariance; none where all samples are equal."""
+    deviations = _deviations(distance, run)
+    for draw in range(draws if len(deviations) else 0):
+        drawn = np.random.default_rng(draw).normal(size=(distance.n_samples, len(deviations)))
+        bank = KernelBank(drawn * deviations, ["linear"], normalize=None, gram=False)
+        yield KernelDistance([KernelPart(bank, 0, 0)])
 
 
 def _formed(distance: KernelDistance, form: Whitening | None) -> Any:
@@ -368,18 +349,7 @@ def _deviations(distance: KernelDistance, run: Run) -> np.ndarray:
     return np.sqrt(values / max(n - 1, 1)) if len(values) and values[-1] > 1e-300 else np.zeros(0)
 
 
-def _eigenvalues(distance: Any, count: int, k: int, recipe: Recipe, run: Run) -> np.ndarray:
-    """The smallest eigenvalues of the first graph of a geometry."""
-    alone = run.replace(rng=np.random.default_rng(0), executor=None)
-    W = _graph(distance, k, recipe.with_clusters(max(2, min(10, count))), run)
-    return eigenvectors(W, recipe.with_clusters(count), alone).values
-
-
 def _graph(distance: Any, k: int, recipe: Recipe, run: Run) -> sp.csr_array:
     """The first graph of a geometry, with k candidates."""
-    alone = run.replace(rng=np.random.default_rng(0), executor=None)
-    recipe = replace(recipe, n_clusters=recipe.n_clusters or 10, gamma=0.0)
-    k = min(k, distance.n_samples - 1)
-    around = localize(distance, k, alone)
-    graph, _ = code_graph(around, recipe, None, alone)
-    return affinity(repaired(graph, distance, around.rate, recipe, k, 0, alone))
+    recipe = recipe.with_clusters(recipe.n_clusters or 10)
+    return first_affinity(distance, min(k, distance.n_samples - 1), recipe, unseeded(run))

@@ -18,8 +18,7 @@ from unispectral._run import Run
 from unispectral.labelfree._coding import code_graph, eigenvectors, embed
 from unispectral.labelfree._neighbourhoods import Neighbourhoods
 from unispectral.labelfree._recipe import Recipe
-from unispectral.labels import rotate
-from unispectral.spectrum import affinity, laplacian, stiefel_descent
+from unispectral.spectrum import affinity
 
 __all__ = ["Coupled", "couple"]
 
@@ -75,16 +74,8 @@ def couple(
 ) -> Coupled:
     """Learn the graph, coupled with its own embedding.
 
-    Parameters
-    ----------
-    views : sequence of Neighbourhoods
-        Whose graphs are added up.
-    shares : sequence of float
-        The weight of each.
-    recipe : Recipe
-    run : Run
-    repair : callable(graph) or None
-        Joins small components of a graph to the rest of it.
+    The graphs of the views are added up by their shares; ``repair`` joins small components of the
+    sum to the rest of it.
     """
     tol = recipe.tolerance(len(views[0].neighbours))
     reason = f"all iterations are done (max_iter={recipe.max_iter})"
@@ -92,7 +83,7 @@ def couple(
     errors: list[np.ndarray] = []
     first: sp.csr_array | None = None
     W: sp.csr_array | None = None
-    labels = embedding = guess = None
+    embedding = guess = None
     for iteration in range(1, recipe.max_iter + 1):
         graph = sp.csr_array((0, 0))  # the last one is let go before the next is made
         codes, value, residual, left = _blend(views, shares, recipe, embedding, run)
@@ -115,12 +106,9 @@ def couple(
             give_back()
         pairs = eigenvectors(W, recipe, run, guess)
         guess = pairs.vectors if pairs.block is None else pairs.block
-        P = pairs.vectors
-        if recipe.gamma > 0:
-            P, labels = _pulled(P, W, recipe, labels, run)
-        embedding = embed(P, recipe)
+        embedding = embed(pairs.vectors, recipe)
         run.progress("iterations", iteration, recipe.max_iter)
-        if recipe.unit_rows and not recipe.gamma and pairs.n_components >= recipe.n_clusters:
+        if recipe.unit_rows and pairs.n_components >= recipe.n_clusters:
             # Within a component all rows are the same: no price of an edge would change.
             reason = "the graph falls into as many components as there are clusters"
             break
@@ -156,21 +144,6 @@ def _blend(
         total = np.asarray(graph.sum(axis=1)).ravel()
         graph = sp.csr_array(sp.diags_array(1.0 / np.where(total > 0, total, 1.0)) @ graph)
     return graph, value, residual, errors
-
-
-def _pulled(
-    P: np.ndarray, W: sp.csr_array, recipe: Recipe, labels: np.ndarray | None, run: Run
-) -> tuple[np.ndarray, np.ndarray]:
-    """The P-step with the labels' pull: target γ F̂ Qᵀ with F̂ of unit columns."""
-    E = embed(P, recipe)
-    labels = rotate(E, rng=run.rng).labels if labels is None else labels
-    one_hot = np.zeros_like(P)
-    one_hot[np.arange(len(P)), labels] = 1.0
-    one_hot /= np.sqrt(np.maximum(one_hot.sum(axis=0), 1.0))
-    U, _, Vt = np.linalg.svd(P.T @ one_hot)
-    L = laplacian(W, normalized=recipe.laplacian == "normalized")
-    P = stiefel_descent(L, recipe.gamma * one_hot @ (U @ Vt).T, P, run=run).P
-    return P, rotate(embed(P, recipe), rng=run.rng).labels
 
 
 def _change(W: sp.csr_array, before: sp.csr_array) -> float:

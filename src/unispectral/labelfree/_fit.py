@@ -15,7 +15,7 @@ from unispectral._result import Solution
 from unispectral._run import Run
 from unispectral.graph.candidates import EXACT_SAMPLES
 from unispectral.kernels import KernelBank
-from unispectral.labelfree._coding import MEDIAN, read_out, reconstruction_error
+from unispectral.labelfree._coding import MEDIAN, codes_of, read_out
 from unispectral.labelfree._component_repair import repaired
 from unispectral.labelfree._contest import Choice, choose_geometry, in_geometry, other_forms
 from unispectral.labelfree._core_samples import by_core_samples
@@ -355,7 +355,7 @@ def _described(
         judges = [plain.localized(k, run)]
         judging = [_part(judges[0], 0.0, 0.0)]
         parts += judging
-        errors = [reconstruction_error(judges[0].around, recipe, run)]
+        errors = [codes_of(judges[0].around, recipe, None, run).error]
     else:
         judges, judging = list(located), parts
     n = len(located[0].around.neighbours)

@@ -25,7 +25,6 @@ _CHOICES: dict[str, tuple] = {
     "repair": _SWITCH,
     "refine": _SWITCH,
     "core_first": _SWITCH,
-    "assign_labels": ("best", "kmeans", "rotation"),
 }
 
 
@@ -64,8 +63,6 @@ class Recipe:
     n_init : int
         Starts of the read-out of the labels.
 
-    gamma : float
-        Pull of the labels on the embedding; 0 leaves the eigenvectors.
     scale_codes : bool
         Whether codes are scaled to sum one.
     laplacian : {"normalized", "unnormalized"}
@@ -79,8 +76,6 @@ class Recipe:
         Whether clusters are merged and split after the read-out.
     core_first : bool
         Whether thin samples are labelled last, where clusters are much clearer without them.
-    assign_labels : {"best", "kmeans", "rotation"}
-        How labels are read out; "best" is whichever fits the graph better.
 
     Examples
     --------
@@ -100,7 +95,6 @@ class Recipe:
     tol: float | None = None
     n_init: int = 4
 
-    gamma: float = 0.0
     scale_codes: bool = True
     laplacian: str = "normalized"
     unit_rows: bool = True
@@ -108,7 +102,6 @@ class Recipe:
     fused_share: float = 0.75
     refine: bool = True
     core_first: bool = True
-    assign_labels: str = "best"
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():

@@ -9,10 +9,11 @@ import scipy.sparse as sp
 
 from unispectral._run import Run
 from unispectral.graph.quality import modularity
-from unispectral.labelfree._coding import first_graph
+from unispectral.labelfree._coding import code_graph
 from unispectral.labelfree._geometry import KernelDistance, median_distance
 from unispectral.labelfree._neighbourhoods import Neighbourhoods
 from unispectral.labelfree._recipe import Recipe
+from unispectral.spectrum import affinity
 
 __all__ = ["agreement", "fused", "informative", "shared_neighbours"]
 
@@ -77,4 +78,5 @@ def agreement(
     views: Sequence[Neighbourhoods], labels: np.ndarray, recipe: Recipe, run: Run
 ) -> np.ndarray:
     """The modularity of the clusters on each view's own graph: how well they show in it."""
-    return np.array([modularity(first_graph(view, recipe, run), labels) for view in views])
+    graphs = (affinity(code_graph(view, recipe, None, run)[0]) for view in views)
+    return np.array([modularity(graph, labels) for graph in graphs])
