@@ -10,8 +10,7 @@ from unispectral import UnifiedSpectralClustering
 from unispectral._run import Run
 from unispectral.kernels import KernelBank
 from unispectral.labelfree._geometry import KernelDistance, KernelPart
-from unispectral.labelfree._near_duplicates import near_duplicate_share
-from unispectral.labelfree._neighbourhoods import localize
+from unispectral.labelfree._neighbourhoods import localize, near_duplicate_share
 from unispectral.metrics import clustering_accuracy
 
 

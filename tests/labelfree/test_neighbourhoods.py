@@ -13,12 +13,12 @@ from unispectral.kernels import KernelBank
 from unispectral.labelfree import Recipe
 from unispectral.labelfree._coding import codes_of
 from unispectral.labelfree._geometry import KernelDistance, KernelPart
-from unispectral.labelfree._near_duplicates import near_duplicate_share
 from unispectral.labelfree._neighbourhoods import (
     CODE_ROWS,
     LocalNeighbourhoods,
     Neighbourhoods,
     localize,
+    near_duplicate_share,
 )
 
 pytestmark = [

@@ -77,15 +77,8 @@ def by_core_samples(
 ) -> np.ndarray:
     """Labels found without thin samples, where both judges prefer them; else those given.
 
-    Parameters
-    ----------
-    distance : KernelDistance
-    W : CSR array of shape (n, n)
-        The affinity of all samples before it was coupled with an embedding.
-    labels : int array of shape (n,)
-        The clusters of all samples.
-    cluster : callable
-        Gives the affinity and the labels of some samples from their distance.
+    ``W`` is the affinity of all samples before it was coupled with an embedding; ``cluster`` gives
+    the affinity and the labels of some samples from their distance.
     """
     first = normalized_cut(W, labels)
     core = core_samples(distance) if first >= _CLEAR else None

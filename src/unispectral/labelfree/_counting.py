@@ -187,17 +187,7 @@ def merged_modularity(W: sp.csr_array, most: int, run: Run) -> tuple[np.ndarray,
     k-means in the embedding finds at least 60, if there are three samples for each; then the pair
     is merged whose merging raises modularity most, or lowers it least.
 
-    Parameters
-    ----------
-    W : CSR array of shape (n, n)
-    most : int
-    run : Run
-
-    Returns
-    -------
-    modularity : ndarray of shape (most - 1,)
-    eigenvalues : ndarray of shape (most + 1,)
-        The smallest of the normalised Laplacian.
+    With the ``most`` + 1 smallest eigenvalues of the normalised Laplacian.
 
     Examples
     --------

@@ -29,15 +29,8 @@ def doubts(
 ) -> list[str]:
     """Sentences about tiny clusters, clusters that are two in one, and a number that fits better.
 
-    Parameters
-    ----------
-    W : CSR array of shape (n, n)
-        The affinity before it was coupled with an embedding.
-    labels : int array of shape (n,)
-        The sentences number the clusters by their first samples, as ``labels_`` does.
-    eigenvalues : ndarray of shape (n_clusters,)
-        Of the graph's Laplacian, ascending.
-    run : Run or None
+    ``W`` is the affinity before it was coupled with an embedding, the eigenvalues are those of its
+    Laplacian, ascending. Clusters are numbered by their first samples, as ``labels_`` does.
 
     Examples
     --------

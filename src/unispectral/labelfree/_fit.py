@@ -28,8 +28,7 @@ from unispectral.labelfree._counting import (
 from unispectral.labelfree._coupling import Coupled, couple
 from unispectral.labelfree._doubts import doubts
 from unispectral.labelfree._geometry import KernelDistance, KernelPart, Whitening
-from unispectral.labelfree._near_duplicates import near_duplicate_share
-from unispectral.labelfree._neighbourhoods import Neighbourhoods, localize
+from unispectral.labelfree._neighbourhoods import Neighbourhoods, localize, near_duplicate_share
 from unispectral.labelfree._recipe import Recipe
 from unispectral.labelfree._refinement import refined
 from unispectral.labelfree._views import agreement, fused, informative
@@ -78,12 +77,7 @@ class _Located(NamedTuple):
 def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     """Views that show something, their geometry, the coupled graph, and labels.
 
-    Parameters
-    ----------
-    samples : Samples
-    recipe : Recipe
-        With ``n_clusters=0`` their number is sought.
-    run : Run
+    With ``n_clusters=0`` in the recipe their number is sought.
     """
     views = _views(samples, run)
     run.progress("neighbours")
@@ -120,9 +114,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     names = samples.public_names([view.name for view in views])
     titles = ["all views"] if len(used) > 1 and together is not None else []
     titles += [names[at] for at in np.flatnonzero(kept)]
-    error, parts = _described(
-        located, coupled.errors, shares, used, together, form, k, recipe, run
-    )
+    error, parts = _described(chosen, located, coupled.errors, shares, form, k, recipe, run)
     return Fitted(
         samples=samples,
         solution=_solution(coupled, labels, shares),
@@ -332,11 +324,10 @@ def _shares(n_views: int, together: bool, recipe: Recipe) -> list[float]:
 
 
 def _described(
+    chosen: _Chosen,
     located: Sequence[_Located],
     errors: Sequence[np.ndarray],
     shares: Sequence[float],
-    used: Sequence[_View],
-    together: KernelDistance | None,
     form: Whitening | None,
     k: int,
     recipe: Recipe,
@@ -346,18 +337,15 @@ def _described(
 
     Outliers are judged by plain distances: whitened rows have all the same length.
     """
-    parts = [_part(one, share, 0.0) for one, share in zip(located, shares, strict=True)]
-    judges: list[_Located] = []
-    if form is None and together is not None:
+    parts = [_part(one, share) for one, share in zip(located, shares, strict=True)]
+    judges, judging = list(located), parts
+    if chosen.together is not None:
         judges, judging = [located[0]], parts[:1]
-    elif together is not None:
-        plain = _View("", together, used[0].present if len(used) == 1 else None)
-        judges = [plain.localized(k, run)]
-        judging = [_part(judges[0], 0.0, 0.0)]
-        parts += judging
-        errors = [codes_of(judges[0].around, recipe, None, run).error]
-    else:
-        judges, judging = list(located), parts
+        if form is not None:
+            plain = _View("", chosen.together, chosen.whole).localized(k, run)
+            judges, judging = [plain], [_part(plain, 0.0)]
+            parts = parts + judging
+            errors = [codes_of(plain.around, recipe, None, run).error]
     n = len(located[0].around.neighbours)
     error, known = np.zeros(n), np.zeros(n)
     for one, part, left in zip(judges, judging, errors, strict=False):
@@ -368,27 +356,22 @@ def _described(
     return error / np.maximum(known, 1.0), parts
 
 
-def _part(located: _Located, weight: float, outlier_weight: float) -> GeometryPart:
-    around = located.around
+def _part(located: _Located, weight: float) -> GeometryPart:
+    around, geometry = located.around, located.geometry
+    base = getattr(geometry, "base", geometry)
+    single = any(part.bank.dtype == np.float32 for part in base.parts)
+    indexed = base.n_samples > EXACT_SAMPLES  # whose distances are those of single precision
     return GeometryPart(
-        geometry=located.geometry,
+        geometry=geometry,
         rate=around.rate,
         weight=float(weight),
-        outlier_weight=outlier_weight,
-        close=_close(located),
+        outlier_weight=0.0,
+        # The squared distance at which rounding cannot tell two points apart.
+        close=(1e-6 if single or indexed else 1e-10) * -0.5 / around.rate,
         samples=None if around.present is None else np.flatnonzero(around.present),
     )
 
 
 def _done(geometry: Any) -> str:
     """What was done to the distances of a geometry, for its name."""
-    base = getattr(geometry, "base", geometry)
-    return geometry.name.removeprefix(base.name)
-
-
-def _close(located: _Located) -> float:
-    """The squared distance at which rounding cannot tell two points apart."""
-    base = getattr(located.geometry, "base", located.geometry)
-    single = any(part.bank.dtype == np.float32 for part in base.parts)
-    indexed = base.n_samples > EXACT_SAMPLES  # whose distances are those of single precision
-    return (1e-6 if single or indexed else 1e-10) * -0.5 / located.around.rate
+    return geometry.name.removeprefix(getattr(geometry, "base", geometry).name)

@@ -34,10 +34,7 @@ def nearest_squared(distance: KernelDistance) -> tuple[np.ndarray, np.ndarray]:
 def local_dimension(squared: np.ndarray) -> float:
     """The dimension in which neighbours lie (Levina and Bickel 2004), at most 50; 0 for none.
 
-    Parameters
-    ----------
-    squared : ndarray of shape (n, k)
-        Squared distances to the nearest, ascending.
+    Squared distances ascend in each row.
     """
     apart = squared[squared[:, 0] > 1e-12 * max(float(squared.max(initial=0.0)), 1e-300)]
     if squared.shape[1] < 2 or not len(apart):
@@ -67,16 +64,7 @@ def mode_prominences(distance: KernelDistance) -> np.ndarray | None:
 def prominences(near: np.ndarray, height: np.ndarray) -> np.ndarray:
     """How far each peak of a graph stands above the pass to a higher one, descending.
 
-    Parameters
-    ----------
-    near : int array of shape (n, k)
-        Neighbours; each pair is linked both ways.
-    height : ndarray of shape (n,)
-
-    Returns
-    -------
-    ndarray
-        Infinite for the highest peak of each component.
+    Neighbours (n, k) are linked both ways. The highest peak of each component is infinitely so.
 
     Examples
     --------

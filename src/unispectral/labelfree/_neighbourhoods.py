@@ -19,6 +19,7 @@ __all__ = [
     "block_kernels",
     "kernel_dtype",
     "localize",
+    "near_duplicate_share",
     "sparse_codes",
 ]
 
@@ -28,6 +29,11 @@ SINGLE_SAMPLES = 50_000
 #: whole multiples of the latter, so that sums are added up in the same order everywhere.
 KERNEL_ROWS = 256
 CODE_ROWS = 512
+
+#: A squared distance so many times the one before it is a step out of a mass of near-duplicates.
+_STEP = 4.0
+#: Squared distances below this share of their median are rounding in single precision.
+_ROUNDING = 1e-6
 
 T = TypeVar("T")
 
@@ -127,14 +133,8 @@ def localize(
 ) -> Neighbourhoods:
     """Find each sample's k nearest and evaluate the Gaussian kernel around it.
 
-    Parameters
-    ----------
-    geometry : Geometry
-    k : int
-    run : Run
-        Its executor, if it has one, does this on other machines.
-    present : bool array or None
-        Which of all samples are those of the geometry.
+    The executor of the run, if it has one, does this on other machines. ``present`` says which of
+    all samples are those of the geometry.
     """
     n = geometry.n_samples
     k = min(k, n - 1)
@@ -183,6 +183,35 @@ def block_kernels(
         return
     to, between = geometry.around(rows, neighbours)
     near[:], among[:] = np.exp(to * rate), np.exp(between * rate)
+
+
+def near_duplicate_share(neighbourhoods: Neighbourhoods, run: Run | None = None) -> float:
+    """The share of samples more than half of whose candidates are their near-duplicates.
+
+    The distances of a sample to its candidates grow evenly, unless the first are to copies of it:
+    then there is a step. Where it comes late, only few candidates say what the sample is beside,
+    and the graph of the groups of copies hangs by threads. A group that fills the list shows no
+    step; it is a component of its own, which component repair joins to others.
+
+    Examples
+    --------
+    >>> far = np.array([[0.01, 0.01, 0.01, 0.9], [0.5, 0.6, 0.7, 0.8]])
+    >>> near_duplicate_share(
+    ...     LocalNeighbourhoods(np.zeros((2, 4), int), np.exp(-far), np.zeros((2, 4, 4)), -1)
+    ... )
+    0.5
+    """
+    counts = neighbourhoods.map_rows(_count, run=run)
+    return float(sum(counts) / max(len(neighbourhoods.neighbours), 1))
+
+
+def _count(rows: slice, block: LocalNeighbourhoods) -> int:
+    """How many samples of a block have mostly near-duplicates."""
+    half = block.near.shape[1] // 2
+    with np.errstate(divide="ignore"):
+        far = np.maximum(-np.log(block.near[:, half:].astype(np.float64)), _ROUNDING)
+    steps = (far[:, 1:] >= _STEP * far[:, :-1]) & (block.neighbours[:, half + 1 :] >= 0)
+    return int(steps.any(axis=1).sum())
 
 
 def sparse_codes(neighbours: np.ndarray, codes: np.ndarray) -> sp.csr_array:

@@ -42,13 +42,7 @@ def refined(
 ) -> np.ndarray:
     """Labels after merges and splits, or as they were.
 
-    Parameters
-    ----------
-    W : CSR array of shape (n, n)
-        The affinity before it was coupled with an embedding.
-    labels : int array of shape (n,)
-    n_clusters : int
-    run : Run or None
+    ``W`` is the affinity before it was coupled with an embedding.
 
     Examples
     --------
