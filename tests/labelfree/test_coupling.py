@@ -37,7 +37,7 @@ def test_a_fit_whose_eigenvectors_did_not_converge_says_so(
 
 def test_codes_of_single_precision_are_those_of_double():
     from unispectral.labelfree import Recipe
-    from unispectral.labelfree._coding import _block_solve
+    from unispectral.labelfree._coding import solve_block
     from unispectral.labelfree._neighbourhoods import LocalNeighbourhoods
 
     rng = np.random.default_rng(0)
@@ -50,8 +50,8 @@ def test_codes_of_single_precision_are_those_of_double():
     double = single._replace(near=single.near.astype("f8"), among=single.among.astype("f8"))
     recipe = Recipe(n_clusters=2)
     for raised in (None, gap):
-        found, _, residual = _block_solve(single, recipe, raised)
-        exact = _block_solve(double, recipe, raised)[0]
+        found, _, residual = solve_block(single, recipe, raised)
+        exact = solve_block(double, recipe, raised)[0]
         assert residual <= 1e-6
         assert (exact == 0.0).any()
         np.testing.assert_allclose(found, exact, rtol=0, atol=1e-6)  # that of the solver

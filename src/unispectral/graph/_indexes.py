@@ -23,17 +23,11 @@ _ROWS = 16_384
 
 
 class Neighbours(NamedTuple):
-    """The nearest points of each query, nearest first, ties by number.
+    """The nearest points of each query, nearest first, ties by number, in arrays (m, k)."""
 
-    Attributes
-    ----------
-    indices : int32 array of shape (m, k)
-        −1 where there are fewer than ``k`` points.
-    distances : float64 array of shape (m, k)
-        Euclidean; infinite where there is no point.
-    """
-
+    #: int32; −1 where there are fewer than k points.
     indices: np.ndarray
+    #: Euclidean; infinite where there is no point.
     distances: np.ndarray
 
 

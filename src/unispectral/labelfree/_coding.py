@@ -28,6 +28,7 @@ __all__ = [
     "eigenvectors",
     "embed",
     "read_out",
+    "solve_block",
 ]
 
 #: The median of a Gaussian kernel of median width over pairs: the unit of prices.
@@ -75,7 +76,7 @@ def _block_codes(
         # Several times faster than an index of arrays where the rows are far apart in memory.
         gap = embedding.take(block.neighbours, axis=0, mode="clip")
         gap -= embedding[rows][:, None, :]
-    z, prices, residual = _block_solve(block, recipe, gap)
+    z, prices, residual = solve_block(block, recipe, gap)
     error = _unexplained(z, block)
     value = error.sum() + np.vdot(z, prices) + recipe.ridge * np.vdot(z, z)
     if recipe.scale_codes:
@@ -93,9 +94,13 @@ def _scale(z: np.ndarray, valid: np.ndarray) -> None:
     z[lonely] = allowed / np.maximum(allowed.sum(axis=1, keepdims=True), 1)
 
 
-def _block_solve(
-    block: LocalNeighbourhoods, recipe: Recipe, gap: np.ndarray | None
+def solve_block(
+    block: LocalNeighbourhoods, recipe: Recipe, gap: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, float]:
+    """Codes that are not scaled yet, the prices of their coefficients, and the residual.
+
+    ``gap`` are the differences to the candidates in the embedding, if there is one already.
+    """
     from unispectral.graph import _loops
 
     z = np.empty(block.near.shape)

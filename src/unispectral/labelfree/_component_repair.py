@@ -7,9 +7,9 @@ import scipy.sparse as sp
 
 from unispectral._run import Run, map_blocks
 from unispectral.graph._components import components
-from unispectral.labelfree._coding import MEDIAN
+from unispectral.labelfree._coding import solve_block
 from unispectral.labelfree._geometry import Geometry, nearest_among
-from unispectral.labelfree._neighbourhoods import CODE_ROWS, block_kernels
+from unispectral.labelfree._neighbourhoods import CODE_ROWS, LocalNeighbourhoods, block_kernels
 from unispectral.labelfree._recipe import Recipe
 
 __all__ = ["repaired"]
@@ -65,22 +65,15 @@ def _codes_over(
     run: Run,
 ) -> np.ndarray:
     """Codes of some samples over given candidates, in the Gaussian kernel of a geometry."""
-    from unispectral.graph import _loops
 
-    z = np.zeros(neighbours.shape)
-    price = float(recipe.alpha * MEDIAN)
-
-    def work(part: slice) -> None:
+    def work(part: slice) -> np.ndarray:
         b, k = neighbours[part].shape
         near, among = np.empty((b, k)), np.empty((b, k, k))
         block_kernels(geometry, rate, rows[part], neighbours[part], near, among)
-        _loops.solve_blocks(
-            among, near, np.ones(len(near)), np.full(near.shape, price),
-            neighbours[part] >= 0, float(recipe.ridge), z[part], 1e-6,
-        )  # fmt: skip
+        block = LocalNeighbourhoods(neighbours[part], near, among, rate)
+        return solve_block(block, recipe)[0]
 
-    map_blocks(work, len(rows), CODE_ROWS, run)
-    return z
+    return np.concatenate(map_blocks(work, len(rows), CODE_ROWS, run))
 
 
 def _centres(codes: sp.csr_array, member: np.ndarray, small: np.ndarray) -> np.ndarray:

@@ -41,20 +41,13 @@ SEPARATE = 1e-6
 
 
 class Choice(NamedTuple):
-    """The geometry that was chosen.
+    """The geometry that was chosen."""
 
-    Attributes
-    ----------
-    form : Whitening or None
-        How distances are whitened; None for the plain ones.
-    sample : ndarray of int
-        The numbers of the samples that were looked at.
-    eigenvalue_sum : float or None
-        That of the geometry on these; None if there was no contest.
-    """
-
+    #: How distances are whitened; None for the plain ones.
     form: Whitening | None
+    #: The numbers of the samples that were looked at.
     sample: np.ndarray
+    #: That of the geometry on these; None if there was no contest.
     eigenvalue_sum: float | None
 
 

@@ -29,39 +29,23 @@ Repair = Callable[[sp.csr_array], sp.csr_array]
 
 
 class Coupled(NamedTuple):
-    """Graph and embedding after the last pass.
+    """Graph and embedding after the last pass."""
 
-    Attributes
-    ----------
-    graph : CSR array of shape (n, n)
-        Column i is the code of sample i.
-    affinity : CSR array of shape (n, n)
-        Its symmetric part.
-    first : CSR array of shape (n, n)
-        The affinity of the first pass, which no embedding has touched: the judge of labels.
-    embedding : ndarray of shape (n, c)
-    eigenvalues : ndarray of shape (c,)
-    objective : list of float
-        One value per pass.
-    residual : float
-        How far the codes are from optimal.
-    reason : str
-        Why the passes ended.
-    converged : bool
-        Whether the eigenvectors reached their tolerance; the reason says so where they did not.
-    errors : list of ndarray of shape (n,)
-        What the codes of each view left unexplained in the first pass.
-    """
-
+    #: Column i is the code of sample i; the affinity is its symmetric part.
     graph: sp.csr_array
     affinity: sp.csr_array
+    #: The affinity of the first pass, which no embedding has touched: the judge of labels.
     first: sp.csr_array
     embedding: np.ndarray
     eigenvalues: np.ndarray
+    #: One value per pass.
     objective: list[float]
+    #: How far the codes are from optimal.
     residual: float
+    #: Why the passes ended, and whether the eigenvectors reached their tolerance.
     reason: str
     converged: bool
+    #: What the codes of each view left unexplained in the first pass.
     errors: list[np.ndarray]
 
 

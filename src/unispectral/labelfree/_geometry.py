@@ -246,21 +246,14 @@ class KernelDistance(Geometry):
 
 
 class Whitening(NamedTuple):
-    """How a geometry is whitened.
+    """How a geometry is whitened."""
 
-    Attributes
-    ----------
-    strength : float
-        How much is shrunk: λ in units of the mean squared length of the centred features.
-    gaussian : bool
-        Whether the features are those of the Gaussian kernel of median width, over evenly spaced
-        landmarks, rather than the samples' own.
-    unit : bool
-        Whether rows are scaled to length one.
-    """
-
+    #: How much is shrunk: λ in units of the mean squared length of the centred features.
     strength: float
+    #: Whether the features are those of the Gaussian kernel of median width, over evenly spaced
+    #: landmarks, rather than the samples' own.
     gaussian: bool = False
+    #: Whether rows are scaled to length one.
     unit: bool = True
 
 
@@ -272,33 +265,20 @@ class WhitenedDistance(Geometry):
     those of C (CᵀC + λI)^-½, scaled to length one or all by √n. Their inner products are
     K (K + λI)⁻¹ with K = CCᵀ, the closed form of self-expression with a ridge: codes over *all*
     samples.
-
-    Parameters
-    ----------
-    base : KernelDistance
-    rate : float or None
-        With the Gaussian map, its kernel is exp(rate · d²); None without.
-    landmarks : int array or None
-        With the Gaussian map, the samples that stand for all (Nyström).
-    root : ndarray or None
-        With a kernel, features are root⁻¹ k(·, x), with the Cholesky factor of the kernel of the
-        landmarks or of all samples; None where they are the columns of the tables.
-    mean : ndarray of shape (m,)
-        Of the features.
-    shrink_root : ndarray of shape (m, m)
-        The Cholesky factor of CᵀC + λI.
-    unit : bool
-        Whether rows have length one.
-    table : ndarray of shape (n, m)
-    name : str
     """
 
     base: KernelDistance
+    #: With the Gaussian map, its kernel is exp(rate · d²), and landmarks stand for all (Nyström).
     rate: float | None
     landmarks: np.ndarray | None
+    #: With a kernel, features are root⁻¹ k(·, x), with the Cholesky factor of the kernel of the
+    #: landmarks or of all samples; None where they are the columns of the tables.
     root: np.ndarray | None
+    #: Of the features.
     mean: np.ndarray
+    #: The Cholesky factor of CᵀC + λI.
     shrink_root: np.ndarray
+    #: Whether rows have length one.
     unit: bool
     table: np.ndarray
     name: str
