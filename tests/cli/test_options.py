@@ -97,7 +97,7 @@ def test_wrong_usage_is_2(capsys, things, arguments, message):
         (["cluster", "T", "-k", "3", "--truth", "class"], "--truth 'class' is not in"),
         (["cluster", "T", "-k", "3", "--columns", "kind"], "cannot be clustered"),
         (["cluster", "T", "-k", "91"], "n_samples=90"),
-        (["cluster", "T", "-k", "3", "--param", "kernel=gausian"], "not a known kernel"),
+        (["cluster", "T", "-k", "3", "--param", "kernels=gausian"], "not a known kernel"),
         (["cluster", "T", "-k", "3", "-o", "none/labels.csv"], "there is no folder"),
         (["predict", "T", "T"], "not a saved model"),
         (["predict", "nowhere", "T"], "Cannot open 'nowhere': no such file or directory."),

@@ -85,8 +85,9 @@ def build_method(
     for key, value in (parameters or {}).items():
         if key not in known:
             close = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(sorted(known))}"
-            raise click.UsageError(f"--param {key}: the method {name} has none; {hint}.")
+            known_ones = f"it has {', '.join(sorted(known))}."
+            hint = f"did you mean {close[0]!r}?" if close else known_ones
+            raise click.UsageError(f"--param {key}: the method {name} has none; {hint}")
         if key == "n_clusters":
             raise click.UsageError("--param n_clusters: say it with -k.")
         settings[key] = tuple(value) if isinstance(value, list) and key == "normalize" else value

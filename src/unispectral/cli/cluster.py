@@ -39,7 +39,7 @@ _K = "Number of clusters, or 'auto' to let the data choose."
 _LABELS = """Labels: .csv, .tsv, .json, .parquet or -. In .csv and .tsv a name that a spreadsheet
 would run as a formula gets an apostrophe in front."""
 _VIEW = "A group of columns as one view of the rows; give several."
-_PARAM = """Any other parameter of the method, such as alpha=0.5, kernel=laplacian or
+_PARAM = """Any other parameter of the method, such as alpha=0.5, kernels=laplacian or
 'kernels=["linear", "gaussian"]'."""
 
 
