@@ -30,15 +30,16 @@ def environment(threads: int) -> dict[str, str]:
     for package in _PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
             installed.append(f"{package} {version(package)}")
-    processor = _field("/proc/cpuinfo", "model name") or platform.processor()
+    machine = platform.machine()
+    processor = _field("/proc/cpuinfo", "model name") or platform.processor() or machine
     memory = ""
     with contextlib.suppress(AttributeError, ValueError, OSError):
         size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         memory = f"{size / 2**30:.0f} GB, "
     return {
         "software": f"Python {platform.python_version()}, {', '.join(installed)}",
-        "machine": f"{processor or platform.machine()}, {os.cpu_count() or 1} cores, {memory}"
-        f"{platform.system()} {platform.machine()}, {threads} thread(s) per fit",
+        "machine": f"{processor}, {os.cpu_count() or 1} cores, {memory}{platform.system()} "
+        f"{machine}, {threads} thread(s) per fit",
     }
 
 
@@ -51,7 +52,7 @@ def _field(path: str, name: str) -> str:
     return ""
 
 
-def _kilobytes(path: str, name: str) -> int:
+def _bytes(path: str, name: str) -> int:
     return 1024 * int(_field(path, name).split()[0])
 
 
@@ -72,13 +73,11 @@ def tree_bytes(process: int) -> int:
     Pages that several processes share count once.
     """
     processes = process_tree(process)
+    file, name = ("status", "VmRSS") if len(processes) == 1 else ("smaps_rollup", "Pss")
     total = 0
     for one in processes:
-        with contextlib.suppress(OSError, ValueError, IndexError):  # it has just ended
-            if len(processes) == 1:
-                total += _kilobytes(f"/proc/{one}/status", "VmRSS")
-            else:
-                total += _kilobytes(f"/proc/{one}/smaps_rollup", "Pss")
+        with contextlib.suppress(ValueError, IndexError):  # it has just ended
+            total += _bytes(f"/proc/{one}/{file}", name)
     return total
 
 
@@ -89,15 +88,10 @@ def reset_peak() -> None:
 
 
 def peak_bytes() -> int:
-    """Peak resident memory of this process since :func:`reset_peak`."""
+    """Peak resident memory of this process since :func:`reset_peak`, 0 where it is not known."""
     with contextlib.suppress(ValueError, IndexError):
-        return _kilobytes("/proc/self/status", "VmHWM")
-    try:
-        import resource
-    except ImportError:
-        return 0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+        return _bytes("/proc/self/status", "VmHWM")
+    return 0
 
 
 @contextlib.contextmanager
@@ -112,11 +106,10 @@ def limit_growth(limit: float | None) -> Iterator[None]:
         return
     import resource
 
-    data, resident = (_kilobytes("/proc/self/status", name) for name in ("VmData", "RssAnon"))
+    data, resident = (_bytes("/proc/self/status", name) for name in ("VmData", "RssAnon"))
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     wanted = int(limit) + max(0, data - resident)
-    if hard != resource.RLIM_INFINITY:
-        wanted = min(wanted, hard)
+    wanted = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
     try:
         yield

@@ -37,6 +37,7 @@ Answers = Iterator[tuple[Any, dict[str, Any]]]
 _LOOK = 0.05
 #: Preparing a job may take this long, however short its time limit is.
 _PREPARE_LIMIT = 900.0
+_SLOW_DATA = "Loading the data took more than"
 _CELLS = "unispectral.bench._worker:CellWorker"
 _START = "import sys; sys.path[:0] = {path!r}; from unispectral.bench._pool import main; main()"
 #: Ends the workers and their children when the pipe to the process of the pool closes.
@@ -84,15 +85,13 @@ def main() -> None:
 
 
 class Worker:
-    """One worker process and the job it has."""
+    """One worker process, what it works on, and the limits of that; None while it is idle."""
 
     def __init__(self, events: queue.SimpleQueue, target: str, threads: int) -> None:
-        self.job: dict[str, Any] | None = None
         self.entry: Any = None
-        self.ready = False
-        self.peak = 0
-        self._events = events
-        self._started = self.begun = 0.0
+        self.limits: dict[str, float | None] | None = None
+        self.ready = self.begun = False
+        self.peak, self.since = 0, 0.0
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by kill
         path = [entry or os.getcwd() for entry in sys.path]
         self._process = subprocess.Popen(
@@ -105,76 +104,69 @@ class Worker:
             start_new_session=True,  # Ctrl-C is for the runner; and a group that can be killed
         )
         self.pid = self._process.pid
-        threading.Thread(target=self._listen, daemon=True).start()
+        threading.Thread(target=self._listen, args=(events,), daemon=True).start()
 
-    def _listen(self) -> None:
-        stream = self._process.stdout
-        assert stream is not None
+    def _listen(self, events: queue.SimpleQueue) -> None:
+        assert self._process.stdout is not None
         with contextlib.suppress(OSError, ValueError):  # half a line, of a worker that died
-            for message in stream:
-                self._events.put((self, json.loads(message)))
-        self._events.put((self, None))
+            for message in self._process.stdout:
+                events.put((self, json.loads(message)))
+        events.put((self, None))
 
-    def submit(self, job: dict[str, Any], entry: Any = None) -> None:
+    def submit(self, job: dict[str, Any], entry: Any) -> None:
         """Hand over a job; a worker that is dead announces itself through its reader."""
-        self.job, self.entry, self.peak = job, entry, 0
-        self._started, self.begun = time.monotonic(), 0.0
+        self.entry, self.limits, self.peak = entry, job["limits"], 0
+        self.since, self.begun = time.monotonic(), False
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.write(_line(job))
             self._process.stdin.flush()
 
-    def overrun(self) -> tuple[str, str] | None:
-        """The status and reason, if the job has passed one of its limits."""
-        if self.job is None:
-            return None
-        limits = self.job["limits"]
-        seconds = float("inf") if limits["seconds"] is None else limits["seconds"]
-        if self.begun and self.seconds > seconds:
-            return "timeout", f"The fit was stopped at its time limit of {seconds:g} s."
-        if not self.begun and self.seconds > (longest := max(seconds, _PREPARE_LIMIT)):
-            return "timeout", f"Loading the data took more than {longest:g} s."
-        self.peak = max(self.peak, tree_bytes(self.pid))
-        if limits["bytes"] is not None and self.peak > limits["bytes"]:
-            return "memory", (
-                f"The fit was stopped at {self.peak / 2**30:.2f} GB of memory, its child "
-                f"processes included; its limit is {limits['bytes'] / 2**30:.2f} GB."
-            )
-        return None
+    def begin(self) -> None:
+        """The data are ready: the time of the fit starts."""
+        self.since, self.begun = time.monotonic(), True
 
     @property
     def seconds(self) -> float:
         """Seconds since the fit began, or since the job was given."""
-        return time.monotonic() - (self.begun or self._started)
+        return time.monotonic() - self.since
 
-    def exit_reason(self) -> str:
-        """Why the process ended, as far as it left word."""
-        self._kill_tree()
-        code = self._process.wait()
-        self._errors.seek(0, os.SEEK_END)
-        self._errors.seek(max(0, self._errors.tell() - 600))
-        words = self._errors.read().decode("utf-8", "replace").strip()
-        how = f"signal {-code}" if code < 0 else f"code {code}"
-        return f"The worker process ended with {how}." + (f" It said: {words}" if words else "")
+    def overrun(self) -> tuple[str, str] | None:
+        """The status and reason, if the job has passed one of its limits."""
+        if self.limits is None:
+            return None
+        seconds, most = self.limits["seconds"] or float("inf"), self.limits["bytes"]
+        if not self.begun:
+            seconds = max(seconds, _PREPARE_LIMIT)
+        if self.seconds > seconds:
+            what = "The fit was stopped at its time limit of" if self.begun else _SLOW_DATA
+            return "timeout", f"{what} {seconds:g} s."
+        self.peak = max(self.peak, tree_bytes(self.pid))
+        if most is not None and self.peak > most:
+            return "memory", (
+                f"The fit was stopped at {self.peak / 2**30:.2f} GB of memory, its child "
+                f"processes included; its limit is {most / 2**30:.2f} GB."
+            )
+        return None
 
-    def _kill_tree(self) -> None:
+    def kill(self) -> str:
+        """End the process and all that it has started; say how it ended, and its last words."""
         if os.name != "posix":
             self._process.kill()
-        elif self._process.returncode is None:  # not waited for, so the number is still its own
+        else:  # it has not been waited for, so the number is still its own
             for process in [*process_tree(self.pid)[1:], self.pid]:
                 with contextlib.suppress(OSError):
                     os.kill(process, signal.SIGKILL)
             with contextlib.suppress(OSError):
                 os.killpg(self.pid, signal.SIGKILL)
-
-    def kill(self) -> None:
-        """End the process and all that it has started now, whatever they are doing."""
-        self._kill_tree()
-        self._process.wait()
+        code = self._process.wait()
+        self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - 600))
+        words = self._errors.read().decode("utf-8", "replace").strip()
         for stream in (self._process.stdin, self._process.stdout, self._errors):
-            if stream is not None:
-                with contextlib.suppress(OSError, ValueError):
-                    stream.close()
+            with contextlib.suppress(OSError, ValueError):
+                stream.close()  # type: ignore[union-attr]
+        how = f"signal {-code}" if code < 0 else f"code {code}"
+        return f"The worker process ended with {how}." + (f" It said: {words}" if words else "")
 
 
 class Pool:
@@ -189,17 +181,24 @@ class Pool:
     def __init__(self, size: int, threads: int = 1, target: str = _CELLS) -> None:
         self.threads, self.target = threads, target
         self.events: queue.SimpleQueue = queue.SimpleQueue()
+        self.workers: list[Worker] = []
         self._guard: subprocess.Popen | None = None
         if os.name == "posix":
             given: dict[str, Any] = {"stdin": subprocess.PIPE, "text": True}
             command = [sys.executable, "-I", "-S", "-c", _GUARD]
             self._guard = subprocess.Popen(command, start_new_session=True, **given)
-        self.workers = [self._worker() for _ in range(size)]
+        for _ in range(size):
+            self._start()
 
-    def _worker(self) -> Worker:
-        worker = Worker(self.events, self.target, self.threads)
-        self._tell_guard(worker.pid)
-        return worker
+    def _start(self) -> None:
+        self.workers.append(Worker(self.events, self.target, self.threads))
+        self._tell_guard(self.workers[-1].pid)
+
+    def _stop(self, worker: Worker) -> str:
+        self.workers.remove(worker)
+        said = worker.kill()
+        self._tell_guard(-worker.pid)
+        return said
 
     def _tell_guard(self, number: int) -> None:
         if self._guard is not None and self._guard.stdin is not None:
@@ -212,62 +211,53 @@ class Pool:
 
         ``job`` makes the message of an entry. The caller may change the queue meanwhile.
         """
-        while queue or any(worker.job is not None for worker in self.workers):
+        while queue or any(worker.limits is not None for worker in self.workers):
             for worker in self.workers:
-                if queue and worker.job is None:
+                if queue and worker.limits is None:
                     entry = queue.popleft()
                     worker.submit(job(entry), entry)
             yield from self._answers()
 
     def _answers(self) -> Answers:
-        """Wait a little; yield the entry and the answer of every job that has ended."""
-        for worker, message in self._wait():
-            if worker not in self.workers:
-                continue  # word from a worker that has been replaced
-            if message is None:
-                reason = worker.exit_reason()
-                if not worker.ready:
-                    raise RuntimeError(f"A worker could not start. {reason}")
-                yield from self._replace(worker, "crash", reason)
-            elif message["event"] == "ready":
-                worker.ready = True
-            elif message["event"] == "begin":
-                worker.begun = time.monotonic()  # the data are ready: the time of the fit starts
-            else:
-                yield from self._end(worker, message)
+        """Wait a little for word from a worker, then look at the limits of all."""
+        worker, message = None, None
+        with contextlib.suppress(queue.Empty):
+            worker, message = self.events.get(timeout=_LOOK)
+        if worker not in self.workers:
+            pass  # nobody, or one that has been replaced
+        elif message is None:
+            yield from self._replace(worker, "crash")
+        elif message["event"] == "end":
+            yield from self._end(worker, message)
+        elif message["event"] == "begin":
+            worker.begin()
+        else:
+            worker.ready = True
         for worker in list(self.workers):
             if (over := worker.overrun()) is not None:
                 yield from self._replace(worker, *over)
 
-    def _wait(self) -> Iterator[tuple[Worker, dict[str, Any] | None]]:
-        # One by one: what a caller does not wait for stays in the queue.
-        with contextlib.suppress(queue.Empty):
-            yield self.events.get(timeout=_LOOK)
-            while True:
-                yield self.events.get_nowait()
-
     def _end(self, worker: Worker, answer: dict[str, Any]) -> Answers:
-        had_job, worker.job = worker.job is not None, None
+        busy, worker.limits = worker.limits is not None, None
         answer["peak_bytes"] = max(worker.peak, answer.get("peak_bytes") or 0) or None
-        if had_job:
+        if busy:
             yield worker.entry, answer
 
-    def _replace(self, worker: Worker, status: str, reason: str) -> Answers:
+    def _replace(self, worker: Worker, status: str, reason: str = "") -> Answers:
         """Another worker in its place, and the answer that it could not give."""
-        answer = {"status": status, "reason": reason, "seconds": worker.seconds}
-        self._stop(worker)
-        self.workers[self.workers.index(worker)] = self._worker()
-        yield from self._end(worker, answer)
-
-    def _stop(self, worker: Worker) -> None:
-        worker.kill()
-        self._tell_guard(-worker.pid)
+        seconds, said = worker.seconds, self._stop(worker)
+        if status == "crash" and not worker.ready:
+            raise RuntimeError(f"A worker could not start. {said}")
+        self._start()
+        yield from self._end(
+            worker, {"status": status, "reason": reason or said, "seconds": seconds}
+        )
 
     def __enter__(self) -> Pool:
         return self
 
     def __exit__(self, *error: object) -> None:
-        for worker in self.workers:
-            self._stop(worker)
+        while self.workers:
+            self._stop(self.workers[-1])
         if self._guard is not None:
             self._guard.communicate()
