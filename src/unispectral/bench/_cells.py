@@ -144,8 +144,7 @@ def _kernels_of(
 
     if method.input == "features":
         return [(None, None)]
-    own: dict[Any, Any] = {study.kernels: study.normalize}
-    banks: Mapping[Any, Any] = method.banks or own
+    banks: Mapping[Any, Any] = method.banks or {study.kernels: study.normalize}
     names = {kernels: [kernel.name for kernel in as_kernels(kernels)] for kernels in banks}
     every = list(dict.fromkeys(itertools.chain(*names.values())))
     if (unknown := set(method.kernels or ()) - set(every)) or not every:

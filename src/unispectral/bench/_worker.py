@@ -45,10 +45,13 @@ class CellWorker:
         self, job: dict[str, Any], begin: Callable[[], Any] = lambda: None
     ) -> dict[str, Any]:
         """The answer to a job: its results, or the reason why there are none."""
+        reset_peak()
         try:
-            answer = self._fit(job, begin)
-        except DataUnavailable as error:
-            answer = {"status": "data", "reason": str(error)}
+            data = self._data(job["dataset"])
+        except Exception as error:  # no cell of this data set can run, and none has failed
+            return {"status": "data", "reason": f"{type(error).__name__}: {error}"}
+        try:
+            answer = self._fit(job, data, begin)
         except MemoryError as error:
             reason = f"The fit ran out of memory: {error}" if str(error) else "Out of memory."
             answer = {"status": "memory", "reason": reason}
@@ -60,20 +63,23 @@ class CellWorker:
             }
         return {**answer, "peak_bytes": peak_bytes()}
 
-    def _fit(self, job: dict[str, Any], begin: Callable[[], Any]) -> dict[str, Any]:
+    def _data(self, spec: dict[str, Any]) -> DataCache:
+        if self.data is None or self.data.spec != spec:
+            self.data = None
+            gc.collect()
+            give_back()  # or the next cell's peak would include it
+            self.data = DataCache(spec)
+        return self.data
+
+    def _fit(
+        self, job: dict[str, Any], data: DataCache, begin: Callable[[], Any]
+    ) -> dict[str, Any]:
         from unispectral._run import limit_blas
         from unispectral.metrics import scores
 
         with limit_blas(1):
-            reset_peak()
-            if self.data is None or self.data.spec != job["dataset"]:
-                self.data = None
-                gc.collect()
-                give_back()  # or the next cell's peak would include it
-                self.data = DataCache(job["dataset"])
-            X, target = self.data.given(job), self.data.target
-            n = len(target)
-            estimator = build(job, job["dataset"]["n_clusters"] or len(np.unique(target)))
+            X, n = data.given(job), len(data.target)
+            estimator = build(job, job["dataset"]["n_clusters"] or len(np.unique(data.target)))
             self._compile(job)
             begin()
             limited = limit_growth(job["limits"]["bytes"])
@@ -90,7 +96,7 @@ class CellWorker:
         digest = hashlib.sha256(labels.astype("<i8").tobytes()).hexdigest()[:16]
         return {
             "status": "done",
-            "scores": scores(target, labels),
+            "scores": scores(data.target, labels),
             "seconds": seconds,
             "n_samples": n,
             "facts": {**_facts(estimator), "labels": digest},
@@ -113,17 +119,12 @@ class CellWorker:
 
 
 def _facts(estimator: Any) -> dict[str, Any]:
-    """What the columns and the report need of a fit besides its scores."""
-    facts: dict[str, Any] = {}
-    for name in ("inertia_", "objective_"):
+    """What the columns need of a fit besides its scores."""
+    for name in ("objective_", "inertia_"):
         value = getattr(estimator, name, None)
         if value is not None and np.size(value) and np.isfinite(last := np.ravel(value)[-1]):
-            facts["objective"] = float(last)
-    weights = np.ravel(getattr(estimator, "kernel_weights_", ()))
-    names = getattr(estimator, "kernel_names_", ())
-    if np.all(np.isfinite(weights)) and len(weights) == len(names) > 1:
-        facts |= {"weights": weights.tolist(), "kernels": [str(name) for name in names]}
-    return facts
+            return {"objective": float(last)}
+    return {}
 
 
 def estimator_class(dotted: str) -> type:
@@ -150,13 +151,10 @@ def check_method(method: StudyMethod) -> None:
     parameters = inspect.signature(estimator_class(method.estimator)).parameters
     if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
         return  # only the call can tell
-    wanted = {*method.parameters, *method.grid}
-    if method.input != "features":
-        wanted.add(method.kernel_parameter or method.input)
-    for reduction in method.reduced:
-        wanted |= {*reduction.get("grid", ()), *reduction.get("parameters", ())}
-    unknown = sorted(wanted - set(parameters))
-    if unknown:
+    wanted = {method.kernel_parameter or method.input} if method.input != "features" else set()
+    for local in (method, *map(method.reduce, method.reduced)):
+        wanted |= {*local.parameters, *local.grid}
+    if unknown := sorted(wanted - set(parameters)):
         raise ValueError(
             f"The method {method.name!r} sets {', '.join(map(repr, unknown))}, which "
             f"{method.estimator} does not have; it has {', '.join(sorted(parameters))}."
@@ -177,19 +175,12 @@ def build(job: dict[str, Any], n_clusters: int) -> Any:
     return cls(**arguments)
 
 
-class DataUnavailable(Exception):
-    """The data set cannot be loaded: no cell of it can run, and none of them has failed."""
-
-
 class DataCache:
     """A data set, and each kernel that its cells have asked for, as far as there is room."""
 
     def __init__(self, spec: dict[str, Any]) -> None:
         self.spec = spec
-        try:
-            self.samples, self.target = _load(spec)
-        except Exception as error:
-            raise DataUnavailable(f"{type(error).__name__}: {error}") from error
+        self.samples, self.target = _load(spec)
         self._bank_spec: Any = None
         self._bank: Any = None
         self._matrices: dict[str, np.ndarray] = {}
@@ -234,7 +225,11 @@ def _load(spec: dict[str, Any]) -> tuple[Any, np.ndarray]:
 
         separate = truth is not None and Path(truth).is_file()
         table = read_table(file, truth=None if separate else truth, **spec["read"])
-        data, target = table.values, _vector(truth) if separate else table.truth
+        data, target = table.values, table.truth
+        if separate and Path(truth).suffix == ".npy":
+            target = np.ravel(np.load(truth, allow_pickle=False))
+        elif separate:
+            target = np.ravel(np.asarray(read_table(truth).values))
     else:
         import sklearn.datasets
 
@@ -247,12 +242,3 @@ def _load(spec: dict[str, Any]) -> tuple[Any, np.ndarray]:
         problem = f"{name!r} has no vector of true classes"
         raise InputError("The data set", problem, "name its column, array or file with truth")
     return data, np.unique(np.asarray(target), return_inverse=True)[1].astype(np.int32)
-
-
-def _vector(path: str) -> np.ndarray:
-    """A vector from .npy, or from any table that the library reads."""
-    if Path(path).suffix == ".npy":
-        return np.ravel(np.load(path, allow_pickle=False))
-    from unispectral.tables import read_table
-
-    return np.ravel(np.asarray(read_table(path).values))

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from unispectral._files import write_text_atomic
-from unispectral.bench.results import Figure, Results, ResultTable, Setting
+from unispectral.bench.results import Figure, Results, ResultTable, Setting, mean_seconds
 from unispectral.bench.runner import duration
 from unispectral.bench.study import METRICS, PROTOCOLS, Column, StudyDataset, StudyMethod, Surface
 from unispectral.report._page import asset, build_page
 
-__all__ = ["rank_columns", "render", "write_report"]
+__all__ = ["rank_columns", "write_report"]
 
 _RULES = {
     "mean": "mean of the repeats",
@@ -46,25 +46,16 @@ def write_report(results: Results, path: str | Path, *, command: str = "") -> Pa
     Path
         The file.
     """
-    write_text_atomic(path, render(results, command=command))
-    return Path(path)
-
-
-def render(results: Results, *, command: str = "") -> str:
-    """The report as a text."""
     data = _page_data(results, command)
-    return build_page(results.study.title, data, asset("study.css"), asset("study.js"))
+    page = build_page(results.study.title, data, asset("study.css"), asset("study.js"))
+    write_text_atomic(path, page)
+    return Path(path)
 
 
 def _page_data(results: Results, command: str) -> dict[str, Any]:
     """Everything that the script of the page draws."""
     study, protocols = results.study, results.protocols()
     methods = {method.name: method for method in study.methods}
-    surfaces = [
-        _surface(results, surface, methods[surface.method], dataset)
-        for surface in study.surfaces
-        for dataset in study.datasets
-    ]
     tables = {p: {m: results.table(p, m) for m in study.metrics} for p in protocols}
     samples = {
         cell.dataset.name: results.records[cell.key].n_samples
@@ -92,7 +83,12 @@ def _page_data(results: Results, command: str) -> dict[str, Any]:
             for method in study.methods
         },
         "ranks": {p: {m: rank_columns(t) for m, t in ts.items()} for p, ts in tables.items()},
-        "surfaces": [surface for surface in surfaces if surface is not None],
+        "surfaces": [
+            found
+            for surface in study.surfaces
+            for dataset in study.datasets
+            if (found := _surface(results, surface, methods[surface.method], dataset))
+        ],
         "reductions": results.reductions(),
         "failures": _failures(results),
         "notes": results.paper_notes(),
@@ -143,14 +139,13 @@ def _figure(figure: Figure) -> dict[str, Any]:
 
 def _setting(setting: Setting, metrics: tuple[str, ...]) -> dict[str, Any]:
     done = setting.done
-    seconds = [record.seconds for record in done if record.seconds is not None]
     values = {m: [round(100 * record.scores[m], 2) for record in done] for m in metrics}
     return {
         "kernel": setting.kernel,
         "bank": setting.bank,
         "parameters": setting.parameters,
         "values": values if done else None,
-        "seconds": np.mean(seconds) if seconds else None,
+        "seconds": mean_seconds(done),
         "done": len(done),
         "failed": len(setting.failed),
     }

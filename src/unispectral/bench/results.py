@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import math
 import tomllib
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
@@ -22,7 +21,15 @@ from unispectral.bench._cells import Cell, canonical, expand
 from unispectral.bench.store import Record, Store
 from unispectral.bench.study import PROTOCOLS, Column, Study, StudyDataset, StudyMethod
 
-__all__ = ["Figure", "ResultTable", "Results", "Setting", "paper_figure", "paper_table"]
+__all__ = [
+    "Figure",
+    "ResultTable",
+    "Results",
+    "Setting",
+    "mean_seconds",
+    "paper_figure",
+    "paper_table",
+]
 
 
 @lru_cache(maxsize=1)
@@ -145,19 +152,17 @@ class Results:
         self.cells = expand(study)
         # A result without one of the scores that are shown, or compared, counts as not there.
         needed = {*study.metrics, *(["accuracy"] if "swapped_purity" in study.metrics else [])}
-        self.records = {
-            key: record
-            for key, record in store.records(cell.key for cell in self.cells).items()
-            if record.status != "done" or needed <= record.scores.keys()
-        }
+        stored = store.records()
+        self.records: dict[str, Record] = {}
         self._settings: dict[tuple[str, str], dict[tuple, Setting]] = {}
         for cell in self.cells:
             settings = self._settings.setdefault((cell.dataset.name, cell.method.name), {})
             new = Setting(len(settings), cell.kernel, cell.parameters, cell.bank_name)
             setting = settings.setdefault(cell.setting, new)
             setting.expected += 1
-            record = self.records.get(cell.key)
-            if record is not None:
+            record = stored.get(cell.key)
+            if record and (record.status != "done" or needed <= record.scores.keys()):
+                self.records[cell.key] = record
                 (setting.done if record.status == "done" else setting.failed).append(record)
 
     def settings(self, dataset: str, method: str) -> list[Setting]:
@@ -166,8 +171,7 @@ class Results:
 
     def columns(self, protocol: str) -> list[tuple[StudyMethod, Column]]:
         """The columns shown under a protocol."""
-        pairs = ((method, column) for method in self.study.methods for column in method.columns)
-        return [(method, column) for method, column in pairs if protocol in column.protocols]
+        return [(m, c) for m in self.study.methods for c in m.columns if protocol in c.protocols]
 
     def protocols(self) -> list[str]:
         """The protocols under which the study shows anything."""
@@ -185,49 +189,37 @@ class Results:
     def paper_notes(self) -> list[str]:
         """What is contradictory in the paper, if it has a figure for anything that is shown."""
         columns = [column for method in self.study.methods for column in method.columns]
-        every = itertools.product(self.study.metrics, self.study.datasets, columns)
-        found = (paper_figure(m, d.title, c.paper or c.name) for m, d, c in every)
-        return paper_table()["notes"] if any(f is not None for f in found) else []
+        for m, d, c in itertools.product(self.study.metrics, self.study.datasets, columns):
+            if paper_figure(m, d.title, c.paper or c.name) is not None:
+                return paper_table()["notes"]
+        return []
 
     def figure(
         self, dataset: StudyDataset, method: StudyMethod, column: Column, metric: str
     ) -> Figure:
         """One figure."""
-        settings = [
-            setting
-            for setting in self.settings(dataset.name, method.name)
-            if column.bank in (None, setting.bank)
-        ]
+        every = self.settings(dataset.name, method.name)
+        settings = [setting for setting in every if column.bank in (None, setting.bank)]
         value, best = _reduce(settings, column, metric)
         records = [record for setting in settings for record in setting.done]
         shown = best.done if best is not None else records
         scores = [record.scores[metric] for record in best.done] if best is not None else []
+        notes = _reduction(method, dataset)
+        if column.repeats == "objective" and not all(s.has_objectives() for s in settings):
+            notes.append("The method has no objective; the mean of the repeats is shown.")
         return Figure(
             column=column.name,
             value=None if math.isnan(value) else 100.0 * value,
             paper=paper_figure(metric, dataset.title, column.paper or column.name),
-            note=self.note(dataset, method, column, settings),
+            note=" ".join(notes) or None,
             spread=100.0 * float(np.std(scores, ddof=1)) if len(scores) > 1 else None,
             setting=best,
-            seconds=_mean(record.seconds for record in shown),
+            seconds=mean_seconds(shown),
             peak_bytes=max((record.peak_bytes or 0 for record in shown), default=None),
             done=len(records),
             expected=sum(setting.expected for setting in settings),
             failed=sum(len(setting.failed) for setting in settings),
         )
-
-    def note(
-        self, dataset: StudyDataset, method: StudyMethod, column: Column, settings: list[Setting]
-    ) -> str | None:
-        """What a reader of the figure has to know."""
-        local, reduction = method.on(dataset.name)
-        notes = []
-        if reduction is not None:
-            less = "Not run" if reduction.get("skip") else _describe(method, local)
-            notes.append(f"{less}: {reduction['reason']}")
-        if column.repeats == "objective" and not all(s.has_objectives() for s in settings):
-            notes.append("The method has no objective; the mean of the repeats is shown.")
-        return " ".join(notes) or None
 
     def failures(self) -> list[tuple[Cell, Record]]:
         """The cells that failed, in order."""
@@ -237,15 +229,20 @@ class Results:
     def reductions(self) -> list[tuple[str, str, str]]:
         """Data set, method and note of every place where less was run."""
         return [
-            (dataset.title, method.name, self.note(dataset, method, method.columns[0], []) or "")
+            (dataset.title, method.name, note)
             for method in self.study.methods
             for dataset in self.study.datasets
-            if method.on(dataset.name)[1] is not None
+            for note in _reduction(method, dataset)
         ]
 
 
-def _describe(method: StudyMethod, local: StudyMethod) -> str:
-    """In a few words, what a reduction left."""
+def _reduction(method: StudyMethod, dataset: StudyDataset) -> list[str]:
+    """In a sentence, what is left of a method on a data set, if it is not all of it."""
+    local, reduction = method.on(dataset.name)
+    if reduction is None:
+        return []
+    if reduction.get("skip"):
+        return [f"Not run: {reduction['reason']}"]
     parts = []
     if local.repeats != method.repeats:
         parts.append(f"{local.repeats} of {method.repeats} repeats")
@@ -258,12 +255,16 @@ def _describe(method: StudyMethod, local: StudyMethod) -> str:
     if local.parameters != method.parameters:
         changed = {k: v for k, v in local.parameters.items() if method.parameters.get(k) != v}
         parts.append(", ".join(f"{key} = {canonical(value)}" for key, value in changed.items()))
-    return ", ".join(parts) or "Other limits"
+    return [f"{', '.join(parts) or 'Other limits'}: {reduction['reason']}"]
 
 
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None
+def mean_seconds(records: list[Record]) -> float | None:
+    """How long a fit took, as far as it is known."""
+    return _mean([record.seconds for record in records if record.seconds is not None])
+
+
+def _mean(values: list[float]) -> float | None:
+    return float(np.mean(values)) if values else None
 
 
 def _reduce(settings: list[Setting], column: Column, metric: str) -> tuple[float, Setting | None]:

@@ -89,11 +89,11 @@ def run(
         check_method(method)
     with store.locked():
         cells = list({cell.key: cell for cell in expand(study)}.values())
-        records = store.records(cell.key for cell in cells)
+        records = store.records()
         todo = [c for c in cells if _worth_running(c, records.get(c.key), retry)]
-        failed = {key for key, record in records.items() if record.status != "done"}
-        failed -= {cell.key for cell in todo}
-        summary = Summary(len(cells), len(cells) - len(todo), len(failed))
+        left = {cell.key for cell in cells} - {cell.key for cell in todo}
+        failed = sum(records[key].status != "done" for key in left)
+        summary = Summary(len(cells), len(left), failed)
         queue, place = deque(todo), environment(share)
         here = backend == "here" or not todo
         with nullcontext() if here else Pool(min(count, len(todo)), share) as pool:
@@ -115,11 +115,10 @@ def _worth_running(cell: Cell, record: Record | None, retry: bool) -> bool:
     # Where data were missing or the process died, nothing was wrong with the method.
     if record is None or record.status in ("data", "crash"):
         return True
-    if record.status == "done" or retry:
-        return record.status != "done"
-    limits = {"timeout": ("seconds", cell.time_limit), "memory": ("bytes", cell.memory_limit)}
-    name, limit = limits.get(record.status, ("seconds", 0.0))
-    before = record.job["limits"][name]
+    if record.status in ("done", "error") or retry:
+        return retry and record.status != "done"
+    name = "seconds" if record.status == "timeout" else "bytes"
+    before, limit = record.job["limits"][name], cell.job()["limits"][name]
     return before is not None and (limit is None or limit > before)
 
 
@@ -172,38 +171,37 @@ class Reporter:
         before = f"{summary.done} done before"
         if summary.failed_before:
             before += f", {summary.failed_before} failed before and not tried again"
-        self.say(f"{summary.total} cells: {before}, {len(todo)} to do.")
-
-    @property
-    def _so_far(self) -> str:
-        return f"{self.summary.found + self.summary.outcomes.total()}/{self.summary.total}"
+        self._say(f"{summary.total} cells: {before}, {len(todo)} to do.")
 
     def ended_cell(self, cell: Cell, answer: dict[str, Any]) -> None:
         """A cell has ended, well or not, and is in the summary."""
         title, status, reason = cell.dataset.title, answer["status"], answer.get("reason")
         if status == "data":  # which is said once for all cells of a data set
             if title not in self._absent:
-                self.say(f"{title} cannot be loaded, its cells wait: {reason}")
+                self._say(f"{title} cannot be loaded, its cells wait: {reason}")
             self._absent.add(title)
         elif status != "done":
             kernel = f", {cell.kernel}" if cell.kernel else ""
             where = f"{cell.method.name} on {title}{kernel}, repeat {cell.repeat}"
-            self.say(f"{status}: {where}: {reason}")
+            self._say(f"{status}: {where}: {reason}")
         group, now = (cell.dataset.name, cell.method.name), time.monotonic()
         self._left[group] -= 1
-        finished = not self._left[group]
-        if finished or (self.terminal and now - self._updated > 0.5):
+        if not self._left[group]:
+            self._say_so_far(f"  {title}: {cell.method.name} finished; ", ".")
+        elif self.terminal and now - self._updated > 0.5:
             self._updated = now
-            what = f"{title}: {cell.method.name}{' finished' if finished else ''}"
-            spent = duration(now - self._started)
-            self.say(f"{self._so_far}  {what}; {spent}.", end="\n" if finished else "")
+            self._say_so_far(f"  {title}: {cell.method.name}; ", ".", end="")
 
     def finish(self) -> None:
         """The run has ended, for whatever reason."""
-        spent = duration(time.monotonic() - self._started)
-        self.say(f"{self._so_far} cells after {spent}; {self.summary.failed} failed in this run.")
+        self._say_so_far(" cells after ", f"; {self.summary.failed} failed in this run.")
 
-    def say(self, text: str, end: str = "\n") -> None:
+    def _say_so_far(self, what: str, more: str, end: str = "\n") -> None:
+        so_far = self.summary.found + self.summary.outcomes.total()
+        spent = duration(time.monotonic() - self._started)
+        self._say(f"{so_far}/{self.summary.total}{what}{spent}{more}", end)
+
+    def _say(self, text: str, end: str = "\n") -> None:
         if self.stream is None:
             return
         text = text.encode("utf-8", "backslashreplace").decode()  # of a file's name, say

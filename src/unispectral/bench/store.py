@@ -17,7 +17,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -84,29 +84,26 @@ class Store:
         self._seen = 0  # bytes that have been read
         self._studies: dict[str, dict[str, Any]] = {}
         self._records: dict[str, Record] = {}
-        with self._sentences():
+        with self._sentences(), contextlib.ExitStack() as after:
             self._file = self.path.open("rb" if readonly else "ab+", buffering=0)
-        try:
+            after.callback(self.close)
             self._check_head(readonly)
-        except BaseException:
-            self.close()
-            raise
+            after.pop_all()
 
     def _check_head(self, readonly: bool) -> None:
         """Refuse what is not ours before anything is written to it."""
-        with self._sentences():
-            self._file.seek(0)
-            head = self._file.readline(200)
-            small = self._file.seek(0, os.SEEK_END) <= _LARGEST
-            if small and head == _HEAD:
-                return
-            if readonly or not small or not _HEAD.startswith(head):
-                raise StoreError(
-                    f"{self.path} is not a store of results, one of another version of "
-                    "unispectral or of more than a gigabyte. Move it away or name another file."
-                )
-            self._file.truncate(0)  # new, or cut off by a full disk
-            self._write(_HEAD)
+        self._file.seek(0)
+        head = self._file.readline(200)
+        small = self._file.seek(0, os.SEEK_END) <= _LARGEST
+        if small and head == _HEAD:
+            return
+        if readonly or not small or not _HEAD.startswith(head):
+            raise StoreError(
+                f"{self.path} is not a store of results, one of another version of "
+                "unispectral or of more than a gigabyte. Move it away or name another file."
+            )
+        self._file.truncate(0)  # new, or cut off by a full disk
+        self._write(_HEAD)
 
     @contextlib.contextmanager
     def _sentences(self) -> Iterator[None]:
@@ -204,12 +201,10 @@ class Store:
         job = {**cell.job(), "method": cell.method.name}
         self._append({"kind": "cell", **given, "key": cell.key, "job": job, "ended": _now()})
 
-    def records(self, keys: Iterable[str] | None = None) -> dict[str, Record]:
+    def records(self) -> dict[str, Record]:
         """Stored results by key; a line that is not what was written counts as not there."""
         self._read_on()
-        if keys is None:
-            return dict(self._records)
-        return {key: self._records[key] for key in keys if key in self._records}
+        return dict(self._records)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -251,17 +246,15 @@ def _checked_record(entry: dict[str, Any]) -> Record:
     job, facts = record.job, record.facts
     numbers = [record.seconds, record.peak_bytes, record.n_samples, *job["limits"].values()]
     numbers = [number for number in numbers if number is not None]
-    numbers += [*record.scores.values(), facts.get("objective", 0), *facts.get("weights", [])]
+    numbers += [*record.scores.values(), facts.get("objective", 0)]
     texts = [record.key, record.ended, record.reason or "", *record.warnings]
-    texts += [*record.environment.values(), *facts.get("kernels", [])]
-    texts += [job["method"], job["dataset"]["name"]]
+    texts += [*record.environment.values(), job["method"], job["dataset"]["name"]]
     if not (
         re.fullmatch("[0-9a-f]{32}", record.key)
         and record.status in _STATUSES
         and {"seconds", "bytes"} == job["limits"].keys()
         and all(map(_is_number, numbers))
         and all(isinstance(text, str) for text in texts)
-        and ("kernels" not in facts or len(facts["kernels"]) == len(facts["weights"]))
     ):
         raise ValueError("not as it was written")
     return record

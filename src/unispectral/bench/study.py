@@ -149,14 +149,15 @@ class StudyMethod(Checked):
                 raise InputError(where, "lacks 'datasets', the list of those where less is run")
             if not str(reduction.get("reason", "")).strip():
                 raise InputError(where, "lacks the 'reason' why less is run")
-            self._reduced(reduction)
+            self.reduce(reduction)
 
     @property
     def grid_size(self) -> int:
         """The number of its points."""
         return math.prod(map(len, self.grid.values()))
 
-    def _reduced(self, reduction: Mapping[str, Any]) -> StudyMethod:
+    def reduce(self, reduction: Mapping[str, Any]) -> StudyMethod:
+        """The method as a reduction leaves it."""
         changes = {key: reduction[key] for key in _REDUCIBLE if key in reduction}
         if "parameters" in changes:
             changes["parameters"] = {**self.parameters, **changes["parameters"]}
@@ -166,7 +167,7 @@ class StudyMethod(Checked):
         """The method as it is run on a data set, and the reduction that made it so."""
         for reduction in self.reduced:
             if dataset in reduction["datasets"]:
-                return self._reduced(reduction), reduction
+                return self.reduce(reduction), reduction
         return self, None
 
 

@@ -34,12 +34,11 @@ def write_report(
         encoded as :class:`unispectral.tables.TablePreparer` does.
     **options
         ``labels`` (of an estimator without ``labels_``), ``columns`` (names of the features),
-        ``names`` (of the samples), ``truth`` (known classes, for scores), ``title``, ``method``,
-        ``seconds``, ``command``, ``preparation`` (of :func:`unispectral.tables.read_table`, to
-        show features in their units), ``reading`` (how the tables were read, to show how to do
-        it again), ``image_shape`` (height and width, where samples are pictures, and "F" as a
-        third if their pixels are stored column by column), ``notes``, ``warnings`` and
-        ``max_points``.
+        ``names`` (of the samples), ``truth`` (known classes, for scores), ``title``, ``seconds``,
+        ``command``, ``preparation`` (of :func:`unispectral.tables.read_table`, to show features
+        in their units), ``reading`` (how the tables were read, to show how to do it again),
+        ``image_shape`` (height and width, where samples are pictures, and "F" as a third if their
+        pixels are stored column by column), ``notes``, ``warnings`` and ``max_points``.
 
     Examples
     --------

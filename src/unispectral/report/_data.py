@@ -49,7 +49,6 @@ def report_data(
     names: Any = None,
     truth: Any = None,
     title: str | None = None,
-    method: str | None = None,
     seconds: float | None = None,
     command: str | None = None,
     preparation: Sequence[dict[str, Any]] | None = None,
@@ -82,7 +81,7 @@ def report_data(
     rising = np.diff(path) > 1e-9 * np.abs(path[1:])  # by more than rounding
     data: dict[str, Any] = {
         "title": title or f"{len(sizes)} clusters",
-        "method": method or type(estimator).__name__,
+        "method": type(estimator).__name__,
         "made": datetime.now().astimezone().strftime("%-d %B %Y, %H:%M"),
         "n": n,
         "columns": 0 if X is None else X.shape[1],
@@ -129,9 +128,12 @@ def report_data(
     if image_shape is not None and X is not None and not sp.issparse(X):
         data["images"] = thumbnails(X, labels, image_shape, shown, picked)
         features = None  # single pixels tell nothing
-    if features is not None:
-        return data | features.whole_page(shown)
-    return data | {"table": {"names": [], "values": []}, "heat": None, "colouring": []}
+    if features is None:
+        return data | {"table": {"names": [], "values": []}, "heat": None, "colouring": []}
+    best = features.found.telling(_IN_TABLE)
+    values = [features.values(j)[shown] for j in best]
+    data["table"] = {"names": [features.names[j] for j in best], "values": values}
+    return data | {"heat": features.heat(), "colouring": features.colouring(shown)}
 
 
 class PageFeatures:
@@ -157,13 +159,6 @@ class PageFeatures:
             means[np.abs(means) < 1e-12 * (self.spread[j] + abs(self.centre[j]))] = 0.0  # rounding
             rows.append([self.names[j], self.found.effect[cluster, j], *means])
         return rows
-
-    def whole_page(self, shown: np.ndarray) -> dict[str, Any]:
-        """What is shown of the columns beside the clusters."""
-        best = self.found.telling(_IN_TABLE)
-        values = [self.values(j)[shown] for j in best]
-        table = {"names": [self.names[j] for j in best], "values": values}
-        return {"table": table, "heat": self.heat(), "colouring": self.colouring(shown)}
 
     def values(self, column: int) -> np.ndarray:
         part = self.X[:, [column]].toarray().ravel() if sp.issparse(self.X) else self.X[:, column]
