@@ -52,7 +52,7 @@ class Cell:
             "dataset": dataset.digest or dataset.name,
             "truth": dataset.truth if dataset.file else None,
             "read": dict(dataset.read),
-            "n_clusters": dataset.n_clusters,
+            "n_clusters": None,  # says nothing, but is part of the keys of stored cells
             "estimator": method.estimator,
             "input": method.input,
             "kernel_parameter": kernel,
@@ -75,7 +75,7 @@ class Cell:
 
     def job(self) -> dict[str, Any]:
         """The message a worker gets: with it alone a cell can be done, or done again."""
-        names = ("name", "file", "truth", "n_clusters", "digest", "read")
+        names = ("name", "file", "truth", "digest", "read")
         dataset = {name: getattr(self.dataset, name) for name in names}
         limits = {"seconds": self.time_limit, "bytes": self.memory_limit}
         return {"key": self.key, **self.identity(), "dataset": dataset, "limits": limits}
@@ -144,7 +144,8 @@ def _kernels_of(
 
     if method.input == "features":
         return [(None, None)]
-    banks: Mapping[Any, Any] = method.banks or {study.kernels: study.normalize}
+    own: dict[Any, Any] = {study.kernels: study.normalize}
+    banks: Mapping[Any, Any] = method.banks or own
     names = {kernels: [kernel.name for kernel in as_kernels(kernels)] for kernels in banks}
     every = list(dict.fromkeys(itertools.chain(*names.values())))
     if (unknown := set(method.kernels or ()) - set(every)) or not every:
@@ -158,6 +159,5 @@ def _kernels_of(
         if method.input == "kernel":
             given += [(name, bank) for name in chosen]
         elif chosen:
-            only = {} if method.kernels is None else {"only": chosen}
-            given.append((None, {**bank, **only}))
+            given.append((None, bank if method.kernels is None else {**bank, "only": chosen}))
     return given

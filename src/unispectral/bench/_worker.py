@@ -79,7 +79,7 @@ class CellWorker:
 
         with limit_blas(1):
             X, n = data.given(job), len(data.target)
-            estimator = build(job, job["dataset"]["n_clusters"] or len(np.unique(data.target)))
+            estimator = build(job, len(np.unique(data.target)))
             self._compile(job)
             begin()
             limited = limit_growth(job["limits"]["bytes"])

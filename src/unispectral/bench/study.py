@@ -188,8 +188,6 @@ class StudyDataset(Checked):
         The column or array that holds the true classes, or a second file of one column.
     read : mapping
         Arguments of :func:`unispectral.tables.read_table`, such as ``scale`` or ``separator``.
-    n_clusters : int
-        The number of clusters asked for; the number of true classes by default.
     """
 
     name: str
@@ -197,7 +195,6 @@ class StudyDataset(Checked):
     file: str | None = None
     truth: str | None = None
     read: Mapping[str, Any] = field(default_factory=dict)
-    n_clusters: int | None = None
     digest: str | None = None
 
     _kind = "data set"
