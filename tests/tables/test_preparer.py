@@ -124,6 +124,16 @@ def test_every_column_is_accounted_for(mixed):
     }
 
 
+def test_dates_on_request(mixed):
+    preparer = TablePreparer(scale="none", dates="days").set_output(transform="pandas")
+    made = preparer.fit_transform(mixed[["day", "unclear", "stamp", "span", "count"]])
+    assert list(made.columns) == ["day", "stamp", "span", "count"]
+    assert made["day"].diff()[1] == 2.0
+    assert made["stamp"].iloc[0] == pytest.approx(19723 - 1 / 24)  # midnight in Berlin
+    assert made["span"].iloc[12] == 0.5
+    assert "2024-05-31" in preparer.columns_[1]["why"]
+
+
 def test_new_rows_are_treated_as_those_of_the_fit(mixed):
     preparer = TablePreparer(scale="none").fit(mixed)
     new = pd.DataFrame(preparer.transform(mixed), columns=preparer.get_feature_names_out())

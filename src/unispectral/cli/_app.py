@@ -49,9 +49,14 @@ Completion of names with the Tab key (bash; zsh and fish likewise):
 class _Lazy(click.Group):
     """A group that imports a command when it is called."""
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        name, _, rest = super().resolve_command(ctx, args)
-        return name, getattr(importlib.import_module(f"unispectral.cli.{name}"), str(name)), rest
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
+            return None
+        return getattr(importlib.import_module(f"unispectral.cli.{name}"), name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -66,7 +71,7 @@ class _Lazy(click.Group):
 @click.group(
     cls=_Lazy,
     epilog=_EPILOG,
-    commands={name: click.Command(name, short_help=text) for name, text in _COMMANDS.items()},
+    commands={name: click.Command(name) for name in _COMMANDS},  # for "Did you mean …"
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="unispectral")

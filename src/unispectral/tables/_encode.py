@@ -60,12 +60,14 @@ def parse_number(text: str, decimal: str) -> tuple[float, str]:
     return sign * float(digits.replace(",", ".")), found[3] or found[6] or ""
 
 
-def decide(frame: Any, *, impute: str | None, max_categories: int = MAX_CATEGORIES) -> list[Plan]:
+def decide(
+    frame: Any, *, impute: str | None, max_categories: int = MAX_CATEGORIES, dates: str = ""
+) -> list[Plan]:
     """How each column of a frame becomes numbers, or why it is left out."""
     plans = []
     for position, name in enumerate(frame.columns):
         column = frame.iloc[:, position]
-        plan = {"name": str(name), **_decide(column, max_categories)}
+        plan = {"name": str(name), **_decide(column, max_categories, dates)}
         if plan["kind"] != "left out":
             values = _column(plan, column)
             plan["missing"] = int(np.isnan(values).any(axis=1).sum())
@@ -74,7 +76,7 @@ def decide(frame: Any, *, impute: str | None, max_categories: int = MAX_CATEGORI
     return plans
 
 
-def _decide(column: Any, max_categories: int) -> Plan:
+def _decide(column: Any, max_categories: int, dates: str) -> Plan:
     types = optional("pandas", extra="io").api.types
     if not column.notna().any():
         return _out("no value present")
@@ -83,7 +85,7 @@ def _decide(column: Any, max_categories: int) -> Plan:
     if types.is_bool_dtype(column) or types.is_numeric_dtype(column):
         return {"kind": "yes/no" if types.is_bool_dtype(column) else "number", "decimal": "."}
     if column.dtype.kind in "mM":
-        return _out("dates")
+        return {"kind": "date"} if dates == "days" else _out("dates")
     texts = [text for text in _texts(column) if text is not None]
     if not texts:
         return _out("no value present")
@@ -92,7 +94,10 @@ def _decide(column: Any, max_categories: int) -> Plan:
         return {"kind": "yes/no"}
     if not isinstance(column.dtype, optional("pandas", extra="io").CategoricalDtype):
         if _share(counts, lambda text: bool(_DATE.fullmatch(text))) >= _MOST:
-            return _out("dates")
+            clear = _share(counts, lambda text: bool(re.match(r"\d{4}-", text))) >= _MOST
+            if dates == "days" and not clear:
+                return _out("dates that can be read in several ways; write them as 2024-05-31")
+            return {"kind": "date"} if dates == "days" else _out("dates")
         if number := _as_number(counts):
             return number
     if len(counts) > max_categories:
@@ -139,9 +144,18 @@ def _texts(column: Any) -> list[str | None]:
 
 def _column(plan: Plan, column: Any) -> np.ndarray:
     """One column as numbers of shape (n, 1), or (n, categories); NaN where missing."""
-    kind, types = plan["kind"], optional("pandas", extra="io").api.types
-    if kind in ("number", "yes/no") and types.is_numeric_dtype(column):
+    pandas = optional("pandas", extra="io")
+    kind = plan["kind"]
+    if kind in ("number", "yes/no") and pandas.api.types.is_numeric_dtype(column):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)[:, None]
+    if kind == "date":
+        if column.dtype.kind == "m":
+            days = column / pandas.Timedelta(days=1)
+        else:
+            iso = {} if column.dtype.kind == "M" else {"format": "ISO8601"}
+            stamps = pandas.to_datetime(column, errors="coerce", utc=True, **iso)
+            days = (stamps - pandas.Timestamp(0, tz="UTC")) / pandas.Timedelta(days=1)
+        return days.to_numpy(dtype=np.float64, na_value=np.nan)[:, None]
     texts = _texts(column)
     if kind == "category":
         values = np.array(texts, dtype=object)[:, None] == np.array(plan["categories"], object)
@@ -211,7 +225,7 @@ def _is_plan(plan: Plan) -> bool:
         texts = isinstance(kinds, list) and all(isinstance(one, str) for one in kinds)
         return texts and len(set(kinds)) == len(kinds) > 0 and (fill is None or fill in kinds)
     number = isinstance(fill, (int, float)) and not isinstance(fill, bool)
-    known = kind == "yes/no" or (kind == "number" and "decimal" in plan)
+    known = kind in ("yes/no", "date") or (kind == "number" and "decimal" in plan)
     return known and kinds is None and (fill is None or number)
 
 

@@ -47,12 +47,14 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         numbers into pieces. A number with two values counts as an answer.
     max_categories : int, default=20
         A column with more different texts than this is left out.
+    dates : {"leave out", "days"}, default="leave out"
+        Whether dates become days since 1970; text must then hold dates as ``2024-05-31``.
 
     Attributes
     ----------
     columns_ : list of dict
         For each column of the table its ``"name"`` and ``"kind"`` ("number", "yes/no",
-        "category" or "left out"), ``"why"`` it is left out, or else how many values were
+        "category", "date" or "left out"), ``"why"`` it is left out, or else how many values were
         ``"missing"`` and what was put there (``"fill"``), and the ``"categories"``.
     centre_, spread_ : ndarray of shape (n_features_out,) or None
         What is subtracted and divided by.
@@ -82,6 +84,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         "impute": [StrOptions(set(IMPUTATIONS)), None],
         "scale": [StrOptions(set(SCALES))],
         "max_categories": [Interval(Integral, 1, None, closed="left")],
+        "dates": [StrOptions({"leave out", "days"})],
     }
 
     def __init__(
@@ -90,10 +93,12 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         impute: str | None = "median",
         scale: str = "standard",
         max_categories: int = _encode.MAX_CATEGORIES,
+        dates: str = "leave out",
     ) -> None:
         self.impute = impute
         self.scale = scale
         self.max_categories = max_categories
+        self.dates = dates
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -117,8 +122,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             Itself.
         """
         frame = self._frame(X, fit=True)
-        limits: dict[str, Any] = {"impute": self.impute, "max_categories": self.max_categories}
-        self.columns_ = _encode.decide(frame, **limits)
+        self.columns_ = _encode.decide(
+            frame, impute=self.impute, max_categories=self.max_categories, dates=self.dates
+        )
         if not _encode.used(self.columns_):
             dropped = _encode.left_out(self.columns_)[:5]
             reasons = "; ".join(f"{name!r}: {why}" for name, why in dropped)
