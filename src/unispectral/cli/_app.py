@@ -27,9 +27,10 @@ _COMMANDS = {
 }
 # The library speaks of arguments, the command line of options.
 _SAME = ("id", "truth", "columns", "encode", "impute", "scale", "format", "key", "separator",
-         "header", "encoding", "missing")  # fmt: skip
+         "header", "encoding", "missing", "kernel")  # fmt: skip
 _OPTIONS = {name: f"--{name}" for name in _SAME} | {
-    "n_clusters": "-k", "views": "--view", "random_state": "--seed", "n_jobs": "--jobs",
+    "n_clusters": "-k", "kernels": "--kernel", "views": "--view", "random_state": "--seed",
+    "n_jobs": "--jobs",
 }  # fmt: skip
 _EXPECTED = (ValueError, TypeError, OSError, ImportError, MemoryError, ArithmeticError)
 _EPILOG = """\b

@@ -35,6 +35,8 @@ class Input:
     notes: list[str] = field(default_factory=list)
     #: View, source and options of each table, to do it again.
     reading: list[dict[str, Any]] = field(default_factory=list)
+    #: Height, width and order ("C": row by row) of the pixels, where rows are pictures.
+    image_shape: tuple[int, int, str] | None = None
     #: Number of the first row, and of all rows where it is known: this may be a block of a file.
     first: int = 0
     total: int | None = None

@@ -68,6 +68,7 @@ def build_method(
     n_clusters: int | str,
     *,
     parameters: dict[str, Any] | None = None,
+    kernels: list[str] | None = None,
     seed: int = 0,
     jobs: int | None = None,
 ) -> Any:
@@ -82,6 +83,14 @@ def build_method(
         raise click.UsageError(problem)
     common = {"random_state": seed, "n_jobs": jobs}
     settings |= {key: v for key, v in common.items() if key in known and v is not None}
+    if kernels and "kernels" in known:
+        settings["kernels"] = kernels[0] if len(kernels) == 1 else kernels
+    elif kernels and "kernel" in known:
+        if len(kernels) > 1:
+            raise click.UsageError(f"--kernel: the method {name} takes one kernel, not several.")
+        settings["kernel"] = kernels[0]
+    elif kernels:
+        raise click.UsageError(f"--kernel is not for the method {name}.")
     for key, value in (parameters or {}).items():
         if key not in known:
             close = difflib.get_close_matches(key, known, n=1)

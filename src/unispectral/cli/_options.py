@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["NumberOfClusters", "all_of", "debug_option", "file_option",
+__all__ = ["ImageShape", "NumberOfClusters", "all_of", "debug_option", "file_option",
            "json_option", "many_option", "method_options", "named_columns", "output_options",
            "parse_parameter", "quiet_option", "split_names", "table_options"]  # fmt: skip
 
@@ -22,14 +22,19 @@ FORMATS = ("csv", "tsv", "parquet", "excel", "npy", "npz", "mat", "h5ad", "hdf5"
 
 
 class NumberOfClusters(click.ParamType):
-    """A whole number of at least 2, or ``auto``."""
+    """A whole number of at least 2, or ``auto`` where one method is run."""
 
     name = "number"
 
+    def __init__(self, auto: bool = True) -> None:
+        self.auto = auto
+
     def get_missing_message(self, param: Any, ctx: Any) -> str:
-        return "Give the number of clusters, or auto to choose it."
+        return f"Give the number of clusters{', or auto to choose it' * self.auto}."
 
     def convert(self, value: Any, param: Any, ctx: Any) -> int | str:
+        if value == "auto" and not self.auto:
+            self.fail("'auto' is for one method; give a number.", param, ctx)
         if value == "auto":
             return value
         try:
@@ -39,6 +44,19 @@ class NumberOfClusters(click.ParamType):
         if count < 2:
             self.fail(f"{count} is too few; ask for at least 2 clusters, or 'auto'.", param, ctx)
         return count
+
+
+class ImageShape(click.ParamType):
+    """Height and width, as ``28x28``; ``28x28t`` if pixels are stored column by column."""
+
+    name = "shape"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, int, str]:
+        text = str(value).lower()
+        height, sign, width = text.removesuffix("t").partition("x")
+        if not (sign and height.isdigit() and width.isdigit() and int(height) * int(width)):
+            self.fail(f"{value!r} must be height x width, such as 28x28.", param, ctx)
+        return int(height), int(width), "F" if text.endswith("t") else "C"
 
 
 def all_of(*options: Callable[[F], F]) -> Callable[[F], F]:

@@ -121,8 +121,8 @@ def write_outputs(
         write_report(
             path, estimator, X, labels=fitted.labels, columns=columns, names=data.names,
             truth=data.truth, title=title, command=command, seconds=round(fitted.seconds, 3),
-            preparation=data.preparation, reading=data.reading, notes=data.notes,
-            warnings=fitted.warnings,
+            preparation=data.preparation, reading=data.reading, image_shape=data.image_shape,
+            notes=data.notes, warnings=fitted.warnings,
         )  # fmt: skip
     if path := wanted["output"]:
         from unispectral.tables._write import write_table

@@ -38,9 +38,11 @@ Methods:
 _K = "Number of clusters, or 'auto' to let the data choose."
 _LABELS = """Labels: .csv, .tsv, .json, .parquet or -. In .csv and .tsv a name that a spreadsheet
 would run as a formula gets an apostrophe in front."""
+_SHAPE = """Rows are pictures of this height and width, such as 28x28 (28x28t if the pixels are
+stored column by column); the page shows them."""
 _VIEW = "A group of columns as one view of the rows; give several."
-_PARAM = """Any other parameter of the method, such as alpha=0.5, kernels=laplacian or
-'kernels=["linear", "gaussian"]'."""
+_KERNEL = "Kernel, such as gaussian, linear, laplacian; several for a method of several kernels."
+_PARAM = "Any other parameter of the method, such as alpha=0.5."
 
 
 @click.command(epilog=_EPILOG)
@@ -50,11 +52,13 @@ _PARAM = """Any other parameter of the method, such as alpha=0.5, kernels=laplac
 @_options.file_option("--graph", help="Learned graph: .graphml, .npz, .csv or .tsv.")
 @_options.file_option("--model", help="Fitted model, for unispectral predict.")
 @_options.file_option("--report", help="Page to look at: one HTML file, works offline.")
+@click.option("--image-shape", type=_options.ImageShape(), metavar="HxW", help=_SHAPE)
 @_options.json_option
 @_options.table_options()
 @_options.many_option("--view", "views", metavar="NAME=COLUMNS", help=_VIEW)
 @click.option("--method", type=METHOD_NAME, default=DEFAULT, show_default=True, metavar="NAME",
               help="See below.")  # fmt: skip
+@_options.many_option("--kernel", "kernels", metavar="NAME", help=_KERNEL)
 @_options.many_option("--param", "parameters", metavar="NAME=VALUE", help=_PARAM)
 @_options.method_options
 @_options.output_options
@@ -68,14 +72,19 @@ def cluster(tables: tuple[str, ...], as_json: bool, quiet: bool, **options: Any)
     wanted = {name: options[name] for name in ("output", "graph", "model", "report")}
     method, output = options["method"], options["output"]
     check_outputs(wanted, tables, as_json=as_json, method=method)
-    parameters = dict(_options.parse_parameter(text) for text in options["parameters"])
     given = {name: options[name] for name in ("seed", "jobs")}
-    estimator = build_method(method, options["n_clusters"], parameters=parameters, **given)
+    given["parameters"] = dict(_options.parse_parameter(text) for text in options["parameters"])
+    given["kernels"] = _options.split_names(options["kernels"])
+    estimator = build_method(method, options["n_clusters"], **given)
     views = _options.named_columns(options["views"])
     from unispectral.cli._fit import another_seed, fit, summarise, summary_lines
     from unispectral.cli._input import gather
 
     data = gather(tables, options, views)
+    data.image_shape = shape = options["image_shape"]
+    if shape and shape[0] * shape[1] != data.n_features:
+        found = f"{shape[0] * shape[1]} pixels, but {data.n_features} columns are clustered."
+        raise click.UsageError(f"--image-shape {shape[0]}x{shape[1]}: these are {found}")
     for note in data.notes:
         say(note, quiet=quiet)
     fitted = fit(estimator, data, method, quiet=quiet)

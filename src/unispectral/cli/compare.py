@@ -36,7 +36,7 @@ _FAILURES = (ValueError, TypeError, MemoryError, ArithmeticError, ImportError)
 
 @click.command(epilog=_EPILOG)
 @click.argument("table")
-@click.option("-k", "n_clusters", type=click.IntRange(2), required=True, metavar="NUMBER",
+@click.option("-k", "n_clusters", type=_options.NumberOfClusters(auto=False), required=True,
               help="Number of clusters.")  # fmt: skip
 @_options.many_option("--methods", metavar="NAMES", help=_METHODS)
 @_options.file_option("-o", "--output", help="Scores: .csv, .tsv, .json or .parquet.")

@@ -62,15 +62,17 @@ def info(name: str) -> None:
 @data.command()
 @click.argument("names", type=_NAME, metavar="NAME...", nargs=-1, required=True)
 @click.option("-o", "--output", metavar="FILE", help="Write the prepared data here: .mat.")
+@click.option("--raw", is_flag=True, help="Without the paper's preparation.")
+@click.option("--home", metavar="FOLDER", help="Folder to look in first and to download to.")
 @debug_option
-def fetch(names: tuple[str, ...], output: str | None) -> None:
+def fetch(names: tuple[str, ...], output: str | None, raw: bool, home: str | None) -> None:
     """Fetch data sets, check them, and write one as a file if asked to."""
     if output and len(names) > 1:
         raise click.UsageError("-o takes one data set at a time.")
     if output and not output.endswith(".mat"):
         raise click.UsageError(f"-o {output}: must end in .mat.")
     for name in names:
-        found = fetch_dataset(name)
+        found = fetch_dataset(name, data_home=home, raw=raw)
         rows, columns = found.data.shape
         told = f"{name}: {rows:,} rows, {columns:,} columns, {len(found.target_names)} classes"
         if output:
