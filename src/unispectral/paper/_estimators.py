@@ -175,6 +175,14 @@ class SCSK(_PaperModel):
         ``"precomputed"`` for a square matrix as X; distances D become a kernel by
         ``np.exp(-D / np.median(D))``.
 
+    See Also
+    --------
+    UnifiedSpectralClustering : The model that needs no tuning.
+
+    References
+    ----------
+    Z. Kang, C. Peng, Q. Cheng, Z. Xu: Unified Spectral Clustering with Optimal Graph. AAAI 2018.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -203,6 +211,14 @@ class SCMK(_PaperModel):
         that :class:`SCSK` takes as a kernel, or ``"precomputed"`` for a list or stack of square
         matrices as X. X may also be a list or a mapping of tables, of which each gets all
         kernels.
+
+    See Also
+    --------
+    UnifiedSpectralClustering : The model that needs no tuning.
+
+    References
+    ----------
+    Z. Kang, C. Peng, Q. Cheng, Z. Xu: Unified Spectral Clustering with Optimal Graph. AAAI 2018.
 
     Examples
     --------
