@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from unispectral._run import Run
-from unispectral.spectrum._products import laplacian_step
+from unispectral.spectrum._products import laplacian_step, smoothing_step
 
 
 def random_graph(n: int, density: float, seed: int) -> sp.csr_array:
@@ -37,3 +37,16 @@ def test_a_step_in_pieces_is_the_same_step(monkeypatch) -> None:
         W, np.ones(50), X, X, np.empty_like(X), scale=0.5, keep=2.0, run=Run.of(2)
     )
     np.testing.assert_array_equal(pieces, whole)
+
+
+def test_a_smoothing_step_equals_numpy() -> None:
+    rng = np.random.default_rng(1)
+    W, diagonal = random_graph(50, 0.2, 3), rng.random(50)
+    step, rest, X = rng.normal(size=(3, 50, 4))
+    left = rest - (diagonal[:, None] * step - W @ step)
+    following = 0.3 * step + 0.7 * left
+    total = X + following
+    found = smoothing_step(W, diagonal, step, rest, X, 0.3, 0.7)
+    np.testing.assert_allclose(found, following, atol=1e-12)
+    np.testing.assert_allclose(rest, left, atol=1e-12)
+    np.testing.assert_allclose(X, total, atol=1e-12)

@@ -18,12 +18,8 @@ _LOW_DEGREE = 0.6
 def aggregated(W: sp.csr_array, null: np.ndarray) -> tuple[sp.csr_array, sp.csr_array]:
     """The prolongation T, with orthonormal columns that sum to ``null``, and TᵀWT.
 
-    Parameters
-    ----------
-    W : CSR array of shape (n, n)
-        Symmetric and non-negative.
-    null : ndarray of shape (n,)
-        Positive where a node has edges; the columns of T are its parts, scaled to length one.
+    ``W`` is symmetric and non-negative, ``null`` positive where a node has edges; the columns of T
+    are the parts of ``null``, scaled to length one.
 
     Examples
     --------
@@ -38,16 +34,7 @@ def aggregated(W: sp.csr_array, null: np.ndarray) -> tuple[sp.csr_array, sp.csr_
     norms = np.sqrt(np.bincount(member, np.square(null), count))
     values = (null / np.where(norms > 0, norms, 1.0)[member]).astype(W.dtype)
     T = sp.csr_array((values, member, np.arange(n + 1, dtype=np.int32)), shape=(n, count))
-    nodes = np.argsort(member, kind="stable").astype(np.int32)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(member, minlength=count))])
-    edges = np.zeros(count + 1, dtype=np.int64)
-    _count_edges(W.indptr, W.indices, member, nodes, starts, edges)
-    small = edges.sum() <= np.iinfo(np.int32).max
-    indptr = np.cumsum(edges, dtype=np.int32 if small else np.int64)
-    indices = np.empty(indptr[-1], dtype=np.int32)
-    data = np.empty(indptr[-1], dtype=W.dtype)
-    _add_edges(W.indptr, W.indices, W.data, values, member, nodes, starts, indptr, indices, data)
-    return T, sp.csr_array((data, indices, indptr), shape=(count, count))
+    return T, sp.csr_array(T.T @ (W @ T))
 
 
 @njit(cache=True, nogil=True)
@@ -99,34 +86,3 @@ def _aggregate(indptr, indices, data, null, member):
         if member[i] < -1:
             member[i] = -2 - member[i]
     return count
-
-
-@njit(cache=True, nogil=True)
-def _count_edges(indptr, indices, member, nodes, starts, edges):
-    seen = np.full(len(starts) - 1, -1, dtype=np.int32)
-    for a in range(len(starts) - 1):
-        for q in range(starts[a], starts[a + 1]):
-            i = nodes[q]
-            for p in range(indptr[i], indptr[i + 1]):
-                b = member[indices[p]]
-                if seen[b] != a:
-                    seen[b] = a
-                    edges[a + 1] += 1
-
-
-@njit(cache=True, nogil=True)
-def _add_edges(indptr, indices, data, values, member, nodes, starts, out, columns, sums):
-    place = np.full(len(starts) - 1, -1, dtype=np.int64)
-    for a in range(len(starts) - 1):
-        end = out[a]
-        for q in range(starts[a], starts[a + 1]):
-            i = nodes[q]
-            for p in range(indptr[i], indptr[i + 1]):
-                j = indices[p]
-                b = member[j]
-                if place[b] < out[a]:
-                    place[b] = end
-                    columns[end] = b
-                    sums[end] = 0.0
-                    end += 1
-                sums[place[b]] += values[i] * data[p] * values[j]

@@ -39,34 +39,8 @@ def laplacian_step(
     """``out = scale (diag − W) X + shift X + keep · previous``, one pass over the graph.
 
     ``out`` may be ``previous``. Every array has the dtype of ``X``.
-
-    Examples
-    --------
-    >>> import numpy as np, scipy.sparse as sp
-    >>> W = sp.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
-    >>> X = np.array([[1.0], [3.0]])
-    >>> laplacian_step(W, np.ones(2), X, X, np.empty_like(X)).ravel().tolist()
-    [-2.0, 2.0]
     """
-    cast = X.dtype.type
-
-    def work(rows: slice) -> None:
-        _step(
-            W.indptr,
-            W.indices,
-            W.data,
-            diagonal,
-            X,
-            previous,
-            out,
-            cast(scale),
-            cast(shift),
-            cast(keep),
-            rows.start,
-            rows.stop,
-        )
-
-    _in_tasks(work, W, X, run)
+    _in_tasks(_step, W, (diagonal, X, previous, out), (scale, shift, keep), run)
     return out
 
 
@@ -83,47 +57,27 @@ def smoothing_step(
     """``rest −= (diag − W) step``; the next step, ``momentum · step + factor · rest``, joins X.
 
     One pass over the graph where three products of arrays would take as long again.
-
-    Examples
-    --------
-    >>> import numpy as np, scipy.sparse as sp
-    >>> W = sp.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
-    >>> step, rest = np.array([[1.0], [3.0]]), np.array([[0.0], [4.0]])
-    >>> X = step.copy()
-    >>> smoothing_step(W, np.ones(2), step, rest, X, 0.5, 1.0).ravel().tolist()
-    [2.5, 3.5]
-    >>> rest.ravel().tolist(), X.ravel().tolist()
-    ([2.0, 2.0], [3.5, 6.5])
     """
-    out, cast = np.empty_like(step), step.dtype.type
-
-    def work(rows: slice) -> None:
-        _smooth(
-            W.indptr,
-            W.indices,
-            W.data,
-            diagonal,
-            step,
-            rest,
-            X,
-            out,
-            cast(momentum),
-            cast(factor),
-            rows.start,
-            rows.stop,
-        )
-
-    _in_tasks(work, W, step, run)
+    out = np.empty_like(step)
+    _in_tasks(_smooth, W, (diagonal, step, rest, X, out), (momentum, factor), run)
     return out
 
 
 def _in_tasks(
-    work: Callable[[slice], None], W: sp.csr_array, X: np.ndarray, run: Run | None
+    loop: Callable[..., None],
+    W: sp.csr_array,
+    arrays: tuple[np.ndarray, ...],
+    numbers: tuple[float, ...],
+    run: Run | None,
 ) -> None:
-    if W.nnz * X.shape[1] < _MANY:
-        work(slice(0, len(X)))
+    n, width = arrays[1].shape
+    cast = arrays[1].dtype.type
+    given = W.indptr, W.indices, W.data, *arrays, *map(cast, numbers)
+    if W.nnz * width < _MANY:
+        loop(*given, 0, n)
     else:
-        map_blocks(work, len(X), max(_ROWS, len(X) // _TASKS), run)
+        step = max(_ROWS, n // _TASKS)
+        map_blocks(lambda rows: loop(*given, rows.start, rows.stop), n, step, run)
 
 
 @njit(cache=True, nogil=True)
