@@ -32,21 +32,10 @@ _SINGLE_TOL = 1e-3
 class Eigenpairs(NamedTuple):
     """What :func:`smallest_eigenvectors` found.
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_vectors,)
-        Ascending.
-    vectors : ndarray of shape (n, n_vectors)
-        Orthonormal columns.
-    residual : float
-        The largest ``‖L v − λ v‖``.
-    n_components : int
-        Connected components of the graph. Each has its own eigenvalue zero.
-    block : ndarray of shape (n, m) or None
-        What the block method ended with, a little more than the vectors: the best ``start`` for
-        a similar graph. None where something else was used.
-    converged : bool
-        Whether all pairs reached the tolerance; a warning says where they did not.
+    ``values`` are ascending, ``vectors`` orthonormal columns, ``residual`` is the largest
+    ``‖L v − λ v‖``. Each of the ``n_components`` of the graph has its own eigenvalue zero.
+    ``block`` is what a block method ended with, a little more than the vectors: the best ``start``
+    for a similar graph. Where not all pairs ``converged``, a warning says so.
     """
 
     values: np.ndarray
@@ -113,64 +102,30 @@ def smallest_eigenvectors(
 
     W, degrees = _checked(W, n_vectors)
     n = W.shape[0]
-    rng = as_generator(rng)
     n_components, member = components(W)
     sizes = np.bincount(member, minlength=n_components)
-    by_size = np.argsort(-sizes, kind="stable")
-    values = np.zeros(n_vectors)
     groups = np.split(np.argsort(member, kind="stable"), np.cumsum(sizes)[:-1])
-    largest = [groups[component] for component in by_size[:n_vectors]]
+    groups = [groups[component] for component in np.argsort(-sizes, kind="stable")]
     null = np.zeros(n)
-    for nodes in largest:
+    for nodes in groups[:n_vectors]:
         null[nodes] = null_vector(degrees[nodes], normalized)
-    if n_components >= n_vectors:
-        return Eigenpairs(values, _spread(null, largest, n_vectors), 0.0, int(n_components))
-
     missing = n_vectors - n_components
-    if n > _JOINT_NODES and missing + 8 <= _DENSE_SHARE * n:
-        nulls = None if n_components == 1 else (member, null)
-        wanted = Wanted(missing, tol, max_iter, rng, start)
-        with one_blas_thread(run):
-            joint = _jointly(W, degrees, normalized, nulls, wanted, run)
-        vectors = _spread(null, largest, n_vectors)
-        values[n_components:], vectors[:, n_components:] = joint.values, joint.vectors
-        return Eigenpairs(
-            values, vectors, joint.residual, int(n_components), joint.block, joint.converged
-        )
-    found: list[tuple[float, int, np.ndarray]] = []
-    residual, converged = 0.0, True
-    block = None
+    wanted = Wanted(missing, tol, max_iter, as_generator(rng), start)
     with one_blas_thread(run):  # the same additions in the same order, whatever the machine
-        for component in by_size:
-            nodes = groups[component]
-            if len(nodes) < 2:
-                break
-            own = W if n_components == 1 else W[nodes][:, nodes]
-            part = Part(own, degrees[nodes], normalized, run=run)
-            guess = None if start is None else start[nodes]
-            count = min(missing, len(nodes) - 1)
-            pairs = _within(part, Wanted(count, tol, max_iter, rng, guess))
-            residual = max(residual, pairs.residual)
-            converged &= pairs.converged
-            if pairs.block is not None:
-                if block is None:
-                    block = np.zeros((n, pairs.block.shape[1]), dtype=np.float32)
-                block[nodes, : pairs.block.shape[1]] = pairs.block[:, : block.shape[1]]
-            found += [(v, component, pairs.vectors[:, i]) for i, v in enumerate(pairs.values)]
-            found = sorted(found, key=lambda item: item[0])[:missing]
-    vectors = _spread(null, largest, n_vectors)
-    for column, (value, component, vector) in enumerate(found, start=n_components):
-        values[column] = value
-        vectors[groups[component], column] = vector
-    return Eigenpairs(values, vectors, float(residual), int(n_components), block, converged)
-
-
-def _spread(null: np.ndarray, groups: list[np.ndarray], n_vectors: int) -> np.ndarray:
-    """Null vectors that stand in one row as the first columns of all, each on its own nodes."""
-    vectors = np.zeros((len(null), n_vectors))
-    for column, nodes in enumerate(groups):
+        if missing <= 0:
+            found = Subspace(np.zeros(0), np.zeros((n, 0)), 0.0, None)
+        elif n > _JOINT_NODES and missing + 8 <= _DENSE_SHARE * n:
+            nulls = None if n_components == 1 else (member, null)
+            found = _jointly(W, degrees, normalized, nulls, wanted, run)
+        else:
+            found = _separately(W, degrees, normalized, groups, wanted, run)
+    values, vectors = np.zeros(n_vectors), np.zeros((n, n_vectors))
+    for column, nodes in enumerate(groups[:n_vectors]):
         vectors[nodes, column] = null[nodes]
-    return vectors
+    values[n_components:], vectors[:, n_components:] = found.values, found.vectors
+    return Eigenpairs(
+        values, vectors, found.residual, int(n_components), found.block, found.converged
+    )
 
 
 def _checked(W: sp.csr_array, n_vectors: int) -> tuple[sp.csr_array, np.ndarray]:
@@ -194,24 +149,53 @@ def _checked(W: sp.csr_array, n_vectors: int) -> tuple[sp.csr_array, np.ndarray]
     return W, np.asarray(W.sum(axis=1, dtype=np.float64)).ravel()
 
 
-def _within(part: Part, wanted: Wanted) -> Eigenpairs:
+def _separately(
+    W: sp.csr_array,
+    degrees: np.ndarray,
+    normalized: bool,
+    groups: list[np.ndarray],
+    wanted: Wanted,
+    run: Run | None,
+) -> Subspace:
+    """The smallest pairs beyond the null vectors, component by component, the largest first."""
+    found: list[tuple[float, np.ndarray, np.ndarray]] = []
+    residual, converged, block = 0.0, True, None
+    for nodes in groups:
+        if len(nodes) < 2:
+            break
+        own = W if len(groups) == 1 else W[nodes][:, nodes]
+        part = Part(own, degrees[nodes], normalized, run=run)
+        count = min(wanted.n_pairs, len(nodes) - 1)
+        pairs = _within(part, wanted._replace(n_pairs=count, order=nodes))
+        residual, converged = max(residual, pairs.residual), converged and pairs.converged
+        if pairs.block is not None:
+            if block is None:
+                block = np.zeros((len(degrees), pairs.block.shape[1]), dtype=np.float32)
+            block[nodes, : pairs.block.shape[1]] = pairs.block[:, : block.shape[1]]
+        found += [(v, nodes, pairs.vectors[:, i]) for i, v in enumerate(pairs.values)]
+        found = sorted(found, key=lambda item: item[0])[: wanted.n_pairs]
+    vectors = np.zeros((len(degrees), wanted.n_pairs))
+    for column, (_, nodes, vector) in enumerate(found):
+        vectors[nodes, column] = vector
+    return Subspace(np.array([v for v, *_ in found]), vectors, residual, block, converged)
+
+
+def _within(part: Part, wanted: Wanted) -> Subspace:
     """The smallest pairs of one component beyond its null vector."""
     count = wanted.n_pairs
-    if part.n <= DENSE_NODES or count + 8 > _DENSE_SHARE * part.n:
-        values, vectors = scipy.linalg.eigh(
-            part.dense(), subset_by_index=(0, count), driver="evr", check_finite=False
-        )
-        values, vectors = values[1:], vectors[:, 1:]
-        # LAPACK returns some basis of a cluster of eigenvalues; the null vector must stay outside.
-        vectors -= np.outer(part.null, part.null @ vectors)
-        vectors /= np.linalg.norm(vectors, axis=0)
-        rest = part.diagonal[:, None] * vectors - part.W @ vectors - vectors * values
-        worst = float(np.linalg.norm(rest, axis=0).max())
-        return Eigenpairs(np.maximum(values, 0), vectors, worst, 1)
-    found = inverted(part, wanted) if factorises_well(part.W) else None
-    found = found or filtered(part, wanted)
-    vectors = found.vectors.astype(np.float64)
-    return Eigenpairs(found.values, vectors, found.residual, 1, found.block, found.converged)
+    if part.n > DENSE_NODES and count + 8 <= _DENSE_SHARE * part.n:
+        found = inverted(part, wanted) if factorises_well(part.W) else None
+        return found or filtered(part, wanted)
+    values, vectors = scipy.linalg.eigh(
+        part.dense(), subset_by_index=(0, count), driver="evr", check_finite=False
+    )
+    values, vectors = values[1:], vectors[:, 1:]
+    # LAPACK returns some basis of a cluster of eigenvalues; the null vector must stay outside.
+    vectors -= np.outer(part.null, part.null @ vectors)
+    vectors /= np.linalg.norm(vectors, axis=0)
+    rest = part.diagonal[:, None] * vectors - part.W @ vectors - vectors * values
+    worst = float(np.linalg.norm(rest, axis=0).max())
+    return Subspace(np.maximum(values, 0), vectors, worst, None)
 
 
 def _jointly(

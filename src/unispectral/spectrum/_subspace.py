@@ -65,7 +65,7 @@ class Subspace(NamedTuple):
     values: np.ndarray
     vectors: np.ndarray
     residual: float
-    block: np.ndarray
+    block: np.ndarray | None
     converged: bool = True
 
 
