@@ -70,9 +70,7 @@ def test_labels_are_those_of_the_local_fit(client, X) -> None:
 
 def test_a_table_that_is_here_will_do(client, X) -> None:
     local = unispectral.UnifiedSpectralClustering(10, whiten=None).fit(X)
-    labels = UnifiedSpectralClustering(
-        10, whiten=None, client=client.scheduler.address
-    ).fit_predict(X)
+    labels = UnifiedSpectralClustering(10, whiten=None, client=client).fit_predict(X)
     np.testing.assert_array_equal(labels.compute(), local.labels_)
 
 

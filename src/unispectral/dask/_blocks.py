@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +12,7 @@ import scipy.sparse as sp
 from unispectral._compat import optional
 from unispectral._errors import InputError, InputTypeError
 
-__all__ = ["RETRIES", "Blocks", "as_blocks", "as_dask", "connected", "is_dask", "map_labels"]
-
+__all__ = ["RETRIES", "Blocks", "as_blocks", "as_client", "as_dask", "is_dask", "map_labels"]
 
 #: How often what a lost worker had is asked for again.
 RETRIES = 3
@@ -48,39 +45,25 @@ class Blocks:
             for block, part, start in zip(self.delayed, parts, starts, strict=True)
             if part is None or len(part)
         ]
-        return _joined(client.gather(client.compute(chosen, retries=RETRIES)))
+        found = client.gather(client.compute(chosen, retries=RETRIES))
+        if len(found) == 1:
+            return found[0]
+        return sp.vstack(found, format="csr") if sp.issparse(found[0]) else np.concatenate(found)
 
 
-@contextmanager
-def connected(client: Any) -> Iterator[tuple[Any, bool]]:
-    """The client meant by ``client=``, and whether it is closed again afterwards."""
-    distributed = optional("distributed", extra="dask")
-    if isinstance(client, str):
-        with distributed.Client(client, set_as_default=False) as opened:
-            yield opened, True
-        return
-    if client is None:
-        try:
-            client = distributed.default_client()
-        except ValueError:
-            raise InputError(
-                "client",
-                "needs a current Dask client",
-                "make one with distributed.Client(...), or give client= the address of a "
-                "scheduler",
-                value=None,
-            ) from None
-    yield client, False
+def as_client(client: Any) -> Any:
+    """The client meant by ``client=``: the one given, or the current one."""
+    if client is not None:
+        return client
+    try:
+        return optional("distributed", extra="dask").default_client()
+    except ValueError:
+        remedy = "make one with distributed.Client(...)"
+        problem = "needs a current Dask client"
+        raise InputError("client", problem, remedy, value=None) from None
 
 
 def is_dask(X: Any) -> bool:
-    """Whether X is a Dask collection.
-
-    Examples
-    --------
-    >>> is_dask([[1.0]])
-    False
-    """
     return hasattr(X, "__dask_graph__")
 
 
@@ -106,17 +89,12 @@ def as_blocks(X: Any, client: Any) -> Blocks:
 
 def _local_table(X: Any) -> Any:
     """A table that is here as rows that can be cut; what is none is refused."""
-    if sp.issparse(X):
-        return X.tocsr()
-    if len(getattr(X, "shape", ())) == 2:
-        return X
-    if isinstance(X, (list, tuple)):
-        try:
-            table = np.array(X)
-        except (ValueError, TypeError) as error:
-            raise InputError("X", f"is not a table with one row per sample: {error}") from error
-        if table.ndim == 2:
-            return table
+    try:
+        table = X.tocsr() if sp.issparse(X) else np.asarray(X)
+    except (ValueError, TypeError) as error:
+        raise InputError("X", f"is not a table with one row per sample: {error}") from error
+    if table.ndim == 2:
+        return table
     raise InputTypeError(
         "X",
         f"is a {type(X).__name__}, which is not a table",
@@ -124,36 +102,23 @@ def _local_table(X: Any) -> Any:
     )
 
 
-def _joined(parts: list[Any]) -> Any:
-    """Blocks of rows as one table."""
-    if len(parts) == 1:
-        return parts[0]
-    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
-
-
 def as_dask(labels: np.ndarray, sizes: list[int]) -> Any:
     """Labels as a Dask array in given chunks."""
     return optional("dask.array", extra="dask").from_array(labels, chunks=(tuple(sizes),))
 
 
-def map_labels(
-    client: Any, model: Any, views: list[Blocks], several: bool, *, now: bool = False
-) -> Any:
-    """Labels of blocks of rows by a fitted model, one task per block; gathered where ``now``."""
+def map_labels(client: Any, model: Any, views: list[Blocks], several: bool) -> Any:
+    """Labels of blocks of rows by a fitted model, one task per block."""
     da = optional("dask.array", extra="dask")
     delayed = optional("dask", extra="dask").delayed
     shipped = delayed(client.scatter(model, broadcast=True, hash=False))
-    sizes = views[0].sizes
-    labels = [
-        delayed(_labels)(shipped, [view.delayed[i] for view in views], several)
-        for i in range(len(sizes))
-    ]
-    futures = client.compute(labels, retries=RETRIES)
-    if now:
-        return as_dask(np.concatenate(client.gather(futures)), sizes)
+    blocks = zip(*(view.delayed for view in views), strict=True)
+    labels = [delayed(_labels)(shipped, list(block), several) for block in blocks]
     parts = [
         da.from_delayed(delayed(future), shape=(size,), dtype=np.int32)
-        for future, size in zip(futures, sizes, strict=True)
+        for future, size in zip(
+            client.compute(labels, retries=RETRIES), views[0].sizes, strict=True
+        )
     ]
     return da.concatenate(parts)
 

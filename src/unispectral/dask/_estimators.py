@@ -31,7 +31,7 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int or "auto"
-    client : distributed.Client, address of a scheduler, or None
+    client : distributed.Client or None
         None is the current client of this process.
     landmarks : int or None
         Fit on so many points drawn at random and give every point the label that its code over
@@ -90,21 +90,17 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
         self
         """
         self.local._validate_params()
-        with _blocks.connected(self.client) as (client, closing):
-            views = [_blocks.as_blocks(view, client) for view in (X if _several(X) else [X])]
-            rows = self._landmark_rows(views[0].n_rows)
-            tables = [view.gather(client, rows) for view in views]
-            model = clone(self.local)
-            executor = DaskExecutor(client)
-            run = Run.of(model.n_jobs, model.random_state, model.verbose, executor)
-            self.local_ = model._fit_in(tables if _several(X) else tables[0], run)
-            if rows is None:
-                self.labels_ = _blocks.as_dask(self.local_.labels_, views[0].sizes)
-            else:
-                # Every point gets the label that its code over the landmarks implies.
-                self.labels_ = _blocks.map_labels(
-                    client, self.local_, views, _several(X), now=closing
-                )
+        client, several = _blocks.as_client(self.client), _several(X)
+        views = [_blocks.as_blocks(view, client) for view in (X if several else [X])]
+        rows = self._landmark_rows(views[0].n_rows)
+        tables = [view.gather(client, rows) for view in views]
+        model = clone(self.local)
+        run = Run.of(model.n_jobs, model.random_state, model.verbose, DaskExecutor(client))
+        self.local_ = model._fit_in(tables if several else tables[0], run)
+        if rows is None:
+            self.labels_ = _blocks.as_dask(self.local_.labels_, views[0].sizes)
+        else:  # every point gets the label that its code over the landmarks implies
+            self.labels_ = _blocks.map_labels(client, self.local_, views, several)
         return self
 
     def fit_predict(self, X: Any, y: Any = None) -> Any:
@@ -113,13 +109,12 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Any:
         """The clusters of new points: a Dask array for Dask collections."""
-        local = self.to_local()
-        first = X[0] if _several(X) else X
-        if not _blocks.is_dask(first):
+        local, several = self.to_local(), _several(X)
+        if not _blocks.is_dask(X[0] if several else X):
             return local.predict(X)
-        with _blocks.connected(self.client) as (client, closing):
-            views = [_blocks.as_blocks(view, client) for view in (X if _several(X) else [X])]
-            return _blocks.map_labels(client, local, views, _several(X), now=closing)
+        client = _blocks.as_client(self.client)
+        views = [_blocks.as_blocks(view, client) for view in (X if several else [X])]
+        return _blocks.map_labels(client, local, views, several)
 
     def to_local(self) -> Any:
         """The fitted model as the local estimator, for use without a cluster."""
