@@ -83,13 +83,13 @@ class _Blocks:
             ]
             return self.client.gather(futures)
 
-        def forget() -> None:
-            self.futures.clear()
-            for one in (*self.inputs, *shared):
-                if isinstance(one, _Shipped):
-                    one.forget()
+        return _persistent(once, self, *(one for one in shared if isinstance(one, _Shipped)))
 
-        return _persistent(once, forget)
+    def forget(self) -> None:
+        """Make the blocks again next time, of what is shipped again."""
+        self.futures.clear()
+        for one in self.inputs:
+            one.forget()
 
     def _make(self) -> None:
         geometry, candidates = (one.future for one in self.inputs)
@@ -172,24 +172,21 @@ def _searched(geometry: _Shipped, k: int, count: int, run: Run) -> np.ndarray:
             [client.submit(_search, *given, group, k, pure=False) for group in groups]
         )
 
-    def forget() -> None:
-        searcher.forget()
-        geometry.forget()
-
     neighbours = np.empty((table.shape[0], k), dtype=np.int32)
-    for group, some in zip(groups, _persistent(once, forget), strict=True):
+    for group, some in zip(groups, _persistent(once, searcher, geometry), strict=True):
         neighbours[group] = some
     return neighbours
 
 
-def _persistent(work: Callable[[], T], forget: Callable[[], None]) -> T:
-    """What ``work`` gives, begun again where all copies of what it shipped were lost."""
+def _persistent(work: Callable[[], T], *shipped: _Shipped | _Blocks) -> T:
+    """What ``work`` gives, begun again where all copies of what was shipped for it were lost."""
     lost = (CancelledError, OSError, optional("distributed", extra="dask").KilledWorker)
     for _ in range(RETRIES):
         try:
             return work()
         except lost:
-            forget()
+            for one in shipped:
+                one.forget()
     return work()
 
 
