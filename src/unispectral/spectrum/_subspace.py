@@ -237,12 +237,11 @@ def _gain_left(worst: float, enough: float) -> float:
     return 0.0 if worst <= enough else float(np.clip(5.0 * worst / enough, 20.0, _GAIN))
 
 
-def _filter(
-    part: Part, X: np.ndarray, cut: float, floor: float, gain: float = _GAIN
-) -> np.ndarray:
-    """The scaled Chebyshev polynomial that damps ``[cut, upper]``, with one pass per degree."""
+def _filter(part: Part, X: np.ndarray, cut: float, floor: float, gain: float) -> np.ndarray:
+    """The scaled Chebyshev polynomial that strengthens ``floor`` against ``[cut, upper]``."""
     half, centre = (part.upper - cut) / 2, (part.upper + cut) / 2
-    degree = _degree(part, cut, floor, gain)
+    rate = np.arccosh(max((centre - floor) / half, 1 + 1e-12))
+    degree = int(np.clip(np.ceil(np.log(2 * gain) / rate), 4, _MAX_DEGREE))
     sigma = first = half / (floor - centre)
     new = part.apply(X, X, np.empty_like(X), scale=sigma / half, shift=-centre * sigma / half)
     for _ in range(degree - 1):
@@ -251,13 +250,6 @@ def _filter(
         part.apply(new, X, X, scale=factor, shift=-centre * factor, keep=-sigma * following)
         X, new, sigma = new, X, following
     return new
-
-
-def _degree(part: Part, cut: float, floor: float, gain: float) -> int:
-    """The degree of the polynomial that strengthens ``floor`` against ``[cut, upper]``."""
-    half, centre = (part.upper - cut) / 2, (part.upper + cut) / 2
-    rate = np.arccosh(max((centre - floor) / half, 1 + 1e-12))
-    return int(np.clip(np.ceil(np.log(2 * gain) / rate), 4, _MAX_DEGREE))
 
 
 def _rayleigh_ritz(
