@@ -458,7 +458,7 @@ def test_thumbnails_are_the_pictures(order):
     display = RepresentativesDisplay.from_estimator(
         model, X, n_members=2, image_shape=(5, 4), image_order=order
     )
-    mosaic, corners = display.mosaic(1)
+    mosaic, corners = display.mosaic()
     for code in range(3):
         y, x = corners[code]
         first = pictures[display.members[code][0]]

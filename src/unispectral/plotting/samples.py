@@ -266,16 +266,12 @@ class RepresentativesDisplay(Display):
         wide = float(np.clip(7.5 * np.sqrt(width / height), 5.0, widest))
         return wide, wide * height / width + 0.5
 
-    def mosaic(self, columns: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """All thumbnails as one picture, and the upper left corner of each cluster's strip.
-
-        By default as many strips stand side by side as make the whole about 1.2 times as wide as
-        high.
-        """
+    def mosaic(self) -> tuple[np.ndarray, np.ndarray]:
+        """All thumbnails as one picture, and the upper left corner of each cluster's strip."""
         height, width, *channels = self.image_shape
         count, longest = len(self.members), max(map(len, self.members))
-        if columns is None:
-            columns = max(1, round(np.sqrt(1.2 * count * height / (longest * width))))
+        # As many strips side by side as make the whole about 1.2 times as wide as high.
+        columns = max(1, round(np.sqrt(1.2 * count * height / (longest * width))))
         gap = max(1, round(0.08 * height))
         between = max(4, round(0.9 * max(width, 0.6 * height)))
         step = width + max(1, gap // 2)
