@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -65,7 +65,7 @@ class Subspace(NamedTuple):
     values: np.ndarray
     vectors: np.ndarray
     residual: float
-    block: np.ndarray | None
+    block: Any  # an array, or None where there was no iteration
     converged: bool = True
 
 
