@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 
 from unispectral import UnifiedSpectralClustering
 from unispectral.graph.quality import modularity, normalized_cut
-from unispectral.model_selection import internal_scores, seed_agreement, select
+from unispectral.model_selection import internal_scores, seed_agreement
 
 
 @pytest.fixture(scope="module")
@@ -40,38 +40,8 @@ def test_true_clusters_score_better_than_shuffled_ones(blobs):
     assert sparse["silhouette"] == pytest.approx(good["silhouette"])
 
 
-@pytest.mark.parametrize("criterion", ["consensus", "modularity", "silhouette", "cut"])
-def test_selection_finds_the_right_setting(blobs, criterion):
-    X, _ = blobs
-    grid = {"init": ["k-means++", "random"], "n_init": [1, 10]}
-    chosen = select(KMeans(4, random_state=0), X, grid, criterion=criterion)
-    assert len(chosen.params) == len(chosen.scores) == 4
-    assert chosen.best_score_ == np.nanmax(chosen.scores)
-    assert chosen.best_params_ in chosen.params
-    assert chosen.to_pandas()["score"].iloc[0] == chosen.best_score_
-
-
-def test_the_number_of_clusters_can_be_selected(blobs):
-    X, _ = blobs
-    chosen = select(
-        KMeans(n_init=10, random_state=0), X, {"n_clusters": [2, 3, 4, 6]}, criterion="silhouette"
-    )
-    assert chosen.best_params_ == {"n_clusters": 4}
-
-
-def test_failures_carry_their_reason(blobs):
-    X, _ = blobs
-    chosen = select(KMeans(random_state=0, n_init=1), X, {"n_clusters": [3, 4, 1000]})
-    assert "n_samples=80" in chosen.failures[2]
-    assert np.isnan(chosen.scores[2])
-    with pytest.raises(ValueError, match="Every setting of grid failed"):
-        select(KMeans(), X, {"n_clusters": [1000]})
-
-
 def test_bad_input(blobs):
     X, y = blobs
-    with pytest.raises(ValueError, match="criterion='accuracy' is unknown"):
-        select(KMeans(), X, {"n_clusters": [2]}, criterion="accuracy")
     with pytest.raises(ValueError, match="labels has 5 entries"):
         internal_scores(X, y[:5])
     with pytest.raises(ValueError, match="labels has 1 clusters"):
