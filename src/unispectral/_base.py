@@ -19,8 +19,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from unispectral._compat import (
-    CallbackSupportMixin,
-    FitTasks,
     Interval,
     StrOptions,
     fit_context,
@@ -80,7 +78,6 @@ class Fitted:
 
 
 class LearnedGraphClustering(
-    CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClusterMixin,
@@ -122,8 +119,7 @@ class LearnedGraphClustering(
         -------
         self
         """
-        tasks = FitTasks(self, X)
-        return self._fit_in(X, Run.of(self.n_jobs, self.random_state, self.verbose, tasks=tasks))
+        return self._fit_in(X, Run.of(self.n_jobs, self.random_state, self.verbose))
 
     def _fit_in(self, X: Any, run: Run) -> Self:
         """Fit in a given run, whose executor may be a cluster."""
