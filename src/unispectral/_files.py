@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["atomic_path", "write_bytes_atomic", "write_text_atomic"]
+__all__ = ["atomic_path", "write_text_atomic"]
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _PREFIX = ".writing-unispectral-"
@@ -55,13 +55,8 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def write_text_atomic(path: str | os.PathLike[str], text: str) -> None:
     r"""Write a whole text file (UTF-8, lines ending in ``\n``), or none."""
-    write_bytes_atomic(path, text.encode())
-
-
-def write_bytes_atomic(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a whole binary file, or none."""
     with atomic_path(path) as temporary:
-        temporary.write_bytes(content)
+        temporary.write_bytes(text.encode())
 
 
 def _temporary_folder(target: Path) -> tuple[Path, int | None]:
