@@ -16,13 +16,14 @@ import pytest
 import scipy.sparse as sp
 from joblib import Parallel, delayed, parallel_config
 from sklearn.base import clone
+from sklearn.callback import ProgressBar
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import unispectral
-from unispectral import SCMK, SCSK, UnifiedSpectralClustering, baselines
+from unispectral import SCMK, SCSK, DoubtfulResultWarning, UnifiedSpectralClustering, baselines
 from unispectral._run import thread_count
 
 X = make_blobs(40, centers=3, n_features=4, cluster_std=1.5, random_state=0)[0]
@@ -130,6 +131,57 @@ def test_probabilities_and_scores_by_their_scikit_learn_names(cls):
     pipeline = make_pipeline(StandardScaler(), make(cls)).fit(X)
     assert pipeline.predict_proba(X).shape == (40, 3)
     assert pipeline.score_samples(X).shape == (40,)
+
+
+class Listener:
+    """A callback that keeps what it is told."""
+
+    max_propagation_depth = None
+
+    def __init__(self):
+        self.told = []
+
+    def setup(self, estimator, context):
+        self.told.append(("setup", type(estimator).__name__))
+
+    def on_fit_task_begin(self, estimator, context):
+        self.told.append(("begin", context.task_name))
+
+    def on_fit_task_end(self, estimator, context):
+        self.told.append(("end", context.task_name))
+
+    def teardown(self, estimator, context):
+        self.told.append(("teardown", type(estimator).__name__))
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_callbacks(cls):
+    listener = Listener()
+    model = make(cls).set_callbacks(listener).fit(X)
+    told = listener.told
+    assert (told[0], told[-1]) == (("setup", cls.__name__), ("teardown", cls.__name__))
+    assert (told[1], told[-2]) == (("begin", "fit"), ("end", "fit"))
+    names = [name for _, name in told[1:-1]]
+    for name in set(names):
+        assert told.count(("begin", name)) == told.count(("end", name))
+    if cls in MODELS:
+        assert "iterations" in names
+        assert told.count(("end", "step")) == model.n_iter_
+    listener.told.clear()
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.where(X > 5, np.nan, X))
+    assert listener.told[-1] == ("teardown", cls.__name__)
+
+
+def test_a_progress_bar_in_a_pipeline(capsys):
+    pytest.importorskip("rich")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # scikit-learn warns where a step has no callbacks
+        warnings.simplefilter("ignore", DoubtfulResultWarning)
+        make_pipeline(StandardScaler(), UnifiedSpectralClustering(3, n_init=2)).set_callbacks(
+            ProgressBar()
+        ).fit(X)
+    assert "UnifiedSpectralClustering" in capsys.readouterr().out
 
 
 TEXT = FRAME.assign(city=["Köln"] * 40, plan=pd.Categorical(["basic"] * 40))

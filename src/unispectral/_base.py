@@ -19,6 +19,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from unispectral._compat import (
+    CallbackSupportMixin,
+    FitTasks,
     Interval,
     StrOptions,
     fit_context,
@@ -78,6 +80,7 @@ class Fitted:
 
 
 class LearnedGraphClustering(
+    CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClusterMixin,
@@ -119,7 +122,8 @@ class LearnedGraphClustering(
         -------
         self
         """
-        return self._fit_in(X, Run.of(self.n_jobs, self.random_state, self.verbose))
+        tasks = FitTasks(self, X)
+        return self._fit_in(X, Run.of(self.n_jobs, self.random_state, self.verbose, tasks=tasks))
 
     def _fit_in(self, X: Any, run: Run) -> Self:
         """Fit in a given run, whose executor may be a cluster."""

@@ -12,10 +12,13 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from joblib.parallel import get_active_backend
 from sklearn.base import _fit_context
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import _param_validation, check_random_state
 from sklearn.utils._set_output import _get_output_config
 
 __all__ = [
+    "CallbackSupportMixin",
+    "FitTasks",
     "Interval",
     "StrOptions",
     "as_generator",
@@ -29,6 +32,8 @@ __all__ = [
 
 check_constraints = _param_validation.validate_parameter_constraints
 Fit = TypeVar("Fit", bound=Callable[..., Any])
+#: Steps of one stage of a fit that callbacks are told of; more are told in shares.
+_MOST_STEPS = 1000
 
 
 class Interval(_param_validation.Interval):
@@ -74,6 +79,44 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Fit], Fit]:
         return cast(Fit, run)
 
     return decorate
+
+
+class FitTasks:
+    """The stages of a fit as tasks of scikit-learn's callbacks.
+
+    Callbacks were given to the estimator by ``set_callbacks``, or to the pipeline in which it is.
+    """
+
+    def __init__(self, estimator: Any, X: Any) -> None:
+        self.told = {"estimator": estimator, "X": X}
+        self.fit = estimator._init_callback_context(max_subtasks=None)
+        self.fit.call_on_fit_task_begin(**self.told)
+        self.stage: Any = None
+        self.steps = 0
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None:
+        """Say that ``done`` of ``total`` steps of a stage are behind us."""
+        most = min(total or 0, _MOST_STEPS)
+        if self.stage is None or self.stage.task_name != stage:
+            self._end_stage()
+            self.stage = self.fit.subcontext(task_name=stage, max_subtasks=most)
+            self.stage.call_on_fit_task_begin(**self.told)
+        reached = done * self.stage.max_subtasks // total if total else 0
+        for _ in range(self.steps, reached):
+            step = self.stage.subcontext(task_name="step")
+            step.call_on_fit_task_begin(**self.told)
+            step.call_on_fit_task_end(**self.told)
+        self.steps = max(self.steps, reached)
+
+    def close(self) -> None:
+        """The fit is done."""
+        self._end_stage()
+        self.fit.call_on_fit_task_end(**self.told)
+
+    def _end_stage(self) -> None:
+        if self.stage is not None:
+            self.stage.call_on_fit_task_end(**self.told)
+        self.stage, self.steps = None, 0
 
 
 def output_container(estimator: Any) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
-from unispectral._compat import as_generator, joblib_jobs
+from unispectral._compat import FitTasks, as_generator, joblib_jobs
 from unispectral._errors import InputError
 
 __all__ = [
@@ -89,7 +89,7 @@ class Progress:
     With ``verbose`` 0 it is silent, with 1 it reports on the stream, by default standard error; a
     function is called with the name of the stage, the steps done, their number or None, and a
     note. On a terminal the line is rewritten in place; elsewhere each stage is one line, so that
-    logs stay readable.
+    logs stay readable. ``tasks`` tell scikit-learn's callbacks.
 
     Examples
     --------
@@ -97,10 +97,13 @@ class Progress:
     ('graph', 1, 2, '')
     """
 
-    def __init__(self, verbose: Any = 0, stream: TextIO | None = None) -> None:
+    def __init__(
+        self, verbose: Any = 0, stream: TextIO | None = None, tasks: FitTasks | None = None
+    ) -> None:
         self.listener = verbose if callable(verbose) else None
         self.active = self.listener is None and bool(verbose)
         self.stream = stream or sys.stderr
+        self.tasks = tasks
         self.begun = time.monotonic()
         self._stage = ""
         self._stage_begun = self.begun
@@ -111,6 +114,8 @@ class Progress:
         self, stage: str, done: int = 0, total: int | None = None, note: str = ""
     ) -> None:
         """Say that ``done`` of ``total`` steps of a stage are behind us."""
+        if self.tasks is not None:
+            self.tasks(stage, done, total)
         if self.listener is not None:
             self.listener(stage, done, total, note)
         elif self.active:
@@ -149,7 +154,9 @@ class Progress:
         self.stream.flush()
 
     def close(self) -> None:
-        """End the line on a terminal."""
+        """End the line on a terminal, and the tasks of callbacks."""
+        if self.tasks is not None:
+            self.tasks.close()
         if self.active and getattr(self.stream, "isatty", lambda: False)():
             self.stream.write("\n")
 
@@ -183,10 +190,11 @@ class Run:
         random_state: Any = 0,
         verbose: Any = 0,
         executor: Any = None,
+        tasks: FitTasks | None = None,
     ) -> Run:
         """A run from the parameters of an estimator."""
-        rng = as_generator(random_state)
-        return cls(thread_count(n_jobs), rng, Progress(verbose), executor)
+        progress = Progress(verbose, tasks=tasks)
+        return cls(thread_count(n_jobs), as_generator(random_state), progress, executor)
 
     def replace(self, **changes: Any) -> Run:
         """The same with some fields changed."""

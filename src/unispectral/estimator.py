@@ -83,7 +83,8 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         Where random numbers come from; None takes others in every fit.
     verbose : int or callable
         1 reports progress on standard error; a function is called with the stage, the steps
-        done, their number or None, and a note.
+        done, their number or None, and a note. Callbacks of :mod:`sklearn.callback`, such as its
+        ``ProgressBar``, are given by ``set_callbacks``.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from unispectral._compat import fit_context
+from unispectral._compat import CallbackSupportMixin, FitTasks, fit_context
 from unispectral._errors import warn
 from unispectral._parameters import Declared, count, non_negative, parameter
 from unispectral._run import Run, whole_or_as_before
@@ -74,7 +74,7 @@ def alternate(
     return state, stop
 
 
-class ClusteringMethod(Declared, ClusterMixin, BaseEstimator):
+class ClusteringMethod(Declared, CallbackSupportMixin, ClusterMixin, BaseEstimator):
     """The one fit of all methods: check the input, cluster it, store the result.
 
     A method says in ``_prepare`` what is clustered (here the table), in ``_cluster`` how.
@@ -122,8 +122,10 @@ class ClusteringMethod(Declared, ClusterMixin, BaseEstimator):
         self
         """
         jobs, seed = getattr(self, "n_jobs", None), getattr(self, "random_state", 0)
-        with whole_or_as_before(self), Run.of(jobs, seed).limited() as run:
+        run = Run.of(jobs, seed, tasks=FitTasks(self, X))
+        with whole_or_as_before(self), run.limited() as run:
             self._keep(self._cluster(self._prepare(X, run), run))
+        run.progress.close()
         return self
 
     def _prepare(self, X: Any, run: Run) -> Any:

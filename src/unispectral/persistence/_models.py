@@ -286,7 +286,7 @@ def _estimator_state(estimator: Any, writer: Writer, prefix: str = "") -> dict[s
     params = estimator.get_params(deep=False)
     if callable(params.get("verbose")):
         params["verbose"] = 0  # whoever listens to this fit will not listen to the next
-    # What scikit-learn notes of an estimator, such as its output, has no underscore at its end.
+    # What scikit-learn notes of an estimator, such as its callbacks, has no underscore at its end.
     fitted = {key: value for key, value in vars(estimator).items() if _FITTED.fullmatch(key)}
     if name in TRANSFORMERS:
         kept = {*TRANSFORMERS[name].fitted, "feature_names_in_"}
