@@ -1,6 +1,8 @@
-"""The learned graph as a file: read back by networkx, hostile names included."""
+"""The learned graph as files: read back by networkx and SciPy, hostile names included."""
 
 from __future__ import annotations
+
+import csv
 
 import networkx as nx
 import numpy as np
@@ -48,6 +50,43 @@ def test_asymmetric_graph_is_directed(tmp_path, graph):
     np.testing.assert_array_equal(as_matrix(found), one_way.toarray())
 
 
+def test_npz_is_read_by_scipy_without_pickle(tmp_path, graph):
+    path = tmp_path / "graph.npz"
+    write_graph(path, graph, labels=np.arange(5), names=list("vwxyz"))
+    np.testing.assert_array_equal(sp.load_npz(path).toarray(), graph.toarray())
+    with np.load(path, allow_pickle=False) as content:
+        assert content["names"].tolist() == list("vwxyz")
+        assert content["labels"].tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("suffix", "separator"), [("csv", ","), ("tsv", "\t")])
+def test_edge_list(tmp_path, graph, suffix, separator):
+    path = tmp_path / f"graph.{suffix}"
+    write_graph(path, graph, names=["a", "b,\n\t", "c", "d", "e"])
+    with path.open(newline="") as file:
+        rows = list(csv.reader(file, delimiter=separator))
+    assert rows[0] == ["source", "target", "weight"]
+    assert [(a, b, float(w)) for a, b, w in rows[1:]] == [
+        ("a", "b,\n\t", 0.1 + 0.2),
+        ("b,\n\t", "c", 1e-12),
+        ("d", "d", 2.0),
+    ]
+
+
+def test_edge_list_runs_no_formula(tmp_path, graph):
+    path = tmp_path / "graph.csv"
+    write_graph(path, graph, names=["=1+2", "@b", "-3", "d", "e"])
+    with path.open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert [row[:2] for row in rows[1:]] == [["'=1+2", "'@b"], ["'@b", "-3"], ["d", "d"]]
+
+
+def test_names_that_are_not_unique_do_not_merge_nodes(tmp_path, graph):
+    path = tmp_path / "graph.csv"
+    write_graph(path, graph, names=["same"] * 5)
+    assert path.read_text().splitlines()[1].startswith("0,1,")
+
+
 def test_blocks_give_every_edge_once(tmp_path, monkeypatch):
     dense = np.random.default_rng(0).random((30, 30)).round(2)
     symmetric = sp.csr_array(dense + dense.T)
@@ -66,18 +105,20 @@ def test_empty_graph(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("name", "arguments", "message"),
     [
-        ({"names": ["a"]}, "names has 1 entries for 5 nodes"),
-        ({"labels": [1, 2]}, "labels has 2 entries for 5 nodes"),
+        ("graph.png", {}, "format='png' must be one of graphml"),
+        ("graph.csv", {"format": "gexf"}, "format='gexf' must be one of"),
+        ("graph.csv", {"names": ["a"]}, "names has 1 entries for 5 nodes"),
+        ("graph.csv", {"labels": [1, 2]}, "labels has 2 entries for 5 nodes"),
     ],
 )
-def test_refusals_leave_nothing(tmp_path, graph, arguments, message):
+def test_refusals_leave_nothing(tmp_path, graph, name, arguments, message):
     with pytest.raises(ValueError, match=message):
-        write_graph(tmp_path / "graph.graphml", graph, **arguments)
+        write_graph(tmp_path / name, graph, **arguments)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_not_square(tmp_path):
     with pytest.raises(ValueError, match="must be square"):
-        write_graph(tmp_path / "graph.graphml", np.ones((2, 3)))
+        write_graph(tmp_path / "graph.csv", np.ones((2, 3)))

@@ -14,9 +14,10 @@ from sklearn.pipeline import make_pipeline
 
 from unispectral import tables
 from unispectral._errors import InputError
-from unispectral.cli import _options
+from unispectral.cli import _options, _outputs
 from unispectral.cli._app import run, sentence
 from unispectral.cli._methods import DEFAULT, METHODS, build_method
+from unispectral.graph_files import GRAPH_FORMATS
 from unispectral.tables import TableError, TablePreparer, _prepare
 from unispectral.tables._formats import FORMATS
 
@@ -38,6 +39,7 @@ def refused(capsys, code, *arguments):
 def test_lists_for_help_are_those_of_the_readers():
     assert _options.SCALES == _prepare.SCALES
     assert _options.IMPUTATIONS == _prepare.IMPUTATIONS
+    assert _outputs._ENDINGS["graph"] == tuple(f".{name}" for name in GRAPH_FORMATS)
     assert _options.FORMATS == FORMATS
 
 
@@ -70,12 +72,9 @@ def test_lists_for_help_are_those_of_the_readers():
         (["cluster", "T", "-k", "3", "--graph", "g.png"], "must end in .graphml"),
         (["cluster", "T", "-k", "3", "--report", "-"], "needs a file"),
         (["cluster", "T", "-k", "3", "-o", "-", "--json"], "standard output"),
-        (["cluster", "T", "-k", "3", "-o", "a.csv", "--model", "a.csv"], "both name"),
+        (["cluster", "T", "-k", "3", "-o", "a.csv", "--graph", "a.csv"], "both name"),
         (["cluster", "T", "-k", "3", "--method", "ward", "--model", "m"], "cannot be saved"),
-        (
-            ["cluster", "T", "-k", "3", "--method", "ward", "--graph", "g.graphml"],
-            "learns no graph",
-        ),
+        (["cluster", "T", "-k", "3", "--method", "kmeans", "--graph", "g.csv"], "learns no graph"),
         (["cluster", "T", "-k", "3", "--image-shape", "3x3"], "9 pixels"),
         (["cluster", "T", "-k", "3", "--image-shape", "big"], "height x width"),
         (["compare", "T", "-k", "auto"], "give a number"),
@@ -137,6 +136,7 @@ def test_inputs_are_never_overwritten(capsys, things, way, tmp_path):
     fit = ["cluster", table, "-k", "3"]
     for arguments in (
         [*fit, "-o", name],
+        [*fit, "--graph", name],
         [*fit, "--model", name],
         ["cluster", things, table, "-k", "3", "-o", name],
         ["predict", "m", table, "-o", name],

@@ -25,7 +25,7 @@ __all__ = ["check_outputs", "echo_json", "label_columns", "say", "write_outputs"
 _ENDINGS = {
     "output": (".csv", ".tsv", ".json", ".parquet", ".pq"),
     "report": (".html", ".htm"),
-    "graph": (".graphml",),
+    "graph": (".graphml", ".npz", ".csv", ".tsv"),
 }
 
 

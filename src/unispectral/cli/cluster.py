@@ -49,7 +49,7 @@ _PARAM = "Any other parameter of the method, such as alpha=0.5."
 @click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
 @click.option("-k", "n_clusters", type=_options.NumberOfClusters(), required=True, help=_K)
 @_options.file_option("-o", "--output", help=_LABELS)
-@_options.file_option("--graph", help="Learned graph, as .graphml.")
+@_options.file_option("--graph", help="Learned graph: .graphml, .npz, .csv or .tsv.")
 @_options.file_option("--model", help="Fitted model, for unispectral predict.")
 @_options.file_option("--report", help="Page to look at: one HTML file, works offline.")
 @click.option("--image-shape", type=_options.ImageShape(), metavar="HxW", help=_SHAPE)
