@@ -310,7 +310,6 @@ def test_hostile_text_does_nothing(browser, tmp_path, fitted):
         names=many,
         truth=np.array(many),
         title=HOSTILE[1],
-        method=HOSTILE[2],
         command=HOSTILE[3],
         notes=HOSTILE,
         warnings=HOSTILE,
