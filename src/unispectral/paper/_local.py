@@ -59,13 +59,13 @@ def descend_locally(
     weights = initial_weights(len(bank))
     n_columns = min(int(np.clip(_CHECK_ENTRIES / (20 * n), 8, 200)), n)
     columns = np.sort(np.random.default_rng(seed).choice(n, n_columns, replace=False))
-    for growth in range(growths + 1):
+    while True:
         graph = LocalGraph(bank, candidates(bank, k, random_state=seed, run=run), run=run)
         graph.set_weights(weights)
         left = graph.gap(graph.solve(objective, None, None).matrix, objective, columns)
-        if left <= gap or k == n - 1 or growth == growths:
+        if left <= gap or k == n - 1 or growths == 0:
             break
-        k = min(2 * k, n - 1)
+        k, growths = min(2 * k, n - 1), growths - 1
     if left > gap:
         warn(
             f"Without the limit of {k} candidates per sample the objective would be about "
