@@ -157,6 +157,14 @@ def test_a_view_may_lack_samples(client, X, kernels) -> None:
     np.testing.assert_array_equal(remote.predict(views).compute(), local.predict([left, right]))
 
 
+def test_views_in_unlike_blocks_are_refused(client, X) -> None:
+    views = [da.from_array(X[:200, :32], chunks=(100, 32)), da.from_array(X[:200, 32:], chunks=50)]
+    alike = [view.rechunk((100, 32)) for view in views]
+    model = UnifiedSpectralClustering(10, whiten=None, client=client).fit(alike)
+    with pytest.raises(ValueError, match=r"X\[1\] has other blocks of rows .* rechunk the views"):
+        model.predict(views)
+
+
 def test_new_points_and_the_local_model(client, X) -> None:
     model = UnifiedSpectralClustering(10, whiten=None, client=client).fit(X[:600])
     new = model.predict(da.from_array(X[600:], chunks=(100, 64)))

@@ -109,6 +109,10 @@ def as_dask(labels: np.ndarray, sizes: list[int]) -> Any:
 
 def map_labels(client: Any, model: Any, views: list[Blocks], several: bool) -> Any:
     """Labels of blocks of rows by a fitted model, one task per block."""
+    for number, view in enumerate(views):
+        if view.sizes != views[0].sizes:
+            problem = f"has other blocks of rows than X[0] ({view.sizes}, not {views[0].sizes})"
+            raise InputError(f"X[{number}]", problem, "rechunk the views alike")
     da = optional("dask.array", extra="dask")
     delayed = optional("dask", extra="dask").delayed
     shipped = delayed(client.scatter(model, broadcast=True, hash=False))
