@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -32,6 +32,7 @@ _BLOCK_ROWS = 128
 #: A table so many times farther from the origin than it is wide is moved there for distances.
 _FAR = 1e3
 
+
 #: Picks, of one number for each sample, those of the samples on one side of some products.
 Pick: TypeAlias = Callable[[np.ndarray], np.ndarray]
 
@@ -41,7 +42,7 @@ class Products:
     """Dot products of two groups of samples, and their squared distances once somebody asks.
 
     ``norms`` are the squared norms of all samples, ``new`` those of the left side where it is not
-    among them; ``left`` and ``right`` are those of the two sides. ``nearby`` is the same of the
+    among them; ``left`` and ``right`` are those of the two sides. ``nearby`` gives the same of the
     samples moved to the origin, where they lie far from it.
     """
 
@@ -49,7 +50,7 @@ class Products:
     pick_left: Pick
     pick_right: Pick
     norms: np.ndarray
-    nearby: Products | None = None
+    nearby: Callable[[], Products] | None = None
     new: np.ndarray | None = None
 
     @property
@@ -64,7 +65,7 @@ class Products:
     def distances(self) -> np.ndarray:
         """Squared Euclidean distances, exactly zero where the two samples are one and the same."""
         if self.nearby is not None:
-            return self.nearby.distances
+            return self.nearby().distances
         squared = self.dots * self.dots.dtype.type(-2)
         squared += self.left + self.right
         np.maximum(squared, 0, out=squared)
@@ -147,30 +148,41 @@ class Features:
             return _loops.sparse_pairs(X.indptr, X.indices, X.data, self.n_features, *ends)
         return np.einsum("ij,ij->i", X[left], X[right])
 
+    def _products(
+        self, dots: np.ndarray, left: Pick, right: Pick, of: Callable[[Features], Products]
+    ) -> Products:
+        """``of`` gives the same of the samples at the origin, where that is somewhere else."""
+        nearby = None if self.nearby is None else partial(of, self.nearby)
+        return Products(dots, left, right, self.squared_norms, nearby)
+
     def block(self, rows: slice | np.ndarray, cols: slice | np.ndarray) -> Products:
         """Products between two groups of samples given by slices or index arrays."""
-        nearby = None if self.nearby is None else self.nearby.block(rows, cols)
         left, right = lambda v: v[rows][:, None], lambda v: v[cols][None, :]
-        return Products(self._between(rows, cols), left, right, self.squared_norms, nearby)
+        return self._products(
+            self._between(rows, cols), left, right, lambda nearby: nearby.block(rows, cols)
+        )
 
     def neighbourhoods(
         self, rows: np.ndarray, neighbours: np.ndarray
     ) -> tuple[Products, Products]:
         """Products of samples with their k neighbours (b, k), and among these (b, k, k)."""
-        near, close = None, None
-        if self.nearby is not None:
-            near, close = self.nearby.neighbourhoods(rows, neighbours)
         to, among = self._around(rows, neighbours)
-        own, theirs = lambda v: v[rows][:, None], lambda v: v[neighbours]
-        left, right = lambda v: v[neighbours, None], lambda v: v[neighbours[:, None]]
-        norms = self.squared_norms
-        return Products(to, own, theirs, norms, near), Products(among, left, right, norms, close)
+        return (
+            self._products(
+                to, lambda v: v[rows][:, None], lambda v: v[neighbours],
+                lambda nearby: nearby.neighbourhoods(rows, neighbours)[0],
+            ),
+            self._products(
+                among, lambda v: v[neighbours, None], lambda v: v[neighbours[:, None]],
+                lambda nearby: nearby.neighbourhoods(rows, neighbours)[1],
+            ),
+        )  # fmt: skip
 
     def pairs(self, left: np.ndarray, right: np.ndarray) -> Products:
         """Products of pairs of samples; quickest where equal numbers follow each other in left."""
-        nearby = None if self.nearby is None else self.nearby.pairs(left, right)
-        dots, norms = self._of_pairs(left, right), self.squared_norms
-        return Products(dots, lambda v: v[left], lambda v: v[right], norms, nearby)
+        dots = self._of_pairs(left, right)
+        of = lambda nearby: nearby.pairs(left, right)  # noqa: E731
+        return self._products(dots, lambda v: v[left], lambda v: v[right], of)
 
     def own(self) -> Products:
         """The product of each sample with itself."""
@@ -183,7 +195,7 @@ class Features:
             raise InputError("X", problem)
         nearby = None
         if self.nearby is not None:
-            nearby = self.nearby.cross(self._moved(X_new), run)
+            nearby = partial(self.nearby.cross, self._moved(X_new), run)
         dots, new = _dots(X_new, self.X, run), _squared_norms(X_new)
         return crossed(dots, self.squared_norms, new, nearby)
 
@@ -239,7 +251,7 @@ def own_products(norms: np.ndarray) -> Products:
 
 
 def crossed(
-    dots: np.ndarray, norms: np.ndarray, new: np.ndarray, nearby: Products | None
+    dots: np.ndarray, norms: np.ndarray, new: np.ndarray, nearby: Callable[[], Products] | None
 ) -> Products:
     """Products between new samples and all samples."""
     return Products(dots, _all, lambda v: v[None, :], norms, nearby, new)
