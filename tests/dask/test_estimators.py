@@ -161,7 +161,7 @@ def test_views_in_unlike_blocks_are_refused(client, X) -> None:
     views = [da.from_array(X[:200, :32], chunks=(100, 32)), da.from_array(X[:200, 32:], chunks=50)]
     alike = [view.rechunk((100, 32)) for view in views]
     model = UnifiedSpectralClustering(10, whiten=None, client=client).fit(alike)
-    with pytest.raises(ValueError, match=r"X\[1\] has other blocks of rows .* rechunk the views"):
+    with pytest.raises(ValueError, match=r"X\[1\] is cut into other blocks .* rechunk the views"):
         model.predict(views)
 
 
@@ -253,6 +253,8 @@ def test_no_client_and_no_rows_are_a_sentence_each(client, X, monkeypatch) -> No
     monkeypatch.setattr(distributed, "default_client", nobody)
     with pytest.raises(ValueError, match="client=None needs a current Dask client"):
         UnifiedSpectralClustering(2).fit(X[:20])
+    with pytest.raises(TypeError, match=r"client='tcp://.*' is no Dask client; give distributed"):
+        UnifiedSpectralClustering(2, client="tcp://127.0.0.1:1").fit(X[:50])
 
 
 def test_a_killed_worker_changes_nothing() -> None:

@@ -53,8 +53,11 @@ class Blocks:
 
 def as_client(client: Any) -> Any:
     """The client meant by ``client=``: the one given, or the current one."""
-    if client is not None:
+    if hasattr(client, "scatter"):
         return client
+    if client is not None:
+        problem, remedy = "is no Dask client", "give distributed.Client(address)"
+        raise InputTypeError("client", problem, remedy, value=client)
     try:
         return optional("distributed", extra="dask").default_client()
     except ValueError:
@@ -111,7 +114,7 @@ def map_labels(client: Any, model: Any, views: list[Blocks], several: bool) -> A
     """Labels of blocks of rows by a fitted model, one task per block."""
     for number, view in enumerate(views):
         if view.sizes != views[0].sizes:
-            problem = f"has other blocks of rows than X[0] ({view.sizes}, not {views[0].sizes})"
+            problem = "is cut into other blocks of rows than X[0]"
             raise InputError(f"X[{number}]", problem, "rechunk the views alike")
     da = optional("dask.array", extra="dask")
     delayed = optional("dask", extra="dask").delayed
