@@ -220,7 +220,7 @@ def _update_embedding(
     P: np.ndarray, L: sp.csr_array, rotation: Rotation, objective: Objective, run: Run
 ) -> np.ndarray:
     """The P-step; without a spectral term the optimum is the Procrustes solution alone."""
-    pull = np.eye(P.shape[1])[rotation.labels] @ rotation.Q.T
+    pull = rotation.Q.T[rotation.labels]  # F Qᵀ
     if objective.beta > 0:
         return stiefel_descent(L, (objective.gamma / objective.beta) * pull, P, run=run).P
     if objective.gamma == 0:

@@ -39,14 +39,20 @@ _FAR = 2e6
 
 
 def fit(
-    samples: Samples, objective: Objective, solver: str, run: Run, *, n_init: int, **limits: Any
+    samples: Samples,
+    objective: Objective,
+    solver: str,
+    run: Run,
+    *,
+    max_iter: int,
+    tol: float,
+    n_init: int,
+    max_time: float | None,
 ) -> Fitted:
-    """Minimise the paper's objective by one of three solvers.
-
-    The limits are ``max_iter``, ``tol`` and ``max_time``.
-    """
+    """Minimise the paper's objective by one of three solvers, within their limits."""
     _warn_of_lost_digits(samples)
     bank = _bank(samples, solver, run)
+    limits: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "max_time": max_time, "run": run}
     if solver == "alm":
         if bank.n_samples > _SLOW_ALM:
             warn(
@@ -55,13 +61,11 @@ def fit(
             )
         # On one BLAS thread, as all of a fit: the rounding of a factorisation depends on their
         # number, and the iterations would carry it into the labels.
-        solution = solve_alm(bank, objective, run, **limits)
+        solution = solve_alm(bank, objective, **limits)
     elif solver == "local":
-        limits |= {"n_init": n_init, "run": run}
-        solution = descend_locally(bank, objective, CANDIDATES, **limits)
+        solution = descend_locally(bank, objective, CANDIDATES, n_init=n_init, **limits)
     else:
-        limits |= {"n_init": n_init, "run": run}
-        solution = descend(DenseGraph(bank, run=run), objective, **limits)
+        solution = descend(DenseGraph(bank, run=run), objective, n_init=n_init, **limits)
     bank.release()
     names = samples.public_names(bank.names)
     degrees = np.asarray((solution.Z + solution.Z.T).sum(axis=1)).ravel()
