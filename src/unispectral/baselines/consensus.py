@@ -39,6 +39,8 @@ class _ConsensusMethod(KernelsMethod):
         samples of YALE and grows with n_samples above, as the distances of matrices do.
     gamma : float
         The ridge of the graph.
+    tol : float
+        The iterations end when the graph changes by less than this share.
 
     Attributes
     ----------

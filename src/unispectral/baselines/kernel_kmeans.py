@@ -69,6 +69,12 @@ class RKKM(KernelMethod):
     centre is the geometric median of its cluster, found by reweighting. A sample that lies on its
     centre is treated by Vardi and Zhang's rule, so that the objective never rises.
 
+    Parameters
+    ----------
+    tol : float
+        A start has converged when no label changes and the objective falls by less than this
+        share.
+
     Attributes
     ----------
     objective_ : float
@@ -228,6 +234,11 @@ class MKKM(KernelsMethod):
     weights sum to one and enter the distances squared, and a kernel in which the clusters are
     tight gets a large one.
 
+    Parameters
+    ----------
+    tol : float
+        A start ends when the objective changes by less than this share.
+
     Attributes
     ----------
     objective_ : float
@@ -294,6 +305,8 @@ class RMKKM(KernelsMethod):
         How evenly the kernels are weighted: near 0 all alike, near 1 only the best.
     n_init : int
         Random starts of robust kernel k-means in the first round.
+    tol : float
+        The iterations end when the objective falls by less than this share.
 
     Attributes
     ----------
