@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
-from benchmarks import paper_story
+from benchmarks import paper_points, paper_story
 
 
 def test_the_paper_story_runs_on_a_tiny_problem(tmp_path, capsys):
@@ -30,3 +30,13 @@ def test_the_paper_story_runs_on_a_tiny_problem(tmp_path, capsys):
     assert closest[0] < closest[-1]
     paper_story.main(["--quick", f"--out={tmp_path}"])
     assert "measuring" not in capsys.readouterr().out
+
+
+def test_what_is_said_of_the_defaults_follows_from_the_store(capsys):
+    paper_points.main([])
+    single, several = capsys.readouterr().out.strip().split("\n\n")
+    assert single.splitlines()[2] == "| default | 72.4 |"
+    rows = [line for line in several.splitlines() if "of paper," in line or "| default" in line]
+    assert rows[0] == "| default | 67.9 |"
+    best = several.splitlines()[2]
+    assert best == "| all kernels of paper-text, alpha=0.0001, beta=0.0001, mu=1 | 71.1 |"
