@@ -77,12 +77,12 @@ def report_data(
     if len(shown) < n:  # everyone named on the page is on it
         shown = np.union1d(shown, picked).astype(np.int64)
     features = None if X is None else PageFeatures(X, labels, columns, preparation)
-    path = _path(estimator)
+    path, now = _path(estimator), datetime.now().astimezone()
     rising = np.diff(path) > 1e-9 * np.abs(path[1:])  # by more than rounding
     data: dict[str, Any] = {
         "title": title or f"{len(sizes)} clusters",
         "method": type(estimator).__name__,
-        "made": datetime.now().astimezone().strftime("%-d %B %Y, %H:%M"),
+        "made": f"{now.day} {now:%B %Y, %H:%M}",
         "n": n,
         "columns": 0 if X is None else X.shape[1],
         "seconds": seconds,
@@ -95,12 +95,12 @@ def report_data(
         "plane": plane(estimator, X, labels, shown),
         "members": {
             "row": shown,
-            "name": None if names is None else [_text(names[i]) for i in shown],
+            "name": _texts(names, shown),
             "cluster": labels[shown],
             "certainty": np.round(sure.value[shown], 3),
             "second": sure.second[shown],
             "outlier": None if outlier is None else np.asarray(outlier)[shown],
-            "truth": None if truth is None else [_text(truth[i]) for i in shown],
+            "truth": _texts(truth, shown),
         },
         "clusters": [
             {
@@ -130,10 +130,7 @@ def report_data(
         features = None  # single pixels tell nothing
     if features is None:
         return data | {"table": {"names": [], "values": []}, "heat": None, "colouring": []}
-    best = features.found.telling(_IN_TABLE)
-    values = [features.values(j)[shown] for j in best]
-    data["table"] = {"names": [features.names[j] for j in best], "values": values}
-    return data | {"heat": features.heat(), "colouring": features.colouring(shown)}
+    return data | features.whole_page(shown)
 
 
 class PageFeatures:
@@ -159,6 +156,13 @@ class PageFeatures:
             means[np.abs(means) < 1e-12 * (self.spread[j] + abs(self.centre[j]))] = 0.0  # rounding
             rows.append([self.names[j], self.found.effect[cluster, j], *means])
         return rows
+
+    def whole_page(self, shown: np.ndarray) -> dict[str, Any]:
+        """What is shown of the columns beside the clusters."""
+        best = self.found.telling(_IN_TABLE)
+        values = [self.values(j)[shown] for j in best]
+        table = {"names": [self.names[j] for j in best], "values": values}
+        return {"table": table, "heat": self.heat(), "colouring": self.colouring(shown)}
 
     def values(self, column: int) -> np.ndarray:
         part = self.X[:, [column]].toarray().ravel() if sp.issparse(self.X) else self.X[:, column]
@@ -203,6 +207,10 @@ def _labels(estimator: Any, labels: Any) -> np.ndarray:
 def _text(value: Any) -> str:
     text = str(value)
     return text if len(text) <= 200 else text[:199] + "…"
+
+
+def _texts(values: Any, rows: np.ndarray) -> list[str] | None:
+    return None if values is None else [_text(values[i]) for i in rows]
 
 
 def _weights(estimator: Any) -> list[list[Any]]:
