@@ -256,8 +256,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("docs/results"))
     parser.add_argument("--quick", action="store_true", help="a tiny data set, to see it work")
     parser.add_argument("--fresh", action="store_true", help="measure everything again")
-    parser.add_argument("--repeats", type=int, default=5, help="runs of the exact solver")
-    parser.add_argument("--seeds", type=int, default=3, help="starts of the authors' algorithm")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of the exact solver")
+    parser.add_argument("--seeds", type=int, default=1, help="starts of the authors' algorithm")
     parser.add_argument("--patience", type=float, default=900.0, help="seconds per start")
     options = parser.parse_args(arguments)
     if options.quick:

@@ -238,8 +238,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("docs/results"))
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see it work")
     parser.add_argument("--fresh", action="store_true", help="measure everything again")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--patience", type=float, default=60.0, help="seconds, then no repeats")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--patience", type=float, default=15.0, help="seconds, then no repeats")
     parser.add_argument("--report", action="store_true", help="no measurement, only the report")
     options = parser.parse_args(arguments)
     repeats = 2 if options.quick else options.repeats
