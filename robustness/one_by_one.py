@@ -6,8 +6,8 @@ i-th. Two kinds are told apart:
 
 - *files*: calls of the operating system's file functions and of the methods of open files, in
   whatever module; they fail with EIO.
-- *memory*: all calls into C that a line of this library makes, since any of them may allocate;
-  they fail with MemoryError. What NumPy and SciPy allocate within a call is that call.
+- *memory*: all calls into C that a line of this library makes, since any but the simplest may
+  allocate; they fail with MemoryError. What NumPy and SciPy allocate within a call is that call.
 
 After each fault the files are those from before or those from after, whole; the error is an
 OSError, a MemoryError or the library's own; a result that comes all the same is the right one; and
@@ -42,6 +42,9 @@ _FUNCTIONS = {
 }  # fmt: skip
 _METHODS = {"write", "read", "readinto", "readline", "seek", "flush", "close", "truncate", "tell"}
 
+#: They look at what is there.
+_WITHOUT_MEMORY = {"isinstance", "len", "isfinite"}
+
 
 def _file_error(called: Any) -> Exception | None:
     """What a call would raise on a failing disk; None where it does not touch the disk."""
@@ -51,8 +54,10 @@ def _file_error(called: Any) -> Exception | None:
     return OSError(errno.EIO, os.strerror(errno.EIO)) if on_file or system else None
 
 
-def _own_line(frame: Any) -> bool:
-    return str(frame.f_globals.get("__name__", "")).startswith("unispectral")
+def _memory_error(frame: Any, called: Any) -> Exception | None:
+    """What a call would raise without memory; None where it needs none, or is another's."""
+    own = str(frame.f_globals.get("__name__", "")).startswith("unispectral")
+    return MemoryError("no memory") if own and called.__name__ not in _WITHOUT_MEMORY else None
 
 
 class Fault:
@@ -65,11 +70,7 @@ class Fault:
     def __call__(self, frame: Any, event: str, called: Any) -> None:
         if event != "c_call":
             return
-        error: Exception | None
-        if self.kind == "memory":
-            error = MemoryError("no memory") if _own_line(frame) else None
-        else:
-            error = _file_error(called)
+        error = _memory_error(frame, called) if self.kind == "memory" else _file_error(called)
         # The end of a ``with`` allocates nothing itself: what it calls is counted.
         if error is None or called is sys.setprofile or called.__name__ == "__exit__":
             return
