@@ -20,7 +20,7 @@ Task = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Sample:
-    """Seconds of every repeat and what the last one returned, or why there are none."""
+    """Processor seconds of every repeat and what the last one returned, or why there are none."""
 
     seconds: tuple[float, ...]
     outcome: Any = None
@@ -66,11 +66,11 @@ def interleaved(
 
 
 def timed(task: Task) -> tuple[float, Any]:
-    """Seconds of one run, and what it returned."""
+    """Processor seconds of one run, which other jobs hardly lengthen, and what it returned."""
     gc.collect()
-    start = time.perf_counter()
+    start = time.process_time()
     outcome = task()
-    return time.perf_counter() - start, outcome
+    return time.process_time() - start, outcome
 
 
 def spread(values: Any) -> dict[str, float]:

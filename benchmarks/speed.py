@@ -112,7 +112,7 @@ def _protocol(store: Store) -> str:
         f"All methods run in one process on the same arrays, in turns, {conditions['repeats']} "
         "rounds after one that pays for compilation; a method that takes more than "
         f"{conditions['patience']:g} s runs once. Numerical threads: {conditions['threads']}. "
-        "Times are medians [quartiles]; ratios are taken "
+        "Times are processor seconds, medians [quartiles]; ratios are taken "
         f"round by round against “{REFERENCE}”. ACC is the best one-to-one match with the true "
         "classes and NMI is normalised by the larger entropy, both in per cent, of one run with "
         "random_state 0; the number of clusters is given to every method that takes one, the true "
@@ -189,10 +189,10 @@ def _growth_table(cells: dict[str, Any]) -> str:
         rows.append(row)
     header = ["method", *(f"n = {cells[key]['n']}" for key in sizes), "slope"]
     return (
-        "## Growth\n\n![seconds against the number of samples](speed.png)\n\nMedian seconds on "
-        "unit vectors near ten five-dimensional subspaces of 64 dimensions, float32. The slope is "
-        "that of log seconds over log n from n = 1,000. –: left out because it was too slow at "
-        "the size before.\n\n" + markdown_table(header, rows)
+        "## Growth\n\n![seconds against the number of samples](speed.png)\n\nMedian "
+        "processor seconds on unit vectors near ten five-dimensional subspaces of 64 dimensions, "
+        "float32. The slope is that of log seconds over log n from n = 1,000. –: left out because "
+        "it was too slow at the size before.\n\n" + markdown_table(header, rows)
     )
 
 
