@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.datasets import make_blobs
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from unispectral import UnifiedSpectralClustering
 from unispectral.graph.quality import modularity, normalized_cut
@@ -66,3 +70,40 @@ def test_what_has_no_seed_is_refused(blobs):
     X, _ = blobs
     with pytest.raises(ValueError, match="AgglomerativeClustering, which has no parameter random"):
         seed_agreement(AgglomerativeClustering(3).fit(X), X)
+
+
+def test_a_seed_shuffles_the_samples_whatever_they_are(blobs):
+    X, _ = blobs
+    K, frame = X @ X.T, pd.DataFrame(X, index=[f"s{i}" for i in range(len(X))])
+    model = UnifiedSpectralClustering(4)
+    for fitted, given in (
+        (clone(model).fit({"a": frame, "b": frame[::-1]}), {"a": frame, "b": frame[::-1]}),
+        (clone(model).fit([X, X]), [X, X]),
+        (clone(model).set_params(kernels="precomputed").fit(K), K),
+        (make_pipeline(StandardScaler(), model).fit(X), X),
+    ):
+        assert seed_agreement(fitted, given, seeds=[3]).tolist() == [1.0]
+
+
+class FirstSamples(ClusterMixin, BaseEstimator):
+    """One cluster of the first samples, another of the rest."""
+
+    def __init__(self, random_state=0):
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        self.labels_ = (np.arange(len(X)) >= len(X) // 2).astype(int)
+        return self
+
+
+def test_clusters_that_hang_on_the_order_do_not_agree(blobs):
+    assert seed_agreement(FirstSamples().fit(blobs[0]), blobs[0]).max() < 0.5
+
+
+def test_a_cluster_of_one_among_many_has_a_silhouette():
+    X = np.random.default_rng(0).normal(size=(2_100, 2))
+    labels = np.zeros(len(X), dtype=int)
+    X[7], labels[7] = 50.0, 1
+    assert internal_scores(X, labels)["silhouette"] > 0.9
+    with pytest.raises(ValueError, match="labels holds NaN"):
+        internal_scores(X, np.where(labels, np.nan, labels))

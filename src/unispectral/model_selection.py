@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,12 @@ from sklearn.metrics import (
     davies_bouldin_score,
     silhouette_score,
 )
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from unispectral._errors import InputError
+from unispectral._validation import is_views
 from unispectral.graph.candidates import nearest
 from unispectral.graph.quality import modularity, normalized_cut
 
@@ -42,8 +45,8 @@ def internal_scores(X: Any, labels: Any, *, random_state: int | None = 0) -> dic
     -------
     dict
         ``silhouette`` in −1 … 1; ``modularity`` and ``cut`` (minus the mean normalised cut) on
-        the graph of the 10 nearest neighbours; ``calinski_harabasz``; ``davies_bouldin`` (minus
-        the usual one).
+        the graph of the 10 nearest neighbours; ``calinski_harabasz`` and ``davies_bouldin`` (minus
+        the usual one), which a sparse matrix of more than 1,000 columns lacks.
 
     Examples
     --------
@@ -52,8 +55,11 @@ def internal_scores(X: Any, labels: Any, *, random_state: int | None = 0) -> dic
     >>> internal_scores(X, y)["silhouette"] > 0.7
     True
     """
-    labels = np.unique(column_or_1d(labels), return_inverse=True)[1]
-    X = check_array(X, accept_sparse="csr")
+    labels = column_or_1d(labels)
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise InputError("labels", "holds NaN or infinity", "score the samples that have a label")
+    labels = np.unique(labels, return_inverse=True)[1]
+    X = check_array(X, accept_sparse="csr", input_name="X")
     n, count = X.shape[0], int(labels.max()) + 1
     if len(labels) != n:
         raise InputError("labels", f"has {len(labels)} entries, but X has {n} samples")
@@ -61,9 +67,9 @@ def internal_scores(X: Any, labels: Any, *, random_state: int | None = 0) -> dic
         problem = f"has {count} clusters for {n} samples"
         raise InputError("labels", problem, "scores need at least 2, and fewer than samples")
     W = _neighbour_graph(X)
-    drawn = {"sample_size": min(_SILHOUETTE_SAMPLES, n), "random_state": random_state}
+    rows = _drawn(labels, random_state)
     scores = {
-        "silhouette": float(silhouette_score(X, labels, **drawn)),
+        "silhouette": float(silhouette_score(X[rows], labels[rows])),
         "modularity": modularity(W, labels),
         "cut": -normalized_cut(W, labels),
     }
@@ -79,9 +85,11 @@ def seed_agreement(
 ) -> np.ndarray:
     """How far the labels of a fitted estimator agree with those that other seeds give.
 
+    Each seed also puts the samples into another order, which should not matter either.
+
     Parameters
     ----------
-    estimator : fitted clusterer with a parameter ``random_state``
+    estimator : fitted clusterer with a parameter ``random_state``, or a pipeline that ends in one
     X : its training samples
     seeds : sequence of int
 
@@ -98,16 +106,43 @@ def seed_agreement(
     >>> seed_agreement(UnifiedSpectralClustering(2).fit(X), X).tolist()
     [1.0, 1.0]
     """
-    if "random_state" not in estimator.get_params(deep=False):
-        problem = f"is a {type(estimator).__name__}, which has no parameter random_state"
+    last, prefix = estimator, ""
+    while isinstance(last, Pipeline):
+        prefix += f"{last.steps[-1][0]}__"
+        last = last.steps[-1][1]
+    if "random_state" not in last.get_params(deep=False):
+        problem = f"is a {type(last).__name__}, which has no parameter random_state"
         raise InputError("estimator", problem, "what does not depend on a seed agrees with itself")
+    check_is_fitted(last, "labels_")
     found = []
     for seed in seeds:
+        order = np.random.default_rng(seed).permutation(len(last.labels_))
+        other = clone(estimator).set_params(**{f"{prefix}random_state": seed})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to say was said by the first fit
-            other = clone(estimator).set_params(random_state=seed).fit(X)
-        found.append(float(adjusted_rand_score(estimator.labels_, other.labels_)))
+            labels = other.fit_predict(_reordered(X, order, get_tags(last).input_tags.pairwise))
+        found.append(float(adjusted_rand_score(last.labels_[order], labels)))
     return np.array(found)
+
+
+def _reordered(X: Any, order: np.ndarray, pairwise: bool) -> Any:
+    """The samples of a table, or of several views, in another order; of kernels both ways."""
+    if isinstance(X, Mapping) and not sp.issparse(X):
+        return {name: _reordered(view, order, pairwise) for name, view in X.items()}
+    if is_views(X):
+        return [_reordered(view, order, pairwise) for view in X]
+    X = _safe_indexing(X, order)
+    return _safe_indexing(X, order, axis=1) if pairwise else X
+
+
+def _drawn(labels: np.ndarray, random_state: int | None) -> np.ndarray:
+    """The samples of the silhouette: all, or some drawn at random with one of each cluster."""
+    n = len(labels)
+    if n <= _SILHOUETTE_SAMPLES:
+        return np.arange(n)
+    some = np.random.default_rng(random_state).choice(n, _SILHOUETTE_SAMPLES, replace=False)
+    rows = np.union1d(some, np.unique(labels, return_index=True)[1])
+    return rows if len(rows) > labels.max() + 1 else np.arange(n)
 
 
 def _neighbour_graph(X: Any) -> sp.csr_array:
