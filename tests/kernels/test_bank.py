@@ -272,3 +272,22 @@ def test_dot_products_of_sparse_pairs():
     left, right = np.array([0, 0, 1, 1, 2, 0]), np.array([1, 2, 2, 0, 0, 2])
     dots = sparse_pairs(S.indptr, S.indices, S.data, 4, left, right)
     np.testing.assert_array_equal(dots, (X[left] * X[right]).sum(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x, y: x, "the kernel '<lambda>' must give a number for two samples"),
+        (lambda x, y: np.nan, "the kernel '<lambda>' gives NaN or infinity"),
+        (lambda x, y: float(x[0]), "the kernel '<lambda>' is not symmetric"),
+    ],
+)
+def test_a_function_that_is_no_kernel(X, function, message):
+    with pytest.raises(ValueError, match=message):
+        KernelBank(X, [function])
+
+
+@pytest.mark.parametrize("wrong", [None, 3])
+def test_what_is_no_list_of_kernels(wrong):
+    with pytest.raises(TypeError, match=f"kernels={wrong} must be a kernel or a list of kernels"):
+        as_kernels(wrong)

@@ -28,6 +28,8 @@ _BLOCK_ENTRIES = 2**18
 #: What ``normalize=`` accepts: the unit diagonal of the paper's kernel files, centring in feature
 #: space, trace n, and the largest value 1 of the paper's text.
 NORMALIZATIONS = ("cosine", "center", "trace", "max")
+#: Samples on which a user's function is tried.
+_TRIED = 8
 
 
 def rows_per_block(n_samples: int) -> int:
@@ -200,6 +202,21 @@ class _MetricValues(Features):
         self.X = features.X
         self.n_samples, self.dtype = features.n_samples, features.dtype
         self.spec = spec
+        if callable(spec.metric):
+            self._try(self.X[:_TRIED])
+
+    def _try(self, few: Any) -> None:
+        """Refuse a function that is no kernel, by its values on a few samples."""
+        name = f"the kernel {self.spec.name!r}"
+        try:
+            values = self._metric(few, few.copy())  # of one array scikit-learn mirrors a half
+        except (ValueError, TypeError) as error:
+            problem = "must give a number for two samples, each a row of X"
+            raise InputError(name, problem, f"on the first samples it fails: {error}") from error
+        if not np.isfinite(values).all():
+            raise InputError(name, "gives NaN or infinity on the first samples")
+        if not np.allclose(values, values.T, atol=1e-5 * np.abs(values).max(initial=0.0)):
+            raise InputError(name, "is not symmetric: k(x, y) differs from k(y, x)")
 
     def _metric(self, A: Any, B: Any) -> np.ndarray:
         values = pairwise_kernels(A, B, metric=self.spec.metric, **self.spec.params)

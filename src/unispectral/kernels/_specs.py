@@ -292,6 +292,9 @@ def as_kernels(kernels: str | Iterable[Any], argument: str = "kernels") -> tuple
         return paper_kernels("text" if kernels == "paper-text" else "data")
     if isinstance(kernels, (str, Kernel)) or callable(kernels):
         return (as_kernel(kernels, argument),)
+    if not isinstance(kernels, Iterable):
+        problem = f"must be a kernel or a list of kernels, not {type(kernels).__name__}"
+        raise InputTypeError(argument, problem, value=kernels)
     listed = tuple(as_kernel(kernel, argument) for kernel in kernels)
     if not listed:
         raise InputError(argument, "is empty", "give at least one kernel")
