@@ -14,7 +14,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from unispectral import SCMK, SCSK, UnifiedSpectralClustering
+from unispectral import SCMK, SCSK, DoubtfulResultWarning, UnifiedSpectralClustering
 from unispectral.kernels import Gaussian, KernelBank
 
 X, Y = make_blobs(120, centers=3, n_features=4, cluster_std=0.8, random_state=0)
@@ -261,3 +261,14 @@ def test_two_views_of_one_name_are_refused():
     for model in (U(3), SCMK(3)):
         with pytest.raises(ValueError, match="two views called '0'"):
             model.fit({0: X[:, :2], "0": X[:, 2:]})
+
+
+def test_a_graph_without_edges_is_doubtful():
+    model = SCSK(3, kernel="precomputed", solver="exact")
+    with pytest.warns(DoubtfulResultWarning, match="The graph has no edges, because alpha="):
+        model.fit(1e-9 * (X @ X.T + np.eye(len(X))))
+
+
+def test_one_kernel_is_one_kernel():
+    with pytest.raises(ValueError, match="kernel holds 2 kernels, but SCSK takes one kernel"):
+        SCSK(3, kernel=["linear", "gaussian"]).fit(X)

@@ -321,8 +321,9 @@ def _codes(
     except linalg.LinAlgError as error:
         raise InputError(
             "kernels",
-            f"or those made from X, have an eigenvalue below −mu/2 = {-mu / 2:.3g}",
-            "give positive semidefinite kernels, or centre X",
+            f"must be positive semidefinite: one, given or made from X, has an eigenvalue below "
+            f"−mu/2 = {-mu / 2:.3g}",
+            "centre X, or raise mu",
         ) from error
     Z = linalg.cho_solve(factor, right, overwrite_b=True, check_finite=False)
     np.fill_diagonal(Z, 0.0)

@@ -136,10 +136,11 @@ class _PaperModel(Declared, LearnedGraphClustering):
         if isinstance(normalize, str) and normalize == "auto":
             normalize = None if kernels is None else "cosine"
         samples = read(self, X, kernels, normalize=normalize)
-        bank = samples.bank
-        if self._kernel_argument == "kernel" and bank is not None and len(bank) > 1:
-            problem = f"holds {len(bank)} kernels, but SCSK takes one square matrix"
-            raise InputError("X", problem, "use SCMK")
+        given = samples.bank if kernels is None else kernels
+        if self._kernel_argument == "kernel" and given is not None and len(given) > 1:
+            argument, what = ("X", "square matrix") if kernels is None else ("kernel", "kernel")
+            problem = f"holds {len(given)} kernels, but SCSK takes one {what}"
+            raise InputError(argument, problem, "use SCMK")
         check_cluster_count(self.n_clusters, samples.n_samples, samples.tables)
         max_iter, tol = _LIMITS[self.solver]
         return fit(

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral._base import Fitted
-from unispectral._errors import warn
+from unispectral._errors import DoubtfulResultWarning, warn
 from unispectral._inputs import Samples
 from unispectral._memory import require_memory
 from unispectral._result import Solution
@@ -67,6 +67,12 @@ def fit(
     else:
         solution = descend(DenseGraph(bank, run=run), objective, n_init=n_init, **limits)
     bank.release()
+    if not solution.Z.nnz:
+        text = (
+            f"The graph has no edges, because alpha={objective.alpha:g} is more than any kernel "
+            "value pays for, and the labels say nothing; lower alpha, or normalize the kernels."
+        )
+        warn(text, DoubtfulResultWarning)
     names = samples.public_names(bank.names)
     degrees = np.asarray((solution.Z + solution.Z.T).sum(axis=1)).ravel()
     typical = float(np.median(degrees[degrees > 0])) if (degrees > 0).any() else 1.0
