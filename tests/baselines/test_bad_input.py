@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
+from unispectral import DoubtfulResultWarning
 from unispectral.baselines import (
     AASC,
     CAN,
@@ -126,3 +128,15 @@ def test_views_that_do_not_fit_together():
         GMC(3).fit([X, absent])
     with pytest.raises(ValueError, match="different numbers of samples"):
         GMC(3).fit({"one": X, "other": X[:5]})
+
+
+def test_fewer_distinct_samples_than_clusters():
+    with pytest.warns(DoubtfulResultWarning, match="X has 2 distinct samples, fewer than"):
+        KKM(3).fit(np.repeat(X[:2], 6, axis=0))
+
+
+def test_precomputed_kernels_by_name():
+    K, L = np.exp(-cdist(X, X)), X @ X.T
+    method = MKKM(3, kernels="precomputed")
+    named = method.fit({"a": K, "b": L}).labels_
+    assert named.tolist() == method.fit([K, L]).labels_.tolist()

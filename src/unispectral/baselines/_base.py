@@ -132,7 +132,7 @@ class ClusteringMethod(Declared, CallbackSupportMixin, ClusterMixin, BaseEstimat
         """What is clustered: the table, checked."""
         X = check_samples(self, X, reset=True)
         if self.n_clusters is not None:
-            check_cluster_count(self.n_clusters, X.shape[0])
+            check_cluster_count(self.n_clusters, X.shape[0], [X])
         return X
 
     def _cluster(self, data: Any, run: Run) -> Partition:
@@ -208,6 +208,7 @@ class _OnKernels(RestartedMethod):
 
     def _given(self, X: Any) -> KernelBank:
         given = X if self._several and is_views(X) else [X]
+        given = given.values() if isinstance(given, Mapping) else given
         matrices = check_kernel_matrices(given, "X", definite=self._definite)
         return KernelBank.precomputed(matrices, normalize=self.normalize)
 
