@@ -88,6 +88,8 @@ def test_one_convention_for_n_jobs(monkeypatch):
     assert Parallel(1)(delayed(thread_count)() for _ in range(1)) == [8]
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     assert (thread_count(), thread_count(-1)) == (3, 8)
+    monkeypatch.setenv("OMP_NUM_THREADS", "4,2")  # a number for each level of nested threads
+    assert thread_count() == 4
     for cls in ESTIMATORS:
         assert getattr(cls(), "n_jobs", None) is None
 

@@ -75,7 +75,9 @@ def thread_count(n_jobs: int | None = None) -> int:
     if n_jobs is None:
         n_jobs, inside = joblib_jobs()
     if n_jobs is None:
-        limit = int(os.environ.get("OMP_NUM_THREADS") or 0)
+        # One number for each level of nested threads, of which the first counts here.
+        first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+        limit = int(first) if first.isdecimal() else 0
         return min(cores, limit or (1 if inside else cores))
     if n_jobs == 0:
         remedy = "use None or -1 for all cores, 1 for one"
