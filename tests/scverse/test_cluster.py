@@ -125,3 +125,12 @@ def test_refusals(cells, multi):
     empty = anndata.AnnData(obs=cells.obs)
     with pytest.raises(ValueError, match="has no X"):
         scverse.cluster(empty, 3)
+
+
+def test_any_parameter_can_be_written(cells, tmp_path):
+    views = {1: slice(0, 2), "rest": slice(2, None)}
+    scverse.cluster(cells, np.int64(3), views=views)
+    cells.write_h5ad(tmp_path / "cells.h5ad")
+    params = anndata.read_h5ad(tmp_path / "cells.h5ad").uns["unispectral"]["params"]
+    assert params["n_clusters"] == 3
+    assert params["views"] == {"1": "slice(0, 2, None)", "rest": "slice(2, None, None)"}

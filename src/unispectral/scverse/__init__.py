@@ -159,4 +159,7 @@ def _rows_of(values: Any, rows: np.ndarray, name: str) -> Any:
 
 def _plain(value: Any) -> Any:
     """What a file of either kind can hold."""
-    return value if isinstance(value, (str, bool, int, float, dict)) else repr(value)
+    if isinstance(value, dict):
+        return {str(name): _plain(one) for name, one in value.items()}
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if isinstance(value, (str, bool, int, float)) else repr(value)
