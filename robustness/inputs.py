@@ -217,7 +217,8 @@ def _try(estimator: Any, X: Any, n_samples: int | None) -> tuple[str, str]:
 
 def names_argument(sentence: str, estimator: Any) -> bool:
     """Whether a sentence says which argument it is about."""
-    known = {"X", "view", "n_samples", *estimator.get_params(deep=False)}
+    parameters = (name.rpartition("__")[2] for name in estimator.get_params())  # of steps as well
+    known = {"X", "view", "n_samples", *parameters}
     return any(re.search(rf"\b{re.escape(name)}\b", sentence) for name in known)
 
 
