@@ -293,6 +293,55 @@ def test_an_absolute_zero_of_rows_and_twins(capsys, tmp_path):
     assert "--id" in err
 
 
+@pytest.fixture
+def named(monkeypatch, tmp_path):
+    """Two views of eight rows, the second in another order; each knows the names of its rows."""
+    monkeypatch.chdir(tmp_path)
+    values = np.array([0.0, 0.1, 0.2, 0.3, 9.0, 9.1, 9.2, 9.3])
+    one = pd.DataFrame({"a": values}, index=list("pqrstuvw"))
+    return one, one.rename(columns={"a": "b"})[::-1]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_tables_with_names_of_their_rows_are_matched_by_them(capsys, named, ending):
+    for number, frame in enumerate(named, 1):
+        getattr(frame, f"to_{ending}")(f"w{number}.{ending}")
+    command = ["cluster", f"w1.{ending}", f"w2.{ending}", "-k", "2", "-o", "l.csv", "--model", "m"]
+    assert run(command) == 0
+    assert "Rows are matched by their names." in capsys.readouterr().err
+    labels = pd.read_csv("l.csv")
+    assert labels["id"].tolist() == list("pqrstuvw")
+    assert labels["cluster"].tolist() == [0] * 4 + [1] * 4
+    assert run(["predict", "m", f"w1.{ending}", f"w2.{ending}", "-o", "p.csv"]) == 0
+    pd.testing.assert_frame_equal(pd.read_csv("p.csv"), labels)
+
+
+def test_rows_without_names_are_matched_by_position_and_it_is_said(capsys, named):
+    one, two = named
+    one.to_csv("w1.csv")
+    two.to_csv("w2.csv", index=False)
+    assert run(["cluster", "w1.csv", "w2.csv", "-k", "2"]) == 0
+    assert "Rows are matched by position: they have no names in 'w2'." in capsys.readouterr().err
+
+
+def test_names_that_match_no_rows_are_refused(capsys, named):
+    one, two = named
+    one.to_csv("w1.csv")
+    two.rename(index={"q": "p"}).to_csv("w2.csv")
+    err = refused(capsys, 1, "cluster", "w1.csv", "w2.csv", "-k", "2")
+    assert (
+        "must be unique to match rows across tables, but 'p' occurs twice in the view 'w2'" in err
+    )
+    two.rename(index=str.upper).to_csv("w2.csv")
+    err = refused(capsys, 1, "cluster", "w1.csv", "w2.csv", "-k", "2")
+    assert (
+        "must be the same in all tables, but no other has those of the view 'w1'; give --id" in err
+    )
+    for number in (1, 2):  # the same names in the same order need not be unique
+        one.rename(index={"q": "p"}).to_csv(f"w{number}.csv")
+    assert run(["cluster", "w1.csv", "w2.csv", "-k", "2", "-q"]) == 0
+
+
 def test_a_model_saved_in_python_predicts(capsys, tmp_path, blobs):
     from unispectral import UnifiedSpectralClustering, save_model
 

@@ -20,6 +20,7 @@ from unispectral.tables._source import Source, as_source, plural
 __all__ = ["Input", "gather", "gather_new"]
 
 _READING = ("id", "format", "key", "separator", "header", "encoding", "missing")
+_OTHER_NAMES = "give --id the column to match them by"
 
 
 @dataclass
@@ -122,11 +123,11 @@ def gather(
         tables[view] = read_table(source, **given)
         given = {name: value for name, value in given.items() if value not in (None, "none", ())}
         reading.append({"view": view, "source": shown, "options": given})
-    joined = _together(tables, match=not views and options["id"] is not None)
+    joined = _together(tables, match=not views)
     joined.reading = reading
     reasons = {why for table in tables.values() for _, why in table.dropped}
     if not options["encode"] and reasons - {"no value present"}:
-        joined.notes.append("  Add --encode to use text columns, where they can be made numbers.")
+        joined.notes.append("Add --encode to use text columns, where they can be made numbers.")
     return joined
 
 
@@ -158,15 +159,17 @@ def gather_new(
     for (view, prepared), source in zip(ready.items(), sources, strict=True):
         truth = None if tables else options["truth"]
         tables[view] = read_table(source, preparation=prepared, truth=truth, **common)
-    yield _together(tables, match=options["id"] is not None)
+    yield _together(tables, match=True)
 
 
 def _together(tables: dict[str, Table], *, match: bool) -> Input:
+    """Tables of the same rows: by the names of the rows if all tables have them, or in order."""
     first = next(iter(tables.values()))
     joined = Input(tables, first.index, first.truth)
     for head, table in zip(joined.headings(), tables.values(), strict=True):
         joined.notes += [head, *(f"  {line}" for line in table.describe()[1:])]
-    if match and joined.several:
+    unnamed = [view for view, table in tables.items() if table.index is None]
+    if match and joined.several and not unnamed:
         return _matched(joined)
     sizes = {view: table.values.shape[0] for view, table in tables.items()}
     if len(set(sizes.values())) > 1:
@@ -174,6 +177,9 @@ def _together(tables: dict[str, Table], *, match: bool) -> Input:
         problem = f"must be given: the tables have different numbers of rows ({listed})"
         remedy = "name the column that identifies a row, and rows are matched by it"
         raise TableError("id", problem, remedy)
+    if match and joined.several and len(unnamed) < len(tables):
+        listed = ", ".join(map(repr, unnamed))
+        joined.notes.append(f"Rows are matched by position: they have no names in {listed}.")
     return joined
 
 
@@ -181,11 +187,21 @@ def _matched(data: Input) -> Input:
     """Join the views by the names of their rows; a row that a view lacks is NaN there."""
     import pandas as pd
 
+    data.notes.append("Rows are matched by their names.")
     indexes = {view: pd.Index(map(str, table.index)) for view, table in data.tables.items()}  # type: ignore[arg-type]
+    first, *others = indexes.values()
+    if all(first.equals(index) for index in others):
+        return data
     for view, index in indexes.items():
         if not index.is_unique:
             twice = f"{index[index.duplicated()][0]!r} occurs twice in the view {view!r}"
-            raise TableError("id", f"must be unique to match rows across tables, but {twice}")
+            problem = f"must be unique to match rows across tables, but {twice}"
+            raise TableError("The rows' names", problem, _OTHER_NAMES)
+        if not any(index.isin(other).any() for other in indexes.values() if other is not index):
+            problem = (
+                f"must be the same in all tables, but no other has those of the view {view!r}"
+            )
+            raise TableError("The rows' names", problem, _OTHER_NAMES)
     names = np.array(list(dict.fromkeys(name for index in indexes.values() for name in index)))
     joined = {}
     for view, table in data.tables.items():
