@@ -316,6 +316,51 @@ def test_tables_with_names_of_their_rows_are_matched_by_them(capsys, named, endi
     pd.testing.assert_frame_equal(pd.read_csv("p.csv"), labels)
 
 
+def page_labels(page):
+    """Labels from the lines of Python that a page shows."""
+    text = Path(page).read_text(encoding="utf-8").split('id="data">')[1].split("</script>")[0]
+    found = {}
+    exec(json.loads(text)["redo"]["python"], found)
+    return found["labels"].tolist()
+
+
+@pytest.mark.parametrize("way", ["by id, rows absent", "by their names", "by position", "columns"])
+def test_the_python_of_the_page_gives_the_labels(
+    capsys, folder, monkeypatch, tmp_path, blobs, way
+):
+    monkeypatch.chdir(tmp_path)
+    tables, options = ["size.csv", "mass.csv"], []
+    for name, columns in (("size", ["width", "height"]), ("mass", ["depth", "weight"])):
+        frame = blobs.set_index("name")[columns].sample(frac=1, random_state=ord(name[0]))
+        frame.to_csv(f"{name}.csv", index=way != "by position", index_label="")
+    if way == "by id, rows absent":
+        tables = [str(folder / name) for name in tables]
+        options = ["--id", "name"]
+    elif way == "columns":
+        tables = [str(folder / "things.csv")]
+        options = ["--view", "size=width,height", "--view", "mass=depth,weight"]
+    command = ["cluster", *tables, "-k", "3", *options, "-o", "l.csv", "--report", "p.html", "-q"]
+    assert run(command) == 0
+    assert page_labels("p.html") == pd.read_csv("l.csv")["cluster"].tolist()
+
+
+def test_the_python_of_the_page_matches_sparse_tables(capsys, blobs, monkeypatch, tmp_path):
+    from scipy import sparse
+
+    anndata = pytest.importorskip("anndata")
+    monkeypatch.chdir(tmp_path)
+    named = blobs.set_index("name")
+    for number, columns in enumerate((["width", "height"], ["depth", "weight"])):
+        part = named[columns][:: 1 - 2 * number]
+        data = anndata.AnnData(sparse.csr_matrix(part.to_numpy()), part[[]], part.T[[]])
+        data.write_h5ad(f"{number}.h5ad")
+    command = ["cluster", "0.h5ad", "1.h5ad", "-k", "3", "-o", "l.csv", "--report", "p.html", "-q"]
+    assert run(command) == 0
+    labels = pd.read_csv("l.csv")
+    assert labels["id"].tolist() == blobs["name"].tolist()
+    assert page_labels("p.html") == labels["cluster"].tolist()
+
+
 def test_rows_without_names_are_matched_by_position_and_it_is_said(capsys, named):
     one, two = named
     one.to_csv("w1.csv")

@@ -41,6 +41,8 @@ class Input:
     #: Number of the first row, and of all rows where it is known: this may be a block of a file.
     first: int = 0
     total: int | None = None
+    #: Whether rows were put in another order, or left empty, to match them by name.
+    matched: bool = False
 
     @property
     def several(self) -> bool:
@@ -124,7 +126,7 @@ def gather(
         given = {name: value for name, value in given.items() if value not in (None, "none", ())}
         reading.append({"view": view, "source": shown, "options": given})
     joined = _together(tables, match=not views)
-    joined.reading = reading
+    joined.reading = [part | {"matched": joined.matched} for part in reading]
     reasons = {why for table in tables.values() for _, why in table.dropped}
     if not options["encode"] and reasons - {"no value present"}:
         joined.notes.append("Add --encode to use text columns, where they can be made numbers.")
@@ -218,4 +220,4 @@ def _matched(data: Input) -> Input:
     if data.truth is not None and len(data.truth) < len(names):
         problem = "is unknown for rows that the first table lacks"
         raise TableError("truth", problem, "put the table with all rows first")
-    return replace(data, tables=joined, names=names)
+    return replace(data, tables=joined, names=names, matched=True)

@@ -280,11 +280,30 @@ def _python(cls: type, given: dict[str, Any], reading: Sequence[dict[str, Any]])
     return "\n".join(lines)
 
 
+#: Lines that match the rows of several tables by their names.
+_MATCHING = """import pandas as pd
+
+# A row that a table lacks is NaN there.
+names = {view: pd.Index(map(str, table.index)) for view, table in tables.items()}
+everyone = list(dict.fromkeys(name for index in names.values() for name in index))
+X = {}
+for view, table in tables.items():
+    rows = names[view].get_indexer(everyone)
+    X[view] = table.values[rows]
+    if (rows < 0).any():
+        X[view][rows < 0] = float("nan")
+"""
+
+
 def _reading(reading: Sequence[dict[str, Any]]) -> list[str]:
+    """Lines that read X; a part may say that rows are ``matched`` by their names."""
+    matched = any(part.get("matched") for part in reading)
     calls = {}
     for part in reading:
         options = "".join(f", {name}={value!r}" for name, value in part["options"].items())
-        calls[part["view"]] = f"read_table({part['source']!r}{options}).values"
+        call = f"read_table({part['source']!r}{options})"
+        calls[part["view"]] = call if matched else f"{call}.values"
     if len(calls) == 1:
         return [f"X = {call}" for call in calls.values()]
-    return ["X = {", *(f"    {view!r}: {call}," for view, call in calls.items()), "}"]
+    listed = [f"    {view!r}: {call}," for view, call in calls.items()]
+    return [f"{'tables' if matched else 'X'} = {{", *listed, "}", *[_MATCHING][:matched]]
