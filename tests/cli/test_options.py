@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from unispectral import tables
 from unispectral._errors import InputError
 from unispectral.cli import _options, _outputs
-from unispectral.cli._app import run, sentence
+from unispectral.cli._app import in_shell, run, sentence
 from unispectral.cli._methods import DEFAULT, METHODS, build_method
 from unispectral.graph_files import GRAPH_FORMATS
 from unispectral.tables import TableError, TablePreparer, _prepare
@@ -168,6 +168,34 @@ def test_a_model_is_not_overwritten_by_its_labels(capsys, things):
 )
 def test_errors_are_worded_for_the_shell(error, words):
     assert sentence(error).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("warning", "words"),
+    [
+        ("4 clusters stand out; try n_clusters=4.", "4 clusters stand out; try -k 4."),
+        ("Try n_clusters='auto', other columns\nor another kernel.",
+         "Try -k auto, other columns or another kernel."),
+        ("Cluster 2 is tiny; try a smaller n_clusters.", "Cluster 2 is tiny; try a smaller -k."),
+        ("X has 1 distinct sample.", "The table has 1 distinct sample."),
+        ("Stopped by max_iter=9. Raise max_iter.",
+         "Stopped by --param max_iter=9. Raise --param max_iter."),
+        ("Or use solver='exact'; raise alpha.", "Or use --param solver=exact; raise alpha."),
+        ("The view 'X' has n_bits=3.", "The view 'X' has n_bits=3."),
+    ],
+)  # fmt: skip
+def test_warnings_are_worded_for_the_shell(warning, words):
+    assert in_shell(warning, build_method("SCMK", 3).get_params()) == words
+
+
+def test_warnings_of_a_fit_name_options(capsys, tmp_path):
+    pd.DataFrame({"x": [1.0] * 12, "y": [2.0] * 12}).to_csv(tmp_path / "t.csv", index=False)
+    assert run(["cluster", str(tmp_path / "t.csv"), "-k", "3", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert "Warning: The table has 1 distinct sample" in err
+    assert "fewer than -k 3:" in err
+    assert "n_clusters" not in err
+    assert all("n_clusters" not in text for text in json.loads(out)["warnings"])
 
 
 def test_ids_that_are_formulas_are_escaped(capsys, tmp_path, blobs):

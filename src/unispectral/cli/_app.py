@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 import traceback
+from collections.abc import Collection
 from typing import Any
 
 import click
@@ -13,7 +15,7 @@ from unispectral._errors import InputError
 from unispectral._version import __version__
 from unispectral.cli._options import debug_option
 
-__all__ = ["app", "run"]
+__all__ = ["app", "in_shell", "run", "sentence"]
 
 # Kept here so that `--help` imports nothing else.
 _COMMANDS = {
@@ -32,6 +34,8 @@ _OPTIONS = {name: f"--{name}" for name in _SAME} | {
     "n_clusters": "-k", "kernels": "--kernel", "views": "--view", "random_state": "--seed",
     "n_jobs": "--jobs",
 }  # fmt: skip
+_NAMED = re.compile(r"\b([a-z_]+)\b(?:=('?)([\w.-]*\w)\2)?")
+_TABLE = re.compile(r"(?<!['\w])X(?!['\w])")
 _EXPECTED = (ValueError, TypeError, OSError, ImportError, MemoryError, ArithmeticError)
 _EPILOG = """\b
 Examples:
@@ -123,3 +127,22 @@ def sentence(error: Exception) -> str:
     if isinstance(error, _EXPECTED):
         return text
     return f"{type(error).__name__}: {text} (--debug shows where)"
+
+
+def in_shell(warning: str, parameters: Collection[str]) -> str:
+    """A warning in the words of the shell: options for the parameters that it names.
+
+    >>> in_shell("X is small; try n_clusters='auto'.", ["n_clusters"])
+    'The table is small; try -k auto.'
+    """
+
+    def option(found: re.Match[str]) -> str:
+        name, _, value = found.groups()
+        if name not in parameters or (value is None and "_" not in name):  # an ordinary word
+            return found[0]
+        if name in _OPTIONS:
+            return _OPTIONS[name] + ("" if value is None else f" {value}")
+        return f"--param {name}" + ("" if value is None else f"={value}")
+
+    text = _NAMED.sub(option, " ".join(warning.split()))
+    return _TABLE.sub(lambda found: "the table" if found.start() else "The table", text)

@@ -13,6 +13,7 @@ import click
 import numpy as np
 
 from unispectral._version import __version__
+from unispectral.cli._app import in_shell
 from unispectral.cli._input import Input
 from unispectral.cli._methods import METHODS
 from unispectral.cli._outputs import say
@@ -58,7 +59,8 @@ def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> Comm
     # Packages warn about each other; what the fit says is for people.
     others = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
     said = [str(warning.message) for warning in caught if not issubclass(warning.category, others)]
-    sentences = list(dict.fromkeys(" ".join(text.split()) for text in said))
+    parameters = estimator.get_params(deep=False)
+    sentences = list(dict.fromkeys(in_shell(text, parameters) for text in said))
     if known.ours:
         estimator.set_params(verbose=verbose)  # how it was shown is no part of the model
     return CommandFit(estimator, data, method, labels, seconds, sentences)
@@ -76,7 +78,9 @@ def another_seed(estimator: Any, samples: Any, n_samples: int) -> list[str]:
         return []
     told = f"The seed {seed + 1} gives other clusters: the two agree by {agreement:.2f} on the"
     index = "adjusted Rand index, which is 1 for the same"
-    return [f"{told} {index}; a larger n_init or another number of clusters may settle it."]
+    return [
+        f"{told} {index}; a larger --param n_init or another number of clusters may settle it."
+    ]
 
 
 def _is_compiled() -> bool:
