@@ -78,6 +78,13 @@ def test_lists_for_help_are_those_of_the_readers():
         (["cluster", "T", "-k", "3", "--image-shape", "3x3"], "9 pixels"),
         (["cluster", "T", "-k", "3", "--image-shape", "big"], "height x width"),
         (["compare", "T", "-k", "auto"], "give a number"),
+        (["cluster", "T", "-k", "3", "--jobs", "0"], "0 threads can do nothing; give -1 for all"),
+        (["compare", "T", "-k", "3", "--jobs", "0"], "0 threads can do nothing"),
+        (
+            ["cluster", "T", "-k", "3", "--kernel", "gausian"],
+            "--kernel 'gausian' is not a known kernel; did you mean 'gaussian'?",
+        ),
+        (["cluster", "T", "-k", "3", "--method", "SC", "--kernel", "foo"], "gaussian, linear"),
         (["data", "info", "usps"], "'usps' is not one of 'yale'"),
         (["data", "fetch", "yale", "jaffe", "-o", "a.mat"], "one data set at a time"),
     ],
@@ -98,8 +105,8 @@ def test_wrong_usage_is_2(capsys, things, arguments, message):
         (["cluster", "T", "-k", "3", "--id", "nam"], "--id 'nam' is not in"),
         (["cluster", "T", "-k", "3", "--truth", "class"], "--truth 'class' is not in"),
         (["cluster", "T", "-k", "3", "--columns", "kind"], "cannot be clustered"),
-        (["cluster", "T", "-k", "91"], "n_samples=90"),
-        (["cluster", "T", "-k", "3", "--kernel", "gausian"], "not a known kernel"),
+        (["cluster", "T", "-k", "91"], "-k 91 is more than the 90 rows of the table; ask for"),
+        (["cluster", "T", "-k", "91", "--method", "kmeans"], "-k 91 is more than the 90 rows"),
         (["cluster", "T", "-k", "3", "-o", "none/labels.csv"], "there is no folder"),
         (["predict", "T", "T"], "not a saved model"),
         (["predict", "nowhere", "T"], "Cannot open 'nowhere': no such file or directory."),
@@ -111,6 +118,13 @@ def test_bad_data_is_1_and_one_sentence(capsys, things, arguments, message):
     assert message in err
     assert err.splitlines()[-1].startswith("Error: ")
     assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize("k", ["2", "auto"])
+def test_one_row_is_told_in_a_sentence(capsys, tmp_path, k):
+    (tmp_path / "one.csv").write_text("a,b\n1,2\n")
+    err = refused(capsys, 1, "cluster", tmp_path / "one.csv", "-k", k, "-q")
+    assert err == "Error: The table has one row only; clusters need two at least.\n"
 
 
 @pytest.mark.parametrize("way", ["name", "relative", "symlink", "hard link", "folder"])
@@ -160,6 +174,7 @@ def test_a_model_is_not_overwritten_by_its_labels(capsys, things):
         (InputError("n_clusters", "is too large", "ask for less", value=9), "-k 9 is too large;"),
         (InputError("id", "must be given"), "--id must be given."),
         (InputError("alpha", "must be positive", value=-1), "alpha=-1 must be positive."),
+        (InputError("X", "is no table"), "The table is no table."),
         (TableError("The file 'a'", "is empty"), "The file 'a' is empty."),
         (ValueError("scale=3 stays\nas it is"), "scale=3 stays as it is"),
         (OSError(2, "No such file", "x"), "Cannot open 'x': no such file."),

@@ -32,7 +32,7 @@ _SAME = ("id", "truth", "columns", "encode", "impute", "scale", "format", "key",
          "header", "encoding", "missing", "kernel")  # fmt: skip
 _OPTIONS = {name: f"--{name}" for name in _SAME} | {
     "n_clusters": "-k", "kernels": "--kernel", "views": "--view", "random_state": "--seed",
-    "n_jobs": "--jobs",
+    "n_jobs": "--jobs", "X": "The table",
 }  # fmt: skip
 _NAMED = re.compile(r"\b([a-z_]+)\b(?:=('?)([\w.-]*\w)\2)?")
 _TABLE = re.compile(r"(?<!['\w])X(?!['\w])")

@@ -17,7 +17,7 @@ from unispectral.cli._app import in_shell
 from unispectral.cli._input import Input
 from unispectral.cli._methods import METHODS
 from unispectral.cli._outputs import say
-from unispectral.tables._source import plural
+from unispectral.tables._source import TableError, plural
 
 __all__ = ["CommandFit", "another_seed", "fit", "size_lines", "summarise", "summary_lines", "tell"]
 
@@ -45,6 +45,7 @@ def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> Comm
     if data.several and not known.views:
         able = ", ".join(name for name, other in METHODS.items() if other.views)
         raise click.UsageError(f"The method {method} takes one table; views are for {able}.")
+    _check_rows(estimator.n_clusters, data.n_samples)
     samples = data.samples()
     begun = time.perf_counter()
     verbose = getattr(estimator, "verbose", None)
@@ -64,6 +65,15 @@ def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> Comm
     if known.ours:
         estimator.set_params(verbose=verbose)  # how it was shown is no part of the model
     return CommandFit(estimator, data, method, labels, seconds, sentences)
+
+
+def _check_rows(n_clusters: int | str, n_rows: int) -> None:
+    """Refuse for every method alike what no clustering can be made of."""
+    if n_rows < 2:
+        raise TableError("The table", "has one row only", "clusters need two at least")
+    if isinstance(n_clusters, int) and n_clusters > n_rows:
+        problem = f"is more than the {plural(n_rows, 'row')} of the table"
+        raise TableError("n_clusters", problem, "ask for fewer clusters", value=n_clusters)
 
 
 def another_seed(estimator: Any, samples: Any, n_samples: int) -> list[str]:

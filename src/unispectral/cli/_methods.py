@@ -85,10 +85,12 @@ def build_method(
     settings |= {key: v for key, v in common.items() if key in known and v is not None}
     if kernels and "kernels" in known:
         settings["kernels"] = kernels[0] if len(kernels) == 1 else kernels
+        _check_kernels(settings["kernels"], several=True)
     elif kernels and "kernel" in known:
         if len(kernels) > 1:
             raise click.UsageError(f"--kernel: the method {name} takes one kernel, not several.")
         settings["kernel"] = kernels[0]
+        _check_kernels(kernels[0], several=False)
     elif kernels:
         raise click.UsageError(f"--kernel is not for the method {name}.")
     for key, value in (parameters or {}).items():
@@ -101,3 +103,22 @@ def build_method(
             raise click.UsageError("--param n_clusters: say it with -k.")
         settings[key] = tuple(value) if isinstance(value, list) and key == "normalize" else value
     return cls(n_clusters=n_clusters, **settings)
+
+
+def _check_kernels(given: Any, *, several: bool) -> None:
+    """Refuse a kernel that nobody knows, and name those that can be typed."""
+    from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+
+    from unispectral._errors import InputError
+    from unispectral.kernels import as_kernel, as_kernels, paper_kernels
+
+    try:
+        if given != "precomputed":
+            as_kernels(given) if several else as_kernel(given)
+    except InputError as error:
+        known = ["gaussian", "linear", "polynomial", *["paper", "paper-text"][: 2 * several]]
+        known += [kernel.name for kernel in paper_kernels()] + list(PAIRWISE_KERNEL_FUNCTIONS)
+        close = difflib.get_close_matches(str(error.value), known, n=1)
+        listed = f"use one of {', '.join(dict.fromkeys(known))}."
+        hint = f"did you mean {close[0]!r}?" if close else listed
+        raise click.UsageError(f"--kernel {error.value!r} is not a known kernel; {hint}") from None

@@ -93,8 +93,18 @@ json_option = click.option(
     "--json", "as_json", is_flag=True, help="Summary as JSON on standard output."
 )
 output_options = all_of(quiet_option, debug_option)
+
+
+def _threads(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
+    if value == 0:
+        raise click.BadParameter("0 threads can do nothing; give -1 for all cores, 1 for one.")
+    return value
+
+
 method_options = all_of(
-    click.option("--jobs", type=int, metavar="N", help="Threads; all cores by default."),
+    click.option(
+        "--jobs", type=int, metavar="N", callback=_threads, help="Threads; all cores by default."
+    ),
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
 )
 _COLUMNS = "Columns to use, separated by commas; patterns such as 'pixel_*' match many."
