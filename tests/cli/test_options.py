@@ -107,6 +107,11 @@ def test_wrong_usage_is_2(capsys, things, arguments, message):
         (["cluster", "T", "-k", "3", "--columns", "kind"], "cannot be clustered"),
         (["cluster", "T", "-k", "91"], "-k 91 is more than the 90 rows of the table; ask for"),
         (["cluster", "T", "-k", "91", "--method", "kmeans"], "-k 91 is more than the 90 rows"),
+        (["cluster", "T", "-k", "3", "--view", "a=q*"], "--view 'a=q*' is not in the file"),
+        (
+            ["cluster", "T", "-k", "3", "--view", "a=width", "--view", "b=kind"],
+            "--view 'b=kind' cannot be clustered: text, for example 'red'; --encode makes",
+        ),
         (["cluster", "T", "-k", "3", "-o", "none/labels.csv"], "there is no folder"),
         (["predict", "T", "T"], "not a saved model"),
         (["predict", "nowhere", "T"], "Cannot open 'nowhere': no such file or directory."),
@@ -239,6 +244,18 @@ def test_views_of_any_name_are_saved_and_predicted(capsys, things, tmp_path):
     fitted, placed = pd.read_csv("l.csv"), pd.read_csv("p.csv")
     assert fitted["cluster"].tolist() == placed["cluster"].tolist()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["l.csv", "m", "p.csv"]
+
+
+def test_predict_advises_nothing_that_it_does_not_have(capsys, things, blobs):
+    assert run(["cluster", things, "-k", "3", "--id", "name", "--model", "m", "-q"]) == 0
+    blobs.astype({"width": object}).replace({"width": {blobs["width"][1]: "oops"}}).to_csv("t.csv")
+    capsys.readouterr()
+    err = refused(capsys, 1, "predict", "m", "t.csv")
+    assert "Error: The column 'width' cannot be clustered: 1 of 90 values are not numbers" in err
+    assert "; the model needs numbers there." in err
+    assert "--" not in err
+    err = refused(capsys, 1, "predict", "m", things, things)
+    assert "TABLE must be given once, not 2 times." in err
 
 
 def test_predict_searches_once(capsys, things, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from unispectral.tables._prepare import Preparation
 from unispectral.tables._read import read_blocks
 from unispectral.tables._source import Source, as_source, plural
 
-__all__ = ["Input", "gather", "gather_new"]
+__all__ = ["Input", "columns_of", "gather", "gather_new"]
 
 _READING = ("id", "format", "key", "separator", "header", "encoding", "missing")
 _OTHER_NAMES = "give --id the column to match them by"
@@ -122,7 +123,8 @@ def gather(
     for view, shown, source, chosen in parts:
         # Known classes are asked for in the first table only: the rows are the same.
         given = {"columns": chosen, "truth": None if tables else options["truth"], **common}
-        tables[view] = read_table(source, **given)
+        with columns_of(view) if views else contextlib.nullcontext():
+            tables[view] = read_table(source, **given)
         given = {name: value for name, value in given.items() if value not in (None, "none", ())}
         reading.append({"view": view, "source": shown, "options": given})
     joined = _together(tables, match=not views)
@@ -154,14 +156,30 @@ def gather_new(
             yield block
         return
     if len(sources) != len(ready):
-        each = f"once for each of the {len(ready)} views of the model ({', '.join(ready)})"
-        problem = f"must be given once, or {each} in this order, not {len(sources)} times"
-        raise TableError("TABLE", problem)
+        each = f", or once for each of the {len(ready)} views of the model ({', '.join(ready)}) in"
+        each = f"{each} this order" if len(ready) > 1 else ""
+        raise TableError("TABLE", f"must be given once{each}, not {len(sources)} times")
     tables: dict[str, Table] = {}
     for (view, prepared), source in zip(ready.items(), sources, strict=True):
         truth = None if tables else options["truth"]
         tables[view] = read_table(source, preparation=prepared, truth=truth, **common)
     yield _together(tables, match=True)
+
+
+@contextlib.contextmanager
+def columns_of(view: str | None) -> Iterator[None]:
+    """Say of a column that cannot be used that a view, or else a saved model, asked for it."""
+    try:
+        yield
+    except TableError as error:
+        if error.argument != "columns":
+            raise
+        told: Any = {"value": f"{view}={error.value}", "switch": error.switch}
+        reworded = TableError("views", error.problem, error.remedy, **told)
+        if view is None:
+            remedy = "the model needs numbers there"
+            reworded = TableError(f"The column {error.value!r}", error.problem, remedy)
+        raise reworded from error
 
 
 def _together(tables: dict[str, Table], *, match: bool) -> Input:

@@ -54,7 +54,7 @@ def predict(
     """
     check_outputs({"output": output}, [model, *tables], as_json=as_json)
     from unispectral.cli._fit import size_lines
-    from unispectral.cli._input import gather_new
+    from unispectral.cli._input import columns_of, gather_new
     from unispectral.persistence import load_model
     from unispectral.tables._read import MixedColumnError
     from unispectral.tables._source import as_source, plural
@@ -63,12 +63,13 @@ def predict(
     name = type(estimator).__name__
     preparation = _preparation(estimator)
     sources = [as_source(table) for table in tables]
-    try:
-        blocks = gather_new(sources, preparation, options, _ENTRIES)
-        summary = _assign(blocks, estimator, output, quiet=quiet)
-    except MixedColumnError:  # only the whole column says whether it is text
-        blocks = gather_new(sources, preparation, options, None)
-        summary = _assign(blocks, estimator, output, quiet=quiet)
+    with columns_of(None):
+        try:
+            blocks = gather_new(sources, preparation, options, _ENTRIES)
+            summary = _assign(blocks, estimator, output, quiet=quiet)
+        except MixedColumnError:  # only the whole column says whether it is text
+            blocks = gather_new(sources, preparation, options, None)
+            summary = _assign(blocks, estimator, output, quiet=quiet)
     if as_json:
         echo_json(summary)
     elif not (quiet and output == "-"):
