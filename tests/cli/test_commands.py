@@ -215,6 +215,18 @@ def test_broken_pipe_is_quiet_and_no_success(arguments):
         assert process.wait(timeout=60) == 1
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+@pytest.mark.parametrize("arguments", ["data list", "info"])
+def test_a_full_standard_output_is_told(arguments):
+    program = Path(sys.executable).with_name("unispectral")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [program, *arguments.split()], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1
+    assert done.stderr == "Error: Reading or writing failed: no space left on device.\n"
+
+
 @pytest.mark.parametrize("closed", ["1>&-", "2>&-", "1>&- 2>&-"])
 @pytest.mark.parametrize(
     "arguments", ["data list", "info", "--help", "cluster T -k 3 -o labels.csv"]

@@ -74,10 +74,20 @@ def test_lists_for_help_are_those_of_the_readers():
         (["cluster", "T", "-k", "3", "-o", "-", "--json"], "standard output"),
         (["cluster", "T", "-k", "3", "-o", "a.csv", "--graph", "a.csv"], "both name"),
         (["cluster", "T", "-k", "3", "--method", "ward", "--model", "m"], "cannot be saved"),
+        (
+            ["cluster", "T", "-k", "3", "--method", "kmeans", "--model", "m"],
+            "models of the method kmeans cannot be saved; use one of unified, SCMK, SCSK.",
+        ),
         (["cluster", "T", "-k", "3", "--method", "kmeans", "--graph", "g.csv"], "learns no graph"),
         (["cluster", "T", "-k", "3", "--image-shape", "3x3"], "9 pixels"),
         (["cluster", "T", "-k", "3", "--image-shape", "big"], "height x width"),
         (["compare", "T", "-k", "auto"], "give a number"),
+        (["demo", "--folder", "T"], "is a file"),
+        (["bench", "run", "--time-limit", "-3"], "-3.0 is not in the range x>0"),
+        (["bench", "run", "--memory-limit", "lots"], "--memory-limit='lots' is not a size; write"),
+        (["bench", "run", "--study", "nix"], "--study 'nix' is neither a file nor a built-in"),
+        (["bench", "run", "--datasets", "nix"], "--datasets: the study 'small' has no 'nix'; it"),
+        (["bench", "run", "--methods", "nix"], "--methods: the study 'small' has no 'nix'; it"),
         (["cluster", "T", "-k", "3", "--jobs", "0"], "0 threads can do nothing; give -1 for all"),
         (["compare", "T", "-k", "3", "--jobs", "0"], "0 threads can do nothing"),
         (
@@ -165,6 +175,31 @@ def test_inputs_are_never_overwritten(capsys, things, way, tmp_path):
         assert "this file is read, and would be overwritten; name another." in err
         assert table.read_bytes() == content
     assert sorted(tmp_path.iterdir()) == there
+
+
+@pytest.mark.parametrize("option", ["-o", "--model", "--graph", "--report"])
+def test_a_folder_is_no_file_to_write_and_nothing_is_fitted(capsys, things, option, monkeypatch):
+    ending = {"-o": "x.csv", "--model": "x", "--graph": "x.npz", "--report": "x.html"}[option]
+    Path(ending).mkdir()
+    monkeypatch.setattr("unispectral.cli._input.read_table", None)
+    err = refused(capsys, 1, "cluster", things, "-k", "3", option, ending)
+    assert err == f"Error: Cannot write {ending!r}: it is a folder; name a file in it.\n"
+
+
+@pytest.mark.parametrize("arguments", [["cluster", "-", "-k", "3"], ["predict", "T", "-"]])
+def test_a_closed_standard_input_is_told(capsys, things, arguments, monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    arguments = [things if argument == "T" else argument for argument in arguments]
+    assert "-: standard input is closed; open it, or name a file." in refused(
+        capsys, 2, *arguments
+    )
+
+
+def test_tables_are_named_by_their_paths(capsys, things):
+    views = ["--view", "a=width", "--view", "b=height,depth"]
+    for options in ([], views):
+        assert run(["cluster", things, "-k", "3", *options, "-q", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["tables"] == [things]
 
 
 def test_a_model_is_not_overwritten_by_its_labels(capsys, things):
@@ -296,7 +331,8 @@ def test_full_disk_is_told_and_leaves_the_old_file(capsys, things, monkeypatch):
         pytest.skip("there is no /dev/full here")
     command = ["cluster", things, "-k", "3", "--method", "kmeans", "-q", "-o", "full.csv"]
     assert run(command) == 1
-    assert "No space left" in capsys.readouterr().err
+    told = "Error: Reading or writing failed: no space left on device.\n"
+    assert capsys.readouterr().err == told
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -121,9 +121,11 @@ def sentence(error: Exception) -> str:
     if isinstance(error, InputError):
         return " ".join(error.sentence(_OPTIONS).split())
     text = " ".join(str(error).split()) or type(error).__name__
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+    if isinstance(error, OSError) and error.strerror:
         reason = error.strerror[0].lower() + error.strerror[1:]
-        return f"Cannot open {str(error.filename)!r}: {reason}."
+        named = error.filename is not None
+        failed = f"Cannot open {str(error.filename)!r}" if named else "Reading or writing failed"
+        return f"{failed}: {reason}."
     if isinstance(error, _EXPECTED):
         return text
     return f"{type(error).__name__}: {text} (--debug shows where)"

@@ -141,7 +141,7 @@ def summarise(fitted: CommandFit) -> dict[str, Any]:
     tables = data.tables.values()
     return summary | {
         "n_features": data.n_features,
-        "tables": [table.name for table in tables],
+        "tables": list(dict.fromkeys(part["source"] for part in data.reading)),
         "dropped": {column: why for table in tables for column, why in table.dropped},
         "warnings": fitted.warnings,
         "parameters": estimator.get_params(deep=False),

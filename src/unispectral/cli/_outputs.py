@@ -74,6 +74,8 @@ def check_outputs(
             raise FileNotFoundError(f"Cannot write {path!r}: {reason}")
         if not os.access(folder, os.W_OK):
             raise PermissionError(f"Cannot write {path!r}: the folder may not be written to.")
+        if os.path.isdir(path):
+            raise IsADirectoryError(f"Cannot write {path!r}: it is a folder; name a file in it.")
         place = os.path.realpath(path)
         if place in taken:
             raise click.UsageError(f"{taken[place]} and {option} both name {path!r}.")
@@ -86,8 +88,12 @@ def check_outputs(
         told = f"--graph: the method {method} learns no graph; use one of {able}."
         raise click.UsageError(told)
     if method is not None and wanted.get("model") and not METHODS[method].ours:
-        raise click.UsageError(f"--model: {method} cannot predict, and so cannot be saved.")
+        able = ", ".join(n for n, m in METHODS.items() if m.ours)
+        told = f"--model: models of the method {method} cannot be saved; use one of {able}."
+        raise click.UsageError(told)
     for source in inputs if "output" in wanted else ():  # a store of results says it itself
+        if source == "-" and sys.stdin is None:
+            raise click.UsageError("-: standard input is closed; open it, or name a file.")
         if source != "-" and not os.path.exists(source):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), source)
 

@@ -11,7 +11,9 @@ from typing import Any
 
 import click
 
+from unispectral._errors import InputError
 from unispectral.bench import Results, Store, Study
+from unispectral.bench._fields import parse_size
 from unispectral.cli._options import all_of, quiet_option, split_names
 from unispectral.cli._outputs import check_outputs
 
@@ -36,6 +38,9 @@ def bench() -> None:
     """
 
 
+# The library speaks of arguments, the command line of options.
+_OPTIONS = {"study": "--study", "datasets:": "--datasets:", "methods:": "--methods:"}
+_SECONDS = click.FloatRange(0, min_open=True)
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _store_option = click.option("--store", default="unispectral-bench.jsonl", show_default=True,
                              type=_FILE, help="The file of results.")  # fmt: skip
@@ -55,7 +60,7 @@ _result_options = all_of(
 @click.option("--threads", type=click.IntRange(1), help="Threads of each process.")
 @click.option("--retry", is_flag=True, help="Do failed cells again.")
 @click.option("--allow-failures", is_flag=True, help="Exit with 0 although some cells failed.")
-@click.option("--time-limit", type=float, metavar="SECONDS", help="Limit of one fit.")
+@click.option("--time-limit", type=_SECONDS, metavar="SECONDS", help="Limit of one fit.")
 @click.option("--memory-limit", metavar="SIZE", help="Limit of one fit, like 6GB.")
 @click.option("--backend", type=click.Choice(["processes", "here"]), default="processes",
               show_default=True, help="Worker processes, or this one (to debug).")  # fmt: skip
@@ -71,9 +76,13 @@ def run_command(source: str, store: Path, quiet: bool, no_report: bool, **option
 
     allow_failures = options.pop("allow_failures")
     chosen = [options.pop(part) for part in ("datasets", "methods")]
-    study = Study.load(source).select(*(split_names([n]) if n else None for n in chosen))
     limits = {key: options.pop(key) for key in ("time_limit", "memory_limit")}
-    study = replace(study, **{key: limit for key, limit in limits.items() if limit is not None})
+    try:
+        limits["memory_limit"] = parse_size(limits["memory_limit"], "--memory-limit")
+        study = Study.load(source).select(*(split_names([n]) if n else None for n in chosen))
+        study = replace(study, **{key: v for key, v in limits.items() if v is not None})
+    except InputError as error:
+        raise click.UsageError(error.sentence(_OPTIONS)) from None
     command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])  # no folder in front
     with Store(store) as results:
         try:

@@ -14,6 +14,7 @@ __all__ = ["demo"]
 
 @click.command()
 @click.option("--folder", default="unispectral-demo", show_default=True, metavar="FOLDER",
+              type=click.Path(file_okay=False),
               help="Where the table, its labels and a page are written.")  # fmt: skip
 @quiet_option
 @debug_option
