@@ -64,6 +64,11 @@ def test_some_data_sets_and_methods(folder: Path) -> None:
         "--study", "typed.toml", "--datasets", "IRIS", "--methods", "k-means", "--backend", "here"
     )
     assert "2 of 2 cells are done" in ran.output
+    call("--study", "typed.toml", "--datasets", "table", "--backend", "here")
+    assert "stored    typed: 5 of 6 cells done, 0 failed" in call("list").output
+    call("export")
+    rows = (folder / "unispectral-bench-typed.md").read_text(encoding="utf-8").splitlines()
+    assert next(row for row in rows if row.startswith("| iris")).count("–") == 1
 
 
 def test_failures_show_in_words_and_in_the_exit_code(folder: Path) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from unispectral.bench import (
+    Column,
     Results,
     Store,
     StoreError,
@@ -634,6 +635,55 @@ def test_study_is_read_back_from_the_store(tiny: Study, ran: Path) -> None:
             "SC-m",
             "agglomerative",
         )
+
+
+def test_selections_of_a_study_add_up(tiny: Study, ran: Path, tmp_path: Path) -> None:
+    """In the declared order, with the surfaces and the commands of all."""
+    path = tmp_path / "r.jsonl"
+    with Store(path) as store:
+        run(tiny.select(["wine"], ["agglomerative"]), store, backend="here", command="first")
+        run(tiny.select(["iris"], ["K-MEANS"]), store, backend="here", command="second")
+        assert run(tiny.select(["iris"], ["k-means"]), store, command="second").found == 3
+    with Store(path, readonly=True) as store:
+        stored, command = store.load_study("tiny")
+        results = Results(stored, store)
+    assert [dataset.name for dataset in stored.datasets] == ["iris", "wine"]
+    assert [method.name for method in stored.methods] == ["k-means", "agglomerative"]
+    assert stored.surfaces == tiny.surfaces
+    assert len(results.records) == 3 + 4
+    assert len(results.cells) == 2 * (3 + 4)
+    assert command == "first\nsecond"
+    with Store(path) as store:  # what is run as a whole is what it is now, and nothing else
+        run(study := replace(tiny, methods=tiny.methods[:1], surfaces=()), store, command="all")
+        stored, command = store.load_study("tiny")
+    assert (command, stored.methods) == ("all", study.methods)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "hidden"),
+    [
+        ({"title": "Another title", "time_limit": 5.0, "repeats": 2}, {}, ""),
+        ({"parameters": {"seconds": 0.001}}, {}, "one"),
+        # One column for two methods cannot be: the older method gives way.
+        ({"columns": (Column("other"),)}, {"columns": (Column("one"),)}, "other"),
+    ],
+)
+def test_the_newer_definition_wins_and_says_what_it_hides(
+    one: dict[str, Any], other: dict[str, Any], hidden: str, tmp_path: Path
+) -> None:
+    import io
+
+    old = study(fake("Steady", "one"), fake("Steady", "other", parameters={"seconds": 0.01}))
+    new = study(replace(old.methods[0], **one), replace(old.methods[1], **other))
+    stream = io.StringIO()
+    with Store(tmp_path / "r.jsonl") as store:
+        run(old, store, backend="here")
+        run(new.select(None, ["one"]), store, backend="here", stream=stream)
+        stored, _ = store.load_study()
+    assert stored.methods[0] == new.methods[0]
+    assert [m.name for m in stored.methods] == ["one", "other"][: 1 if hidden == "other" else 2]
+    found = re.findall("Earlier results of (.*) are kept but not shown", stream.getvalue())
+    assert found == [hidden] * bool(hidden)
 
 
 def test_durations() -> None:

@@ -97,8 +97,8 @@ def run(
         queue, place = deque(todo), environment(share)
         here = backend == "here" or not todo
         with nullcontext() if here else Pool(min(count, len(todo)), share) as pool:
-            store.save_study(study, command)
-            reporter = Reporter(stream, summary, todo)
+            hidden = store.save_study(study, command)
+            reporter = Reporter(stream, summary, todo, hidden)
             answers = _answers_here(queue) if pool is None else pool.run(queue, Cell.job)
             try:
                 for cell, answer in _settled(answers, queue):
@@ -162,7 +162,9 @@ class Reporter:
     A terminal gets one more line, which is rewritten in place. Without a stream it is silent.
     """
 
-    def __init__(self, stream: IO[str] | None, summary: Summary, todo: list[Cell]) -> None:
+    def __init__(
+        self, stream: IO[str] | None, summary: Summary, todo: list[Cell], hidden: list[str]
+    ) -> None:
         self.stream, self.summary = stream, summary
         self.terminal = stream is not None and stream.isatty()
         self._absent: set[str] = set()
@@ -172,6 +174,9 @@ class Reporter:
         if summary.failed_before:
             before += f", {summary.failed_before} failed before and not tried again"
         self._say(f"{summary.total} cells: {before}, {len(todo)} to do.")
+        if hidden:
+            names = ", ".join(hidden)
+            self._say(f"Earlier results of {names} are kept but not shown: the study has changed.")
 
     def ended_cell(self, cell: Cell, answer: dict[str, Any]) -> None:
         """A cell has ended, well or not, and is in the summary."""

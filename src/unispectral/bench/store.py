@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from unispectral.bench._cells import Cell, fingerprint
+from unispectral.bench._cells import Cell, expand, fingerprint
 from unispectral.bench.study import Study
 
 __all__ = ["Record", "Store", "StoreError", "plain_text"]
@@ -163,10 +163,24 @@ class Store:
         self.close()
 
     # Studies
-    def save_study(self, study: Study, command: str) -> None:
-        """Remember a study and the command that runs it, so that a report needs nothing else."""
+    def save_study(self, study: Study, command: str) -> list[str]:
+        """Remember a study and the command that runs it, so that a report needs nothing else.
+
+        Earlier selections of the study stay part of it, and their commands. Returned are the
+        methods of which stored results are not, because the study has changed.
+        """
+        hidden: list[str] = []
+        with contextlib.suppress(*_INVALID):  # there is none that could be shown
+            earlier, before = self.load_study(study.name)
+            stored = [cell for cell in expand(earlier) if cell.key in self._records]
+            joined = study.joined(earlier)
+            if (joined.datasets, joined.methods) != (study.datasets, study.methods):
+                command = "\n".join(dict.fromkeys([*before.splitlines(), command]))
+            study, kept = joined, {cell.key for cell in expand(joined)}
+            hidden = [cell.method.name for cell in stored if cell.key not in kept]
         tables = asdict(replace(study, datasets=tuple(map(fingerprint, study.datasets))))
         self._append({"kind": "study", "name": study.name, "tables": tables, "command": command})
+        return list(dict.fromkeys(hidden))
 
     def studies(self) -> list[str]:
         """The names of the stored studies, the latest last."""

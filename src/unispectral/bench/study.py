@@ -247,6 +247,8 @@ class Study(Checked):
         Seconds and bytes for one fit, unless the method says otherwise.
     surfaces : sequence of Surface
         Parameter surfaces to draw.
+    declared : mapping
+        Of a selection: the names of all ``datasets`` and ``methods`` of the study it is made of.
 
     Examples
     --------
@@ -268,6 +270,7 @@ class Study(Checked):
     time_limit: float = 600.0
     memory_limit: float | None = None
     surfaces: tuple[Surface, ...] = ()
+    declared: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     _kind = "study"
     _choices = {"metrics": METRICS}
@@ -321,7 +324,35 @@ class Study(Checked):
             changes[key] = tuple(e for n, e in present.items() if n in chosen)
         names = {method.name for method in changes.get("methods", self.methods)}
         changes["surfaces"] = tuple(s for s in self.surfaces if s.method in names)
-        return replace(self, **changes)
+        every = {key: [e.name for e in getattr(self, key)] for key in ("datasets", "methods")}
+        return replace(self, declared=self.declared or every, **changes)
+
+    def joined(self, earlier: Study) -> Study:
+        """With what an earlier selection of the same study has besides.
+
+        What both have is as it is here, and what is declared no more is left out.
+
+        Examples
+        --------
+        >>> small = Study.load("small")
+        >>> jaffe, yale = small.select(["jaffe"]), small.select(["yale"])
+        >>> [dataset.title for dataset in jaffe.joined(yale).datasets]
+        ['YALE', 'JAFFE']
+        """
+        changes: dict[str, Any] = {}
+        for key in ("datasets", "methods"):
+            own = {entry.name: entry for entry in getattr(self, key)}
+            found = {**{entry.name: entry for entry in getattr(earlier, key)}, **own}
+            order = dict.fromkeys([*self.declared.get(key, ()), *own])
+            changes[key] = tuple(found[name] for name in order if name in found)
+        added = {method.name for method in changes["methods"]} - {m.name for m in self.methods}
+        surfaces = [surface for surface in earlier.surfaces if surface.method in added]
+        try:
+            joined = replace(self, surfaces=(*surfaces, *self.surfaces), **changes)
+            joined.cells()
+        except InputError:  # two methods share a column, say, because the study has changed
+            return self
+        return joined
 
     @classmethod
     def load(cls, source: str | Path) -> Study:
