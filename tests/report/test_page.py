@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -207,6 +208,37 @@ def test_map_is_coloured_by_clusters_classes_and_columns(browser, page):
     )
     assert ask(browser, "document.querySelectorAll('.scale span.dot').length") == 4
     assert own_console(browser) == []
+
+
+@pytest.mark.parametrize("k", [3, 12, 30])
+def test_names_on_the_map_stand_at_their_clusters(browser, tmp_path, k):
+    """Whatever strays from a cluster, and none on another."""
+    rng = np.random.default_rng(0)
+    centres = np.array([(c % 6, c // 6) for c in range(k)]) * 10.0
+    y = np.repeat(np.arange(k), 40)
+    X = centres[y] + rng.normal(scale=0.8, size=(40 * k, 2))
+    strays = np.arange(40 * k) % 40 < 8
+    X[strays] = X[rng.permutation(40 * k)][strays] + rng.normal(size=(strays.sum(), 2))
+
+    class Fitted:
+        labels_ = y
+
+    write_report(tmp_path / "page.html", Fitted(), X)
+    for width in (1200, 390):
+        show(browser, tmp_path / "page.html", width=width)
+        art = ElementTree.fromstring(browser_tools.taken(browser, "#map", "SVG"))
+        dots = [node for node in art.iter() if node.tag.endswith("circle")]
+        names = [node for node in art.iter() if node.tag.endswith("text")]
+        at = np.array([(float(dot.get("cx")), float(dot.get("cy"))) for dot in dots])
+        colour = np.array([dot.get("fill") for dot in dots])
+        colours = ask(browser, "JSON.parse(document.getElementById('data').textContent).colours")
+        where = np.array([(float(name.get("x")), float(name.get("y")) - 4) for name in names])
+        assert sorted(int(name.text) for name in names) == list(range(k))
+        middles = np.array([np.median(at[colour == colours[int(n.text)]], axis=0) for n in names])
+        apart = np.linalg.norm(where[:, None] - middles[None], axis=2)
+        assert (apart.argmin(axis=1) == np.arange(k)).all()
+        gaps = np.abs(where[:, None] - where[None]) + np.eye(k)[:, :, None] * 99
+        assert ((gaps[..., 0] > 12) | (gaps[..., 1] > 12)).all()
 
 
 def test_map_zooms(browser, page):

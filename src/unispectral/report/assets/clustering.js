@@ -60,6 +60,8 @@
       const j = (i * 7919 + 104729) % (i + 1);
       [order[i], order[j]] = [order[j], order[i]];
     }
+    const own = d.sizes.map(() => []);
+    order.forEach(i => own[m.cluster[i]].push(i));
     const px = new Float32Array(shownCount), py = new Float32Array(shownCount), CELL = 16;
     let cells = new Map(), hot = -1, radius = 3, names = [];
     const view = {zoom: 1, x: 0, y: 0};  // x and y: what is in the middle, in the units of the plane
@@ -85,20 +87,35 @@
       names = k <= 40 ? placeNames(box) : [];
       draw();
     }
-    // A name stands in the middle of its cluster, or above it where it would hide much of it.
+    // The points in a rectangle around a place.
+    function around(x, y, wide, high) {
+      const found = [];
+      for (let a = Math.floor((x - wide) / CELL); a <= Math.floor((x + wide) / CELL); a++) for (let b = Math.floor((y - high) / CELL); b <= Math.floor((y + high) / CELL); b++)
+        for (const i of cells.get(a * 4096 + b) || []) if (Math.abs(px[i] - x) < wide && Math.abs(py[i] - y) < high) found.push(i);
+      return found;
+    }
+    // A name stands in the middle of its cluster, or beside its core where it would hide much of it: where it covers least.
     function placeNames(box) {
       const found = [], mid = values => values.sort((a, b) => a - b)[values.length >> 1];
-      for (let c = 0; c < k; c++) {
-        const mine = order.filter(i => m.cluster[i] === c);
-        if (!mine.length) continue;
-        const x = mid(mine.map(i => px[i])), width = 5 + 4 * String(c).length;
-        let y = mid(mine.map(i => py[i]));
-        if (mine.filter(i => Math.abs(px[i] - x) < width && Math.abs(py[i] - y) < 8).length > .08 * mine.length) {
-          y = Math.min(...mine.filter(i => Math.abs(px[i] - x) < 2 * width).map(i => py[i])) - radius - 9;
+      own.forEach((mine, c) => {
+        if (!mine.length) return;
+        const x = mid(mine.map(i => px[i])), y = mid(mine.map(i => py[i])), wide = 3 + 4.5 * String(c).length, high = 8;
+        if (!(x > 0 && x < box.width && y > 0 && y < box.height)) return;
+        const far = mine.map(i => Math.hypot(px[i] - x, py[i] - y)), reach = 1.45 * mid([...far]);
+        const core = mine.filter((_, n) => far[n] <= reach);  // without the strays
+        const side = (inside, along) => Math.max(0, ...core.filter(inside).map(along)) + radius;
+        const [up, down] = [-1, 1].map(s => side(i => Math.abs(px[i] - x) < wide, i => s * (py[i] - y)) + high);
+        const [left, right] = [-1, 1].map(s => side(i => Math.abs(py[i] - y) < high, i => s * (px[i] - x)) + wide);
+        const places = [0, 14, 28].flatMap(more => [[0, -up - more], [right + more, 0], [-left - more, 0], [0, down + more]].map(([dx, dy]) => ({dx, dy, cost: more / 4})));
+        if (around(x, y, wide, high).filter(i => m.cluster[i] === c).length <= .08 * mine.length) places.unshift({dx: 0, dy: 0, cost: -1e3});
+        for (const place of places) {
+          place.x = Math.max(wide, Math.min(box.width - wide, x + place.dx));
+          place.y = Math.max(high + 1, Math.min(box.height - high - 1, y + place.dy));
+          place.cost += around(place.x, place.y, wide, high).length + 1e4 * found.filter(other => Math.abs(other.x - place.x) < other.wide + wide && Math.abs(other.y - place.y) < 2 * high).length;
         }
-        for (let tries = 0; tries < 30 && found.some(other => Math.abs(other.x - x) < 2 * width && Math.abs(other.y - y) < 15); tries++) y -= 7;
-        if (x > 0 && x < box.width && y > -15 && y < box.height + 15) found.push({c, x, y: Math.max(9, Math.min(box.height - 9, y))});
-      }
+        const best = places.reduce((a, b) => b.cost < a.cost ? b : a);
+        found.push({c, x: best.x, y: best.y, wide});
+      });
       return found;
     }
     function draw() {
@@ -147,8 +164,7 @@
     function nearest(event) {
       const box = canvas.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
       let best = -1, least = 12 * 12;
-      const cx = Math.floor(x / CELL), cy = Math.floor(y / CELL);
-      for (let a = cx - 1; a <= cx + 1; a++) for (let b = cy - 1; b <= cy + 1; b++) for (const i of cells.get(a * 4096 + b) || []) {
+      for (const i of around(x, y, 12, 12)) {
         if (selected !== null && m.cluster[i] !== selected) continue;
         const far = (px[i] - x) ** 2 + (py[i] - y) ** 2;
         if (far < least) { least = far; best = i; }
