@@ -169,6 +169,32 @@ def test_focus_stays_on_the_heading_that_sorts(browser, page):
         assert ask(browser, "document.activeElement.closest('th').hasAttribute('aria-sort')")
 
 
+def test_sizes_are_reached_by_keyboard(browser, page):
+    show(browser, page)
+    from selenium.webdriver.common.keys import Keys
+
+    browser.execute_script("document.querySelector('#graph .exports button:last-child').focus()")
+    browser.switch_to.active_element.send_keys(Keys.TAB, Keys.TAB)
+    assert ask(browser, "document.activeElement.textContent").startswith("Cluster 1")
+    assert ask(browser, "getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    browser.switch_to.active_element.send_keys(Keys.ENTER)
+    chosen = "document.querySelector('.legend [aria-pressed=true]').textContent"
+    assert ask(browser, chosen).startswith("Cluster 1")
+    lefts = "[...document.querySelectorAll('#sizes .track')].map(n => n.getBoundingClientRect().x)"
+    assert len(set(ask(browser, lefts))) == 1
+
+
+@pytest.mark.parametrize("width", [360, 500])
+def test_long_names_do_not_widen_the_page(browser, tmp_path, width):
+    X, y = make_blobs(60, n_features=3, centers=3, random_state=0)
+    long = ["the name of a column that goes on and on " * 3, "without_a_space_" * 9, "c"]
+    truth = np.array(long)[y]
+    model = UnifiedSpectralClustering(3).fit(X)
+    write_report(tmp_path / "page.html", model, X, columns=long, truth=truth, names=truth)
+    show(browser, tmp_path / "page.html", width=width)
+    assert ask(browser, "document.documentElement.scrollWidth") <= width
+
+
 COLOURS = """(() => {
   const canvas = document.querySelector('.map canvas');
   const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
