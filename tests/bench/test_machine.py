@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 
 from unispectral.bench import _machine
+from unispectral.bench._words import counted, size
 
 HUNGRY = "kept = bytearray(b'x') * 2**20 * 60; print('ready', flush=True); input()"
 PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', {HUNGRY!r}])"
@@ -32,7 +34,19 @@ def test_environment_names_no_person_and_no_path() -> None:
     found = _machine.environment(threads=2)
     assert found["software"].startswith("Python 3.")
     assert "scikit-learn " in found["software"]
-    assert " cores, " in found["machine"]
-    assert found["machine"].endswith(", 2 thread(s) per fit")
+    assert re.search(r", 1 core, |, \d+ cores, ", found["machine"])
+    assert found["machine"].endswith(", 2 threads per fit")
     assert "/" not in found["software"]
     assert os.path.expanduser("~") not in found["machine"]
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(100 * 2**10, "0.09766 MB"), (10.5 * 2**20, "10.5 MB"), (2**30, "1.00 GB"), (6e9, "5.59 GB")],
+)
+def test_sizes_in_words(number: float, words: str) -> None:
+    assert size(number) == words
+
+
+def test_one_is_not_several() -> None:
+    assert [counted(n, "cell") for n in (0, 1, 2)] == ["0 cells", "1 cell", "2 cells"]

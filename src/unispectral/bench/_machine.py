@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from unispectral.bench._words import counted
+
 __all__ = [
     "environment", "limit_growth", "peak_bytes", "process_tree", "reset_peak",
     "thread_variables", "tree_bytes",
@@ -32,14 +34,14 @@ def environment(threads: int) -> dict[str, str]:
             installed.append(f"{package} {version(package)}")
     machine = platform.machine()
     processor = _field("/proc/cpuinfo", "model name") or platform.processor() or machine
-    memory = ""
+    cores, memory = counted(os.cpu_count() or 1, "core"), ""
     with contextlib.suppress(AttributeError, ValueError, OSError):
         size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         memory = f"{size / 2**30:.0f} GB, "
     return {
         "software": f"Python {platform.python_version()}, {', '.join(installed)}",
-        "machine": f"{processor}, {os.cpu_count() or 1} cores, {memory}{platform.system()} "
-        f"{machine}, {threads} thread(s) per fit",
+        "machine": f"{processor}, {cores}, {memory}{platform.system()} "
+        f"{machine}, {counted(threads, 'thread')} per fit",
     }
 
 

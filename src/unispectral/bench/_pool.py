@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from unispectral.bench._machine import process_tree, thread_variables, tree_bytes
+from unispectral.bench._words import size
 
 __all__ = ["Answers", "Pool", "Worker"]
 
@@ -144,8 +145,8 @@ class Worker:
         self.peak = max(self.peak, tree_bytes(self.pid))
         if most is not None and self.peak > most:
             return "memory", (
-                f"The fit was stopped at {self.peak / 2**30:.2f} GB of memory, its child "
-                f"processes included; its limit is {most / 2**30:.2f} GB."
+                f"The fit was stopped at {size(self.peak)} of memory, its child "
+                f"processes included; its limit is {size(most)}."
             )
         return None
 

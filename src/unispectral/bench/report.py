@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from unispectral._files import write_text_atomic
+from unispectral.bench._words import counted
 from unispectral.bench.results import Figure, Results, ResultTable, Setting, mean_seconds
 from unispectral.bench.runner import duration
 from unispectral.bench.study import METRICS, PROTOCOLS, Column, StudyDataset, StudyMethod, Surface
@@ -240,5 +241,5 @@ def _made(results: Results, command: str) -> dict[str, Any]:
         facts.append(("Fits from, to", f"{ended[0]}, {ended[-1]} UTC"))
     used = Counter(tuple(record.environment.items()) for record in records)
     for environment, count in used.most_common(4):
-        facts += [(f"{count} fits, {what}", words) for what, words in environment]
+        facts += [(f"{counted(count, 'fit')}, {what}", words) for what, words in environment]
     return {"command": command or "unispectral bench", "facts": facts}

@@ -1,0 +1,15 @@
+"""Numbers in words."""
+
+from __future__ import annotations
+
+__all__ = ["counted", "size"]
+
+
+def counted(number: int, one: str) -> str:
+    """A number of things: ``1 cell``, ``2 cells``."""
+    return f"{number} {one}{'s' * (number != 1)}"
+
+
+def size(number: float) -> str:
+    """Bytes in gigabytes, or in megabytes where that would be a fraction."""
+    return f"{number / 2**30:.2f} GB" if number >= 2**30 else f"{number / 2**20:.4g} MB"
