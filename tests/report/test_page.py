@@ -184,6 +184,20 @@ def test_sizes_are_reached_by_keyboard(browser, page):
     assert len(set(ask(browser, lefts))) == 1
 
 
+def test_ticks_leave_room_for_the_name_of_the_axis(browser, page):
+    show(browser, page)
+    script = """
+      const chart = UI.line({series: [{values: [1e-13, 6e-13, 8e-13]}], xlabel: "x", ylabel: "y"});
+      UI.main.append(chart);
+      const texts = [...chart.querySelectorAll("text")], name = texts.at(-1);
+      const right = name.getBoundingClientRect().right;
+      return texts.filter(text => text.getAttribute("text-anchor") === "end")
+        .map(text => [text.textContent, text.getBoundingClientRect().left - right]);"""
+    ticks = browser.execute_script(script)
+    assert "2.00e−13" in dict(ticks)
+    assert min(gap for _, gap in ticks) > 0
+
+
 @pytest.mark.parametrize("width", [360, 500])
 def test_long_names_do_not_widen_the_page(browser, tmp_path, width):
     X, y = make_blobs(60, n_features=3, centers=3, random_state=0)

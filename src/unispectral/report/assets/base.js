@@ -39,6 +39,9 @@ const UI = (() => {
   const percent = (value, digits = 1) => value === null || value === undefined ? "–" : (100 * value).toFixed(digits) + " %";
   const count = (n, one, many) => whole.format(n) + " " + (n === 1 ? one : many || one + "s");
 
+  // A long name with its beginning and its end: names of one table often begin alike.
+  const short = (name, most) => name.length > most ? name.slice(0, Math.ceil(most / 2) - 1) + "…" + name.slice(-Math.floor(most / 2)) : name;
+
   // ---- colours --------------------------------------------------------------------------
   const css = name => getComputedStyle(root).getPropertyValue(name).trim();
   const mix = (stops, t) => {
@@ -149,7 +152,7 @@ const UI = (() => {
     return /[",\n\r]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
   };
   const csv = rows => new Blob(["\ufeff" + rows.map(row => row.map(cell).join(",")).join("\r\n") + "\r\n"], {type: "text/csv"});
-  const KEPT = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "opacity", "font-family", "font-size", "font-weight", "text-anchor"];
+  const KEPT = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "paint-order", "opacity", "font-family", "font-size", "font-weight", "text-anchor"];
   // A drawing by itself: its style sheet stays behind, so that each element gets what it had of it.
   function standalone(art) {
     const copy = art.cloneNode(true), [, , width, height] = art.getAttribute("viewBox").split(" ").map(Number);
@@ -202,7 +205,7 @@ const UI = (() => {
       const by = filter && filter.name();
       shown = by ? found.filter(filter.keep) : found;
       const hidden = found.length - shown.length;
-      hint.replaceChildren(...(query && hidden ? [`“${box.value}” is found ${whole.format(hidden)} more times, hidden by the filter “${by}”.`, el("button", {class: "plain", type: "button", onclick: filter.clear}, "Show all")]
+      hint.replaceChildren(...(query && hidden ? [`“${box.value}” is found ${count(hidden, "more time", "more times")}, hidden by the filter “${by}”.`, el("button", {class: "plain", type: "button", onclick: filter.clear}, "Show all")]
         : query ? [`${whole.format(shown.length)} of ${whole.format(rows.length)} found${by ? `, the filter “${by}” hides none` : ""}.`] : []));
       if (sorted >= 0) {
         const sign = up ? 1 : -1;
@@ -267,7 +270,6 @@ const UI = (() => {
   }
   // series: [{values, name?, colour?}]; marks: [{from, to, text}] bands of x; x starts at `first`
   function line({series, xlabel, ylabel, first = 1, marks = [], points = true, zero = false, width = 520, height = 260, label = "chart"}) {
-    const box = {left: 62, right: 14, top: 24, bottom: 44};
     const all = series.flatMap(s => s.values).filter(v => v !== null && Number.isFinite(v));
     const longest = Math.max(...series.map(s => s.values.length));
     let low = Math.min(...all), high = Math.max(...all);
@@ -276,10 +278,12 @@ const UI = (() => {
     const pad = (high - low) * .06;
     if (!zero) low -= pad;
     high += pad;
+    const marked = ticks(low, high), letters = Math.max(...marked.map(t => number(t).length));
+    const box = {left: Math.max(62, 32 + 7 * letters), right: 14, top: 24, bottom: 44};
     const px = i => box.left + (longest > 1 ? i / (longest - 1) : .5) * (width - box.left - box.right);
     const py = v => height - box.bottom - (v - low) / (high - low) * (height - box.top - box.bottom);
     const art = svg("svg", {class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label});
-    for (const t of ticks(low, high)) art.append(
+    for (const t of marked) art.append(
       svg("line", {class: "grid", x1: box.left, x2: width - box.right, y1: py(t), y2: py(t)}),
       svg("text", {x: box.left - 8, y: py(t) + 4, "text-anchor": "end"}, number(t)));
     for (const t of ticks(first, first + longest - 1, Math.min(8, longest)).filter(Number.isInteger)) art.append(
@@ -310,7 +314,7 @@ const UI = (() => {
   return {
     get data() { return JSON.parse(document.getElementById("data").textContent); },
     get main() { return main; },
-    el, svg, number, percent, count, css, amount, difference, between, inkOn, shell, section, tiles, notes, code, choice, facts, tip, table, bars, line, ticks, figure,
+    el, svg, number, percent, count, short, css, amount, difference, between, inkOn, shell, section, tiles, notes, code, choice, facts, tip, table, bars, line, ticks, figure,
     onTheme: redraw => listeners.push(redraw),
     dot: colour => { const node = el("span", {class: "dot"}); node.style.background = colour; return node; },
   };

@@ -54,7 +54,7 @@
   }
   let meaning = meanings[0];
   function drawMap() {
-    const canvas = el("canvas", {role: "img", tabindex: "0", "aria-label": `Map of ${count(shownCount, "point")} in ${k} clusters`});
+    const canvas = el("canvas", {role: "img", tabindex: "0", "aria-label": `Map of ${count(shownCount, "point")} in ${count(k, "cluster")}`});
     const order = Array.from({length: shownCount}, (_, i) => i);
     for (let i = order.length - 1; i > 0; i--) {  // mixed, so that no cluster hides the others; the same each time
       const j = (i * 7919 + 104729) % (i + 1);
@@ -297,12 +297,11 @@
   // Effects as colours; a column's name opens the values of each cluster: 5, 25, 50, 75 and 95 %.
   function heat() {
     const h = d.heat, rows = Math.min(k, 60), CW = 34, CH = 24, left = 78, top = 96, cut = Math.max(1, Math.min(3, ...[Math.max(...h.effect.flat().map(Math.abs))]));
-    const short = name => name.length > 15 ? name.slice(0, 14) + "…" : name;
     const art = UI.svg("svg", {class: "chart", viewBox: `0 0 ${left + CW * h.names.length + 58} ${top + CH * rows + 4}`, role: "img", "aria-label": "Clusters by columns"});
     art.style.width = left + CW * h.names.length + 58 + "px";
     const box = el("div", {class: "values"});
     h.names.forEach((name, j) => art.append(UI.svg("text", {class: "link strong", transform: `translate(${left + CW * j + 14} ${top - 8}) rotate(-50)`, role: "button", tabindex: "0", "data-tip": `${name}: show its values in each cluster`,
-      onclick: () => open(j), onkeydown: event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); open(j); } }}, short(name))));
+      onclick: () => open(j), onkeydown: event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); open(j); } }}, UI.short(name, 15))));
     for (let c = 0; c < rows; c++) {
       art.append(UI.svg("text", {class: "strong", x: left - 8, y: top + CH * c + 16, "text-anchor": "end"}, "Cluster " + c));
       h.names.forEach((name, j) => {
@@ -355,7 +354,7 @@
       mark.style.width = width + "%";
       mark.style.left = (effect < 0 ? 50 - width : 50) + "%";
       mark.style.background = effect < 0 ? "var(--minus)" : "var(--accent)";
-      return [el("div", {class: "name", title: name}, name), el("div", {class: "axis"}, mark),
+      return [el("div", {class: "name", title: name}, UI.short(name, 26)), el("div", {class: "axis"}, mark),
         el("div", {class: "value", title: `${effect > 0 ? "+" : "−"}${Math.abs(effect).toFixed(1)} standard deviations`}, `${number(inside)} against ${number(outside)}`)];
     }));
   }

@@ -81,7 +81,7 @@
   function fillTable(table, metric, live) {
     const count = complete(metric).length;
     const head = el("tr", {}, heading("Method", "name"), heading("Rank", "rank", "Average rank"),
-      heading("Mean", "mean", `Mean over the ${count} data sets on which all columns have a figure`),
+      heading("Mean", "mean", `Mean over the ${UI.count(count, "data set")} on which all columns have a figure`),
       data.datasets.map((set, d) => heading(set.title, String(d), `${set.samples ?? "?"} samples`)));
     const tops = data.datasets.map((_, d) => best(d, metric));
     const body = rowsOf(metric).map((row) => el("tr", {},
@@ -248,7 +248,7 @@
       return svg("g", { "data-tip": `${p.name}\n${metricTitle()} ${number(p.v)}\n${seconds(p.t)}` },
         at - py > 5 ? svg("line", { class: "leader", x1: px, y1: py, x2: px + 8, y2: at }) : null,
         svg("circle", { class: p.ours ? "dot" : "dot other", cx: px, cy: py, r: 5.5 }),
-        svg("text", { x: fits ? px + 10 : room - 2, y: at + 4, "font-size": 12, "text-anchor": fits ? "start" : "end" }, p.name));
+        svg("text", { class: "halo", x: fits ? px + 10 : room - 2, y: at + 4, "font-size": 12, "text-anchor": fits ? "start" : "end" }, p.name));
     });
   }
 
