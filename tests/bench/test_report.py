@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from unispectral.bench import (
     StudyMethod,
     write_report,
 )
+from unispectral.bench.report import _page_data
+from unispectral.report._page import asset, build_page
 
 XSS = (
     "<script>window.hacked=1</script>",
@@ -136,6 +139,34 @@ def test_figures_can_be_taken_away(browser: Any, page: Path, kind: str) -> None:
     for place in ("#time-picture", "#ranks-picture", "#surfaces-pictures"):
         helper.check_taken(helper.taken(browser, place, kind), kind)
     assert helper.console(browser) == []
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1200, 360])
+def test_names_beside_points_hide_no_other(
+    browser: Any, tiny: Study, ran: Path, tmp_path: Path, width: int
+) -> None:
+    """However near the points are, and however long the titles of data sets."""
+    long = replace(tiny, datasets=[replace(d, title=d.name * 12) for d in tiny.datasets])
+    with Store(ran, readonly=True) as store:
+        data = _page_data(Results(long, store), "")
+    for row in data["figures"]["paper"]["accuracy"]:
+        for number, figure in enumerate(row):
+            figure.update(value=60.0 - number / 5, seconds=1.0 + number / 20)
+    page = build_page("Near", data, asset("study.css"), asset("study.js"))
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    helper.set_width(browser, width)
+    helper.show(browser, tmp_path / "page.html")
+    choose(browser, "protocol", "paper")
+    script = """const box = css => [...document.querySelectorAll('#time-picture ' + css)]
+        .map(node => node.getBoundingClientRect());
+      const apart = (a, b) => a.right <= b.left || b.right <= a.left
+        || a.bottom - 3 <= b.top || b.bottom - 3 <= a.top;
+      const names = box('text.halo'), points = box('circle');
+      return [names.length, names.every((a, i) => points.every(b => apart(a, b))
+        && names.every((b, j) => i === j || apart(a, b)))];"""
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert browser.execute_script(script) == [4, True]
 
 
 @pytest.mark.browser

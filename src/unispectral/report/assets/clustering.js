@@ -354,7 +354,7 @@
       mark.style.width = width + "%";
       mark.style.left = (effect < 0 ? 50 - width : 50) + "%";
       mark.style.background = effect < 0 ? "var(--minus)" : "var(--accent)";
-      return [el("div", {class: "name", title: name}, UI.short(name, 26)), el("div", {class: "axis"}, mark),
+      return [el("div", {class: "name", title: name}, UI.short(name, 22)), el("div", {class: "axis"}, mark),
         el("div", {class: "value", title: `${effect > 0 ? "+" : "−"}${Math.abs(effect).toFixed(1)} standard deviations`}, `${number(inside)} against ${number(outside)}`)];
     }));
   }

@@ -235,21 +235,22 @@
   }
   function labelled(points, x, y, room) {
     // Labels to the right of their points, or above them where the picture ends, pushed down as far
-    // as those before them need.
-    const taken = [];
-    return [...points].sort((a, b) => y(a.v) - y(b.v)).map((p) => {
-      const [px, py] = [x(p.t), y(p.v)];
+    // as those before them and the other points need.
+    const taken = points.map((p) => ({ p, x: x(p.t) - 6, y: y(p.v), w: 12 })), names = [];
+    const dots = [...points].sort((a, b) => y(a.v) - y(b.v)).map((p) => {
+      const [px, py] = [x(p.t), y(p.v)], tip = `${p.name}\n${metricTitle()} ${number(p.v)}\n${seconds(p.t)}`;
       const width = p.name.length * 6.8 + 14;
       const fits = px + width <= room;
       const begin = fits ? px : room - width;
       let at = fits ? py : py - 14;
-      for (const t of taken) if (begin < t.x + t.w && t.x < begin + width && Math.abs(at - t.y) < 13) at = t.y + 13;
+      const hit = () => taken.find((t) => t.p !== p && begin < t.x + t.w && t.x < begin + width && Math.abs(at - t.y) < 13);
+      for (let t = hit(); t; t = hit()) at = t.y + 13.01;
       taken.push({ x: begin, y: at, w: width });
-      return svg("g", { "data-tip": `${p.name}\n${metricTitle()} ${number(p.v)}\n${seconds(p.t)}` },
-        at - py > 5 ? svg("line", { class: "leader", x1: px, y1: py, x2: px + 8, y2: at }) : null,
-        svg("circle", { class: p.ours ? "dot" : "dot other", cx: px, cy: py, r: 5.5 }),
-        svg("text", { class: "halo", x: fits ? px + 10 : room - 2, y: at + 4, "font-size": 12, "text-anchor": fits ? "start" : "end" }, p.name));
+      names.push(svg("text", { class: "halo", x: fits ? px + 10 : room - 2, y: at + 4, "font-size": 12, "text-anchor": fits ? "start" : "end", "data-tip": tip }, p.name));
+      return [at - py > 5 ? svg("line", { class: "leader", x1: px, y1: py, x2: px + 8, y2: at }) : null,
+        svg("circle", { class: p.ours ? "dot" : "dot other", cx: px, cy: py, r: 5.5, "data-tip": tip })];
     });
+    return [dots, names];
   }
 
   // Parameter surfaces.
