@@ -66,6 +66,8 @@ def test_some_data_sets_and_methods(folder: Path) -> None:
     assert "2 of 2 cells are done" in ran.output
     call("--study", "typed.toml", "--datasets", "table", "--backend", "here")
     assert "stored    typed: 5 of 6 cells done, 0 failed" in call("list").output
+    page = (folder / "unispectral-bench-typed.html").read_text(encoding="utf-8")
+    assert '"5","of 6 fits done"' in page
     call("export")
     rows = (folder / "unispectral-bench-typed.md").read_text(encoding="utf-8").splitlines()
     assert next(row for row in rows if row.startswith("| iris")).count("–") == 1

@@ -94,7 +94,8 @@ def run_command(source: str, store: Path, quiet: bool, no_report: bool, **option
         lines = [_outcome(summary)]
         if not no_report:
             page = _beside(store, study.name, ".html")
-            write_report(Results(study, results), page, command=command)
+            whole, commands = results.load_study(study.name)  # with what was run of it before
+            write_report(Results(whole, results), page, command=commands)
             lines.append(f"Report: {page}")
     try:
         click.echo("\n".join(lines))
