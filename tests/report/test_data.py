@@ -10,6 +10,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_blobs
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from unispectral import UnifiedSpectralClustering
 from unispectral.report import report_data, write_report
@@ -313,3 +315,26 @@ def test_an_objective_that_rises_is_explained(path, words):
     assert list(data["objective"]) == path
     assert data["objective_words"].startswith(words)
     assert bool(data["objective_words"]) == bool(words)
+
+
+def test_page_of_a_pipeline_and_of_listed_views(tmp_path):
+    X, _ = make_blobs(40, centers=2, random_state=0)
+    model = make_pipeline(StandardScaler(), KMeans(2, n_init=1, random_state=0)).fit(X)
+    assert report_data(model, X)["sizes"].sum() == 40
+    assert report_data(model, [X, X[:, :1]])["columns"] == 3
+    assert report_data(model, X, labels=np.where(X[:, 0] > 3, -1, 0) + 1)["n"] == 40
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"truth": [0, 1]}, "truth has 2 entries, but there are labels for 4 samples"),
+        ({"names": ["a"]}, "names has 1 entries, but there are labels for 4 samples"),
+        ({"columns": ["a"]}, "columns has 1 names, but X 2 columns"),
+        ({"labels": [0, 0, 1, -1]}, r"where −1 is noise, give labels=model.labels_ \+ 1"),
+    ],
+)
+def test_what_does_not_fit_the_samples(given, message):
+    model = Fitted(labels_=np.array([0, 0, 1, 1]))
+    with pytest.raises(ValueError, match=message):
+        report_data(model, np.eye(4)[:, :2], **given)

@@ -27,9 +27,10 @@ def write_report(
     ----------
     path : path-like
         Where to; ends in ``.html``. The file is there whole or not at all.
-    estimator : fitted clusterer
-        SCMK and SCSK have most to show; any clusterer with ``labels_`` will do.
-    X : array, frame, sparse matrix or dict of these, default=None
+    estimator : fitted clusterer, or Pipeline that ends in one
+        UnifiedSpectralClustering, SCMK and SCSK have most to show; any clusterer with ``labels_``
+        will do. Noise, −1 in some, can be given as a cluster: ``labels=model.labels_ + 1``.
+    X : array, frame, sparse matrix, or list or dict of these, default=None
         The samples, from which features and thumbnails are taken; text columns of a frame are
         encoded as :class:`unispectral.tables.TablePreparer` does.
     **options

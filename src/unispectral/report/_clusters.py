@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from unispectral._compat import optional
 from unispectral._errors import InputError
+from unispectral._validation import is_views, view_names
 
 __all__ = [
     "Certainty", "Contrasts", "as_numbers", "certainty_of", "cluster_tree", "contrasts",
@@ -150,7 +151,7 @@ def describe(model: Any, X: Any, *, n_features: int | None = None) -> Any:
     ----------
     model : fitted clusterer, Pipeline, or array of labels
         Whose clusters are described.
-    X : data frame, array, sparse matrix, or dict of these (views)
+    X : data frame, array, sparse matrix, or list or dict of these (views)
         The samples in the units in which they shall be described, in the order of the fit. Text
         columns are encoded as :class:`unispectral.tables.TablePreparer` does; the mean of a
         category is its share. A missing value counts nowhere.
@@ -175,6 +176,8 @@ def describe(model: Any, X: Any, *, n_features: int | None = None) -> Any:
     1        1     2  height  1.10            3.15  -16.081523
     """
     pandas = optional("pandas", extra="io")
+    if n_features is not None and n_features < 1:
+        raise InputError("n_features", "must be at least 1, or None", value=n_features)
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     labels = np.asarray(getattr(last, "labels_", model if isinstance(model, list) else last))
     if labels.ndim != 1 or not len(labels):
@@ -193,6 +196,8 @@ def describe(model: Any, X: Any, *, n_features: int | None = None) -> Any:
 
 def as_numbers(X: Any, n: int, names: Any = None) -> tuple[Any, list[str]]:
     """Samples of any kind as a float table, NaN where missing, and the names of its columns."""
+    if is_views(X) and not isinstance(X, Mapping):
+        X = dict(zip(view_names(X), X, strict=True))
     if isinstance(X, Mapping):
         parts = {str(view): as_numbers(part, n) for view, part in X.items()}
         listed = [f"{view}: {name}" for view, (_, own) in parts.items() for name in own]

@@ -59,11 +59,19 @@ def report_data(
     max_points: int = MAX_POINTS,
 ) -> dict[str, Any]:
     """Collect what the page shows; the parameters are those of :func:`write_report`."""
+    estimator = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     labels = _labels(estimator, labels)
     n, sizes = len(labels), np.bincount(labels)
     if X is not None:
+        asked = columns
         given = getattr(estimator, "feature_names_in_", None) if columns is None else columns
         X, columns = as_numbers(X, n, given)
+        if asked is not None and len(asked) != len(columns):
+            raise InputError("columns", f"has {len(asked)} names, but X {len(columns)} columns")
+    for argument, values in {"names": names, "truth": truth}.items():
+        if values is not None and len(values) != n:
+            problem = f"has {len(values)} entries, but there are labels for {n} samples"
+            raise InputError(argument, problem)
     sure = certainty_of(estimator, X, labels)
     affinity = getattr(estimator, "affinity_matrix_", None)
     if affinity is not None and affinity.shape[0] != n:
@@ -200,7 +208,8 @@ def _labels(estimator: Any, labels: Any) -> np.ndarray:
         raise InputError("estimator", "has no labels_", "fit it first, or give labels")
     labels = np.asarray(labels)
     if labels.ndim != 1 or len(labels) == 0 or labels.dtype.kind not in "iu" or labels.min() < 0:
-        raise InputError("labels", "must be whole numbers from 0, one for each sample")
+        problem = "must be whole numbers from 0, one for each sample"
+        raise InputError("labels", problem, "where −1 is noise, give labels=model.labels_ + 1")
     return labels.astype(np.int64)
 
 
