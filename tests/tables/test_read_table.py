@@ -108,6 +108,47 @@ def test_encodings(encoding):
     assert any("Latin-1" in note for note in table.notes) == (encoding == "latin-1")
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["007", "008", "012"],
+        ["18446744073709551001", "18446744073709551002", "18446744073709551003"],
+        ["NA", "null", "x"],
+        ["1E00", "1.50", "True"],
+        ["1", "", "3"],
+        ["-0", "0", "1_0"],
+    ],
+)
+@pytest.mark.parametrize("head", ["id", ""])
+def test_names_of_rows_are_kept_as_they_are_written(names, head):
+    rows = "".join(f"{name},{i},{i * i}\n" for i, name in enumerate(names))
+    table = read_table(text(f"{head},x,y\n{rows}"), id=head or None)
+    assert table.index.tolist() == names
+    assert table.columns == ["x", "y"]
+
+
+def test_whole_numbers_as_names_and_classes():
+    table = read_table(text("id,x,y\n3,1,-2\n10,2,4\n"), id="id", truth="y")
+    assert (table.index.tolist(), table.truth.tolist()) == ([3, 10], [-2, 4])
+
+
+def test_classes_named_as_missing_values():
+    content = "x,y\n1,None\n2,NA\n3,?\n"
+    assert read_table(text(content), truth="y").truth.tolist() == ["None", "NA", "?"]
+    with pytest.raises(TableError, match="truth='y' has 1 missing value"):
+        read_table(text(content), truth="y", missing=["?"])
+
+
+def test_large_and_missing_names_in_parquet(tmp_path):
+    big = 2**64 - 615
+    frame = pd.DataFrame({"a": np.array([big, 1], np.uint64), "b": [7.0, None], "c": [1e300, 1.0]})
+    frame.assign(x=[1, 2]).to_parquet(tmp_path / "t.parquet")
+    names = {name: read_table(tmp_path / "t.parquet", id=name, columns=["x"]) for name in "abc"}
+    assert names["a"].index.tolist() == [big, 1]
+    assert names["b"].index.tolist() == ["7", ""]
+    assert names["c"].index.tolist() == ["1e+300", "1"]
+
+
 def test_header_choice_and_notes():
     years = "2001,2002\n1,2\n3,4\n"
     assert read_table(text(years)).values.shape == (3, 2)

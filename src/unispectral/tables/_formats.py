@@ -80,7 +80,7 @@ def load(
     format = _find_format(source, format)
     if format in ("csv", "tsv"):
         text = {**text, "separator": text.get("separator") or ("\t" if format == "tsv" else None)}
-        for frame, notes in text_blocks(source, entries=entries, **text):
+        for frame, notes in text_blocks(source, beside, entries=entries, **text):
             yield Loaded(source, frame, notes=notes)
     elif format == "parquet":
         yield from _parquet(source, entries)

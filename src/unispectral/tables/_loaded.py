@@ -181,9 +181,16 @@ def _number_column(series: Any) -> tuple[np.ndarray | None, str]:
 def label_values(values: Any) -> np.ndarray:
     """Return names or classes as integers if they are whole numbers, else as strings."""
     array = np.ravel(values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values))
-    whole = array.dtype.kind == "f" and bool(np.isfinite(array).all())
-    if array.dtype.kind in "iub" or (whole and (array == np.round(array)).all()):
-        return array.astype(np.int64)
-    if array.dtype.kind == "S":
+    kind = array.dtype.kind
+    if kind in "iub":
+        return array if kind == "u" else array.astype(np.int64)
+    if kind == "S":
         return np.char.decode(array, "utf-8", "replace")
-    return np.array([str(value) for value in array])
+    if kind == "f":  # a gap makes floats of whole numbers
+        whole = (np.abs(array) < 2**53) & (array == np.round(array))
+        if whole.all():
+            return array.astype(np.int64)
+        array = np.array([int(v) if w else v for v, w in zip(array, whole, strict=True)], object)
+    if kind != "U":
+        array = np.where(optional("pandas", extra="io").isna(array), "", array)
+    return np.array([str(value) for value in array], str)

@@ -7,9 +7,11 @@ import csv
 import io
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
+
+import numpy as np
 
 from unispectral._compat import optional
 from unispectral.tables._source import Source, TableError, block_rows, plural, unique_names
@@ -32,6 +34,7 @@ def looks_like_text(head: bytes) -> bool:
 
 def text_blocks(
     source: Source,
+    beside: Sequence[str | None] = (None, None),
     *,
     entries: int | None = None,
     separator: str | None = None,
@@ -41,7 +44,8 @@ def text_blocks(
 ) -> Iterator[tuple[Any, list[str]]]:
     """Blocks of rows with about so many values, or all rows, each with the notes.
 
-    The index of a frame holds row names if the file has them.
+    The index of a frame holds row names if the file has them. These, and the columns `beside` with
+    names and known classes, are kept as they are written.
     """
     if entries is None:
         source.check_memory(2 * source.size)
@@ -73,13 +77,18 @@ def text_blocks(
     if row_names:
         changed.append("The first column has no name; it is taken as the rows' names.")
     notes += changed
+    as_written = _converters(unique, row_names, beside, missing)
     dialect: Any = {"sep": separator, "encoding": encoding, "header": 0 if header else None}
     many = None if entries is None else block_rows(entries, len(names))
     checked = separator == _SPACES
-    for frame in _parse(source, unique, missing, many, decimal="," if comma else ".", **dialect):
-        if not checked and frame.iloc[:, -1].isna().any():
+    reading = {"decimal": "," if comma else ".", "converters": as_written}
+    for frame in _parse(source, unique, missing, many, **reading, **dialect):
+        last = frame.iloc[:, -1]
+        if not checked and (last.isna() | last.eq("")).any():
             _check_lengths(source, len(names), **dialect)  # pandas fills up rows too short
             checked = True
+        for name in as_written:
+            frame[name] = _whole_numbers(frame[name])
         yield frame.set_index(frame.columns[0]) if row_names else frame, notes
 
 
@@ -159,6 +168,26 @@ def _has_decimal_comma(rows: list[list[str]]) -> bool:
     comma = sum(bool(re.fullmatch(r"[+-]?\d+,\d+", cell)) for cell in cells)
     point = sum(bool(re.fullmatch(r"[+-]?\d+\.\d+", cell)) for cell in cells)
     return comma > point
+
+
+def _converters(
+    names: list[str], row_names: bool, beside: Sequence[str | None], missing: Sequence[str]
+) -> dict[str, Callable[[str], str | None]]:
+    """For columns that hold names of rows, or classes: a class named NA is not missing."""
+    id, truth = beside
+    absent = {"", *missing}
+    found: dict[str | None, Any] = {truth: lambda cell: None if cell.strip() in absent else cell}
+    found |= {id: str, names[0] if row_names else id: str}
+    return {name: found[name] for name in names if name in found}
+
+
+def _whole_numbers(column: Any) -> Any:
+    """Names as integers if that is how they are written."""
+    try:
+        numbers = column.astype(np.int64)
+    except (TypeError, ValueError, OverflowError):
+        return column
+    return numbers if (numbers.astype(str) == column).all() else column
 
 
 def _uneven(source: Source, where: str, found: int, width: int) -> TableError:
