@@ -95,6 +95,18 @@ def test_impute(impute, value):
         ("0,1\n1,2\n3,4\n", [[1, 2], [3, 4]]),
         ("a,b,\n1,2,\n3,4,\n", [[1, 2], [3, 4]]),
         ("\n\na,b\n1,2\n\n3,4\n", [[1, 2], [3, 4]]),
+        ("0,1;1,2\n0,2;1,1\n", [[0.1, 1.2], [0.2, 1.1]]),
+        ("x y\n0,1 1,2\n0,2 1,1\n", [[0.1, 1.2], [0.2, 1.1]]),
+        ("v\n1,5\n2,5\n3,75\n", [[1.5], [2.5], [3.75]]),
+        ('"v"\n"1",5\n"2",7\n', [[5], [7]]),
+        ("a;b\n1,234;2\n3,456;4\n", [[1.234, 2], [3.456, 4]]),
+        ("a;b\n1.234;0.5\n3.456;4\n", [[1.234, 0.5], [3.456, 4]]),
+        ("a;b\n1.234;0,5\n950;0,7\n1.234.567,5;6\n", [[1234, 0.5], [950, 0.7], [1234567.5, 6]]),
+        ("a;b\n1.234;0,5\n12.5;0,7\n", [[1.234, 0.5], [12.5, 0.7]]),
+        ("a|b\n1,5|2\n3,5|4\n", [[1.5, 2], [3.5, 4]]),
+        ("a,b\n1,2,\n3,4,\n", [[1, 2], [3, 4]]),
+        ("a,b\n1,2\n  \n3,4\n", [[1, 2], [3, 4]]),
+        ('t,a,b\n"' + "line\n" * 60 + '",1,2\nx,3,4\n', [[1, 2], [3, 4]]),
     ],
 )
 def test_kinds_of_text(content, values):
@@ -154,7 +166,32 @@ def test_header_choice_and_notes():
     assert read_table(text(years)).values.shape == (3, 2)
     assert read_table(text(years), header=True).columns == ["2001", "2002"]
     assert "no header" in read_table(text(years)).notes[0]
+    german = "a;b\n1.234;0,5\n950;0,7\n"
+    commas = ["Numbers are written with a decimal comma.", "Points mark thousands in 'a'."]
+    assert read_table(text(german)).notes == commas
     assert "only numbers the rows" in read_table(text("n,x\n1,5\n2,5\n3,4\n")).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "header", "note"),
+    [
+        (["5.1,3.5,a", "5.2,3.4,a", "1.1,9.5,b"], False, "header=True (--header)"),
+        (["39,State,77516", "50,Self,83311"], False, "header=True (--header)"),
+        (["5.1,?,a", "5.2,3.4,a"], False, "header=True (--header)"),
+        (["a,2019", "b,2020", "c,2020"], False, "header=True (--header)"),
+        (["a,1,2", "b,2,3", "c,7,9"], False, "header=True (--header)"),
+        (["name,2019,2020", "a,1.5,2", "b,2,3"], True, "header=False (--no-header)"),
+        (["name,10,20,30", "a,1,2,5", "b,2,3,9"], True, "header=False (--no-header)"),
+        (["x,2019,colour", "1,5,red", "2,3,blue"], True, ""),
+        ([",0", "0,5.5", "1,3"], True, ""),
+        (["x,1", "a,b", "c,3d"], True, ""),
+    ],
+)
+def test_a_first_line_with_numbers(lines, header, note):
+    table = read_table(text("\n".join(lines)), encode=True)
+    assert len(table.values) == len(lines) - header
+    assert any(note in said for said in table.notes) or not note
+    assert any("first line" in said for said in table.notes) == bool(note)
 
 
 def test_duplicate_names():
@@ -180,6 +217,7 @@ def test_numbers_are_exact():
     [
         ("", "is empty"),
         ("\n\n", "is empty"),
+        ("  \n \n", "is empty"),
         ("a,b\n", "has a header but no rows"),
         ("a,b\n1,2\n3,4,5\n", "uneven: row 2 has 3 values, but there are 2 columns"),
         ("a,b\n1,2\n3\n", "uneven: row 2 has 1 value, but there are 2 columns"),

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from unispectral._compat import optional
+from unispectral.tables._cells import ABSENT
 from unispectral.tables._source import plural, unique_names
 
 __all__ = ["APART", "MAX_CATEGORIES", "Plan", "are_plans", "category_spreads", "column_names",
@@ -28,7 +29,6 @@ MAX_CATEGORIES = 20
 APART = 0.5
 _ANSWERS = dict.fromkeys(("yes", "y", "true", "t", "on"), 1.0)
 _ANSWERS |= dict.fromkeys(("no", "n", "false", "f", "off"), 0.0)
-_ABSENT = {"", "-", "–", "—", "?", "na", "n/a", "nan", "nat", "null", "<na>"}
 _UNIT = r"[$€£¥₹₽₩%]|USD|EUR|GBP|CHF|JPY|CNY|INR"
 _DATE = re.compile(r"\d{4}[-/]\d\d?[-/]\d\d?([T ]\d.*)?|\d\d?[./-]\d\d?[./-](\d{4}|\d\d)")
 #: Columns are numbers, or dates, if so large a part of their values is; the rest is missing.
@@ -135,7 +135,7 @@ def _texts(column: Any) -> list[str | None]:
     def text(value: Any) -> str | None:
         whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
         shown = str(int(value) if whole else value).strip()
-        return None if shown.casefold() in _ABSENT else shown
+        return None if shown.casefold() in ABSENT else shown
 
     lost = column.isna().to_numpy()
     values = column.astype(object).to_numpy()

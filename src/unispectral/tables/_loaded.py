@@ -14,13 +14,12 @@ import scipy.sparse as sp
 from unispectral._compat import optional
 from unispectral._errors import InputTypeError
 from unispectral.tables._arrays import Array
-from unispectral.tables._source import Source, TableError, plural
+from unispectral.tables._source import SHOWN, Source, TableError, plural
 
-__all__ = ["NO_VALUE", "SHOWN", "Loaded", "label_values"]
+__all__ = ["NO_VALUE", "Loaded", "label_values"]
 
 NO_VALUE = "no value present"
-#: Columns that a sentence names, and characters of an example.
-SHOWN, _LONG = 10, 20
+_LONG = 20  # characters of an example
 _ENCODE = ("encode", "makes numbers of text")
 
 

@@ -15,9 +15,9 @@ from unispectral.tables._arrays import Array
 from unispectral.tables._encode import column_names, decide, left_out, made, used
 from unispectral.tables._encode import encode as encode_columns
 from unispectral.tables._formats import load
-from unispectral.tables._loaded import NO_VALUE, SHOWN, Loaded, label_values
+from unispectral.tables._loaded import NO_VALUE, Loaded, label_values
 from unispectral.tables._prepare import Preparation, odd_values
-from unispectral.tables._source import Source, TableError, as_source, plural
+from unispectral.tables._source import SHOWN, Source, TableError, as_source, plural
 
 __all__ = ["MixedColumnError", "Table", "read_blocks", "read_table"]
 

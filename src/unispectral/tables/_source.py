@@ -18,8 +18,10 @@ from unispectral import _memory
 from unispectral._compat import optional
 from unispectral._errors import InputError, InputTypeError
 
-__all__ = ["Source", "TableError", "as_source", "block_rows", "plural", "unique_names"]
+__all__ = ["SHOWN", "Source", "TableError", "as_source", "block_rows", "plural", "unique_names"]
 
+#: Columns that a sentence names.
+SHOWN = 10
 # Deflate, which zip, gzip, .mat and HDF5 use, cannot shrink data by more than this (RFC 1951: 258
 # bytes for two bits, in blocks); what claims to is not what it says. Other codecs are held to it.
 _DEFLATE = 1032

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from unispectral._compat import optional
-from unispectral.tables._source import Source, TableError, block_rows, plural, unique_names
+from unispectral.tables._cells import THOUSANDS, decimal_sign, find_header, is_number
+from unispectral.tables._source import SHOWN, Source, TableError, block_rows, plural, unique_names
 
 __all__ = ["looks_like_text", "text_blocks"]
 
 _CHUNK = 1 << 16  # characters
-_LINES = 50
+_SAMPLE = 50  # rows
 _SEPARATORS = (",", ";", "\t", "|")
 _SPACES = r"\s+"
 _BOMS = {codecs.BOM_UTF8: "utf-8-sig"}
@@ -51,26 +53,29 @@ def text_blocks(
         source.check_memory(2 * source.size)
     notes: list[str] = []
     encoding = encoding or _find_encoding(source, notes)
-    lines = _sample_lines(source, encoding)
-    separator = separator or _find_separator(lines)
+    separator = separator or _find_separator(source, encoding)
     try:
-        rows = [row for row in _split(lines, separator) if row]
+        rows = _records(source, encoding, separator)
     except csv.Error as error:
         raise source.error(f"{_NO_TABLE}: {error}") from error
     if not rows:
         raise source.error("is empty")
     if header is None:
-        header = _is_header(rows[0], notes)
-    names, rest = (list(rows[0]), rows[1:]) if header else ([""] * len(rows[0]), rows)
+        header, told = find_header(rows, missing)
+        notes += told
+    names, rest = (rows[0], rows[1:]) if header else ([""] * len(rows[0]), rows)
     if not rest:
         raise source.error("has a header but no rows")
     if header and all(len(row) == len(names) + 1 for row in rest):
-        names = ["", *names]  # as R writes row names: without a name above them
+        ended = not any(row[-1].strip() for row in rest)  # by a separator
+        # Else as R writes row names: without a name above them.
+        names = [*names, ""] if ended else ["", *names]
     for number, row in enumerate(rest, start=1):
         if len(row) != len(names):
             raise _uneven(source, f"row {number}", len(row), len(names))
     row_names = header and len(names) > 1 and not names[0].strip()
-    comma = separator == ";" and _has_decimal_comma(rest)
+    decimal = decimal_sign(rest, separator)
+    comma = decimal == "," and separator != ","
     if comma:
         notes.append("Numbers are written with a decimal comma.")
     unique, changed = unique_names(names)
@@ -89,6 +94,11 @@ def text_blocks(
             checked = True
         for name in as_written:
             frame[name] = _whole_numbers(frame[name])
+        if comma and (joined := _join_thousands(frame, as_written)):
+            listed = ", ".join(map(repr, joined[:SHOWN]))
+            notes.append(
+                f"Points mark thousands in {listed}{' and more' * (len(joined) > SHOWN)}."
+            )
         yield frame.set_index(frame.columns[0]) if row_names else frame, notes
 
 
@@ -109,65 +119,52 @@ def _find_encoding(source: Source, notes: list[str]) -> str:
     return "utf-8"
 
 
-def _sample_lines(source: Source, encoding: str) -> list[str]:
+def _records(source: Source, encoding: str, separator: str) -> list[list[str]]:
+    """The first lines with something in them; quoted cells may go on over several."""
     try:
-        with io.TextIOWrapper(source.open(), encoding) as text:
-            return list(islice(text, _LINES))
+        with io.TextIOWrapper(source.open(), encoding, newline="") as text:
+            rows: Iterable[list[str]] = (line.split() for line in text)
+            if separator != _SPACES:
+                rows = csv.reader(text, delimiter=separator)
+            return list(islice(_filled(rows), _SAMPLE))
     except (UnicodeError, LookupError) as error:
         problem = f"is not the encoding of {source.lower}, or not known"
         raise TableError("encoding", problem, value=encoding) from error
 
 
-def _split(lines: list[str], separator: str) -> list[list[str]]:
-    if separator == _SPACES:
-        return [line.split() for line in lines]
-    rows = list(csv.reader(lines, delimiter=separator))
-    if len(lines) == _LINES and len(rows) > 1:
-        rows.pop()  # a quoted field may go on behind the sample
-    return rows
+def _filled(rows: Iterable[list[str]]) -> Iterator[list[str]]:
+    """Rows that the parser does not skip."""
+    return (row for row in rows if len(row) > 1 or (row and row[0].strip()))
 
 
-def _find_separator(lines: list[str]) -> str:
-    """Take the separator that cuts most lines into the same number of parts, two or more."""
-    best, most = ",", 0.0
-    for separator in _SEPARATORS:
-        try:
-            widths = [len(row) for row in _split(lines, separator) if row]
-        except csv.Error:  # the wrong separator leaves a long line in one piece
-            continue
-        common = max(set(widths), key=widths.count, default=0)
-        if common > 1 and widths.count(common) / len(widths) > most:
-            best, most = separator, widths.count(common) / len(widths)
-    rows = [row for row in _split(lines, _SPACES) if row]
-    if most or len({len(row) for row in rows}) != 1 or len(rows[0]) < 2:
-        return best
-    numeric = all(_is_number(cell) for row in rows[1:] or rows for cell in row)
-    return _SPACES if numeric else best
+def _find_separator(source: Source, encoding: str) -> str:
+    """Take the separator that cuts most lines into the same number of parts, two or more.
+
+    Where several do, numbers decide: ``0,1;2,5`` is two of them, not three cells.
+    """
+    found: dict[str, list[list[str]]] = {}
+    shares: dict[str, float] = {}
+    for separator in (*_SEPARATORS, _SPACES):
+        with contextlib.suppress(csv.Error):  # the wrong one leaves a long line in one piece
+            found[separator] = rows = _records(source, encoding, separator)
+            widths = [len(row) for row in rows]
+            common = max(set(widths), key=widths.count, default=0)
+            if common > 1 and (separator != _SPACES or _number_share(rows) == 1):
+                shares[separator] = widths.count(common) / len(widths)
+    best = [separator for separator in shares if shares[separator] == max(shares.values())]
+    if len(best) > 1:
+        best.sort(key=lambda separator: -_number_share(found[separator]))
+    lines = found[_SPACES]
+    decimals = all(len(line) == 1 and re.fullmatch(r"[+-]?\d+,\d+", line[0]) for line in lines[1:])
+    if best == [","] and decimals and lines[1:] and len(found[","][0]) == 1:
+        return ";"  # one column of numbers
+    return best[0] if best else ","
 
 
-def _is_header(first: list[str], notes: list[str]) -> bool:
-    if not all(_is_number(cell) for cell in first):
-        return True
-    if len(first) > 1 and first == [str(i) for i in range(len(first))]:  # as pandas writes
-        notes.append("The first line counts the columns, so it is taken as their names.")
-        return True
-    notes.append("The first line holds numbers, so there is no header.")
-    return False
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell.replace(",", ".", 1))
-    except ValueError:
-        return False
-    return cell.strip().lower() not in ("nan", "inf", "-inf", "infinity")
-
-
-def _has_decimal_comma(rows: list[list[str]]) -> bool:
-    cells = [cell.strip() for row in rows for cell in row]
-    comma = sum(bool(re.fullmatch(r"[+-]?\d+,\d+", cell)) for cell in cells)
-    point = sum(bool(re.fullmatch(r"[+-]?\d+\.\d+", cell)) for cell in cells)
-    return comma > point
+def _number_share(rows: list[list[str]]) -> float:
+    """How many of the cells below the first line are numbers."""
+    cells = [cell for row in rows[1:] or rows for cell in row]
+    return sum(map(is_number, cells)) / len(cells)
 
 
 def _converters(
@@ -188,6 +185,22 @@ def _whole_numbers(column: Any) -> Any:
     except (TypeError, ValueError, OverflowError):
         return column
     return numbers if (numbers.astype(str) == column).all() else column
+
+
+def _join_thousands(frame: Any, others: Iterable[str]) -> list[str]:
+    """Read columns in which points mark thousands, and nothing else, as numbers; their names."""
+    joined = []
+    pandas = optional("pandas", extra="io")
+    for name in frame.columns.difference(list(others)):
+        if not pandas.api.types.is_numeric_dtype(frame[name]):
+            cells = frame[name].dropna().astype(str)
+            pointed = cells[cells.str.contains(".", regex=False)]
+            plain = cells.str.replace(".", "").str.replace(",", ".")
+            numbers = pandas.to_numeric(plain, errors="coerce")
+            if len(pointed) and pointed.str.fullmatch(THOUSANDS).all() and numbers.notna().all():
+                frame[name] = numbers.reindex(frame.index)
+                joined.append(name)
+    return joined
 
 
 def _uneven(source: Source, where: str, found: int, width: int) -> TableError:
@@ -231,7 +244,7 @@ def _check_lengths(source: Source, width: int, *, sep: str, encoding: str, heade
     with source.open() as file:
         text = io.TextIOWrapper(file, encoding=encoding, newline="")
         reader = csv.reader(text, delimiter=sep)
-        rows = (row for row in reader if row)
+        rows = _filled(reader)
         try:
             if header is not None:
                 next(rows)
