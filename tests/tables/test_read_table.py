@@ -246,6 +246,11 @@ def test_faulty_text(content, sentence):
         ({"columns": "x"}, TypeError, "columns='x' must be a list of names"),
         ({"scale": "log"}, ValueError, "scale='log' must be one of 'none', 'standard'"),
         ({"impute": "knn"}, ValueError, "impute='knn' must be one of None, 'mean'"),
+        ({"id": "x", "truth": "x"}, TableError, "truth='x' is already the id; name another"),
+        ({"id": "x", "columns": ["x", "y"]}, TableError, "columns='x' is already the id; leave"),
+        ({"truth": "x", "columns": ["x"]}, TableError, "columns='x' is already the truth"),
+        ({"separator": ",,"}, TableError, "separator=',,' must be one character, such as ';'"),
+        ({"key": "x"}, TableError, "key is not for csv, which the open file is; leave it out"),
         ({"format": "xml"}, ValueError, "format='xml' must be one of csv, tsv, .* hdf5"),
         ({"encoding": "klingon"}, TableError, "encoding='klingon' is not the encoding of"),
         ({"preparation": Preparation(("x",)), "scale": "unit"}, ValueError, "give only one"),
@@ -279,6 +284,46 @@ def test_standard_input():
     assert run.stdout.split() == b"[[1.0, 2.0]]".split()
 
 
+@pytest.mark.parametrize("separator", ["\t", "\\t", "tab"])
+def test_tabs_as_people_type_them(separator):
+    table = read_table(text("a,c\tb\n1\t2\n3\t4\n"), separator=separator)
+    assert table.columns == ["a,c", "b"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_its_mark(encoding, tmp_path):
+    (tmp_path / "t.csv").write_text("größe,b\n1,2\n3,5\n", encoding)
+    with pytest.raises(TableError, match=f"encoding must be given: .* UTF-16 .* try '{encoding}'"):
+        read_table(tmp_path / "t.csv")
+    assert read_table(tmp_path / "t.csv", encoding=encoding).columns == ["größe", "b"]
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl", "mtx", "html", "ods"])
+def test_kinds_that_are_not_read(ending, tmp_path):
+    (tmp_path / f"t.{ending}").write_text('[{"a": 1}]')
+    with pytest.raises(
+        TableError, match=rf"kind that is not read \({ending}\); save it as one of csv"
+    ):
+        read_table(tmp_path / f"t.{ending}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("parquet", {"separator": ";", "encoding": "latin-1", "header": False, "key": "a"}),
+        ("excel", {"separator": ";", "encoding": "latin-1"}),
+        ("npy", {"header": True, "missing": ["?"], "key": "a"}),
+        ("npz", {"header": True, "missing": ["?"]}),
+    ],
+)
+def test_options_that_a_format_cannot_use(kind, options):
+    for name, value in options.items():
+        with pytest.raises(
+            TableError, match=rf"^{name} is not for {kind}, which the open file is"
+        ):
+            read_table(text("a"), format=kind, **{name: value})
+
+
 def test_wrong_words_and_patterns():
     content = "p1,p2,b\n1,1,1\n?,2,5\n3,3,2\n"
     assert read_table(text(content)).dropped == [
@@ -302,6 +347,22 @@ def test_parquet(frame, tmp_path):
     assert why["kind"] == "category, for example 'u'"
     assert why["nested"] == "text, for example '[1]'"
     assert why["lasts"].startswith("timedelta64")
+
+
+def test_words_for_missing_values_in_other_formats(tmp_path):
+    frame = pd.DataFrame({"x": ["1", "?", "3"], "y": [1, -999, 5], "id": ["?", "b", "c"]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.assign(x=[1, "?", 3]).to_excel(tmp_path / "t.xlsx", index=False)
+    for name in ("t.parquet", "t.xlsx"):
+        table = read_table(tmp_path / name, id="id", missing=("?", "-999"), impute="zero")
+        np.testing.assert_array_equal(table.values, [[1, 1], [0, 0], [3, 5]])
+        assert table.index.tolist() == ["?", "b", "c"]
+
+
+def test_an_index_with_a_name(tmp_path):
+    frame = pd.DataFrame({"x": [1, 2]}, index=pd.Index(["a", "b"], name="name"))
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert read_table(tmp_path / "t.parquet", id="name").index.tolist() == ["a", "b"]
 
 
 def test_parquet_keeps_single_precision_and_renames(tmp_path):
@@ -329,6 +390,17 @@ def test_excel(frame, tmp_path):
         TableError, match=r"key='three' is not a sheet of .*, which has 'one', 'two'"
     ):
         read_table(path, key="three")
+
+
+def test_sheets_without_names(tmp_path):
+    path = tmp_path / "t.xlsx"
+    pd.DataFrame([[5.1, "a"], [1.5, "b"]]).to_excel(path, index=False, header=False)
+    assert read_table(path).values.ravel().tolist() == [5.1, 1.5]
+    assert "taken as a row" in read_table(path).notes[0]
+    assert read_table(path, header=True).columns == ["5.1"]
+    pd.DataFrame([["x", "y"], [1, 2]]).to_excel(path, index=False, header=False)
+    assert read_table(path).columns == ["x", "y"]
+    assert len(read_table(path, header=False, encode=True).values) == 2
 
 
 @pytest.mark.parametrize(
@@ -443,6 +515,19 @@ def test_hdf5_and_anndata(tmp_path):
     assert table.columns == [f"gene{i}" for i in range(5)]
     assert table.index[0] == "cell0"
     assert table.truth.tolist() == list("aabbcc")
+    cells.obsm["X_pca"] = np.arange(12.0).reshape(6, 2)
+    cells.layers["counts"] = 2 * cells.X
+    cells.write_h5ad(tmp_path / "t.h5ad")
+    for key in ("X_pca", "obsm/X_pca"):
+        table = read_table(tmp_path / "t.h5ad", truth="type", key=key)
+        np.testing.assert_array_equal(table.values, cells.obsm["X_pca"])
+        assert table.columns == ["column_1", "column_2"]
+        assert table.index[0] == "cell0"
+    table = read_table(tmp_path / "t.h5ad", key="layers/counts")
+    np.testing.assert_array_equal(table.values.toarray(), 2 * cells.X.toarray())
+    assert read_table(tmp_path / "t.h5ad", key="X").columns == table.columns
+    with pytest.raises(TableError, match=r"key='no' is not a matrix of .*'X', 'obsm/X_pca', 'lay"):
+        read_table(tmp_path / "t.h5ad", key="no")
 
 
 def test_format_by_content(tmp_path):

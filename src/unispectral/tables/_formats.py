@@ -5,16 +5,19 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import isnan
 from typing import Any
 
 from unispectral._compat import optional
 from unispectral._errors import InputError
 from unispectral.tables._arrays import Array, checked_sparse, read_npy, read_npz
+from unispectral.tables._cells import find_header
+from unispectral.tables._encode import parse_number
 from unispectral.tables._hdf import check_own, matrix_names, member, open_hdf, read_numbers
 from unispectral.tables._loaded import Loaded
 from unispectral.tables._mat import read_mat
 from unispectral.tables._source import Source, TableError, block_rows, unique_names
-from unispectral.tables._text import looks_like_text, text_blocks
+from unispectral.tables._text import SAMPLE, looks_like_text, text_blocks
 
 __all__ = ["FORMATS", "load"]
 
@@ -22,10 +25,19 @@ FORMATS = ("csv", "tsv", "parquet", "excel", "npy", "npz", "mat", "h5ad", "hdf5"
 # Endings that are not the format's own name.
 _ENDINGS = {"txt": "csv", "dat": "csv", "tab": "tsv", "pq": "parquet", "h5": "hdf5"}
 _ENDINGS |= {"xlsx": "excel", "xlsm": "excel"}
+# Endings of tables, or of what may hold some, that nothing here reads.
+_UNREAD = ("json", "jsonl", "mtx", "html", "htm", "xml", "ods", "feather", "pkl", "rds", "dta")
 _FAMILY = {"tsv": "csv", "h5ad": "hdf5"}  # formats that look the same from outside
 _MAGIC = {b"\x93NUMPY": "npy", b"PAR1": "parquet", b"MATLAB ": "mat", b"\x89HDF": "hdf5"}
 _USUAL = ("X", "data", "fea", "features", "values", "matrix")
-_ANNDATA = ("X", "obs", "var")
+_ANNDATA, _BESIDE_X = ("X", "obs", "var"), ("obsm", "layers")
+#: Formats that an option is for.
+_USE = {
+    "key": ("excel", "npz", "mat", "h5ad", "hdf5"),
+    "separator": ("csv", "tsv"),
+    "encoding": ("csv", "tsv"),
+}
+_USE |= {"header": ("csv", "tsv", "excel"), "missing": ("csv", "tsv", "excel", "parquet")}
 
 
 def _find_format(source: Source, format: str | None) -> str:
@@ -40,6 +52,9 @@ def _find_format(source: Source, format: str | None) -> str:
     if source.suffix == ".xls":
         raise source.error("is an old Excel file", "save it as .xlsx")
     ending = source.suffix.removeprefix(".")
+    if ending in _UNREAD:
+        problem = f"is of a kind that is not read ({ending})"
+        raise source.error(problem, f"save it as one of {listed}")
     seen, by_name = _by_content(source), ending if ending in FORMATS else _ENDINGS.get(ending)
     found = by_name or seen
     if found is None:
@@ -77,15 +92,24 @@ def load(
     With `entries`, the rows of a text table, a Parquet or .npy file come in blocks with about so
     many values. Else, and from other formats, there is one block.
     """
+    if beside[0] is not None and beside[0] == beside[1]:
+        raise TableError("truth", "is already the id", "name another column", value=beside[1])
     format = _find_format(source, format)
+    for name, value in {"key": key, **text}.items():
+        if format not in _USE[name] and value not in (None, (), []):
+            problem = f"is not for {format}, which {source.lower} is"
+            raise TableError(name, problem, "leave it out")
+    missing = text.get("missing", ())
     if format in ("csv", "tsv"):
         text = {**text, "separator": text.get("separator") or ("\t" if format == "tsv" else None)}
         for frame, notes in text_blocks(source, beside, entries=entries, **text):
             yield Loaded(source, frame, notes=notes)
     elif format == "parquet":
-        yield from _parquet(source, entries)
+        for loaded in _parquet(source, entries):
+            loaded.frame = _without(loaded.frame, missing, beside)
+            yield loaded
     elif format == "excel":
-        yield _excel(source, key)
+        yield _excel(source, key, text.get("header"), missing, beside)
     elif format == "npy":
         array = read_npy(source, mapped=entries is not None)
         whole = _choose({"array": array}, "array", beside, source)
@@ -101,9 +125,10 @@ def load(
 
 
 def _hdf5(source: Source, format: str, key: str | None, beside: Sequence[str | None]) -> Loaded:
-    with open_hdf(source, _ANNDATA if format == "h5ad" else ()) as file:
+    parts = (*_ANNDATA, *(() if key is None else _BESIDE_X))
+    with open_hdf(source, parts if format == "h5ad" else ()) as file:
         if format == "h5ad" or (key is None and {*_ANNDATA} <= {*file}):
-            return _anndata(file, source)
+            return _anndata(file, source, key)
         named = [name for name in (key, *beside) if name and file.get(name, getlink=True)]
         names = [*(matrix_names(file) if key is None else []), *named]
         found = {n: read_numbers(file, n, source.part(f"data set {n!r}")) for n in names}
@@ -130,7 +155,13 @@ def _parquet(source: Source, entries: int | None) -> Iterator[Loaded]:
             yield Loaded(source, frame, notes=notes, total=total)
 
 
-def _excel(source: Source, sheet: str | None) -> Loaded:
+def _excel(
+    source: Source,
+    sheet: str | None,
+    header: bool | None,
+    missing: Sequence[str],
+    beside: Sequence[str | None],
+) -> Loaded:
     pandas = optional("pandas", extra="io")
     optional("openpyxl", extra="io")
     notes: list[str] = []
@@ -151,36 +182,71 @@ def _excel(source: Source, sheet: str | None) -> Loaded:
             chosen = sheet or sheets[0]
             cells = pandas.read_excel(book, sheet_name=chosen, header=None, dtype=object)
     cells = cells.dropna(how="all")
-    if len(cells) < 2:
-        raise source.error("has a header but no rows" if len(cells) else "is empty")
-    head = [None if pandas.isna(name) else name for name in cells.iloc[0]]
+    if not len(cells):
+        raise source.error("is empty")
+    if header is None:
+        sample = cells.iloc[:SAMPLE].map(lambda cell: "" if pandas.isna(cell) else str(cell))
+        header, told = find_header(sample.to_numpy().tolist(), missing)
+        notes += told
+    if header and len(cells) < 2:
+        raise source.error("has a header but no rows")
+    head = [None if not header or pandas.isna(name) else name for name in cells.iloc[0]]
     names, changed = unique_names(head)
-    frame = cells.iloc[1:].set_axis(names, axis=1).reset_index(drop=True).infer_objects()
-    if head[0] is None and len(names) > 1:
+    frame = cells.iloc[int(header) :].set_axis(names, axis=1).reset_index(drop=True)
+    frame = _without(frame, missing, beside).infer_objects()
+    if header and head[0] is None and len(names) > 1:
         frame = frame.set_index(names[0])
         notes.append("The first column has no name; it is taken as the rows' names.")
     return Loaded(source, frame, notes=[*notes, *changed])
 
 
-def _anndata(file: Any, source: Source) -> Loaded:
+def _without(frame: Any, missing: Sequence[str], beside: Sequence[str | None]) -> Any:
+    """The frame without the words, or numbers, that stand for a missing value."""
+    numbers = [number for word in missing if not isnan(number := parse_number(word, ".")[0])]
+    types = optional("pandas", extra="io").api.types
+    for name in frame.columns if missing else ():
+        column = frame[name]
+        words: list[Any] = numbers if types.is_numeric_dtype(column) else [*missing]
+        words = [*words, *numbers] if types.is_object_dtype(column) else words
+        if name != beside[0] and column.isin(words).any():
+            frame[name] = column.mask(column.isin(words))
+    return frame
+
+
+def _anndata(file: Any, source: Source, key: str | None) -> Loaded:
     read_elem = optional("anndata.io", extra="anndata").read_elem
-    values = source.part("'X'")
-    for part in _ANNDATA:
+    place = "X" if key in (None, "X") else _place(file, source, key)
+    values = source.part(repr(place))
+    for part in (place, "obs", "var"):
         check_own(member(file, part, source), source.part(repr(part)))
     with source.reading("is not an AnnData file, or is damaged"):
-        matrix, rows, columns = (read_elem(file[part]) for part in _ANNDATA)
-        if not hasattr(matrix, "dtype") or matrix.dtype.kind not in "biuf":
+        matrix, rows, columns = (read_elem(file[part]) for part in (place, "obs", "var"))
+        if not hasattr(matrix, "dtype") or matrix.dtype.kind not in "biuf" or matrix.ndim != 2:
             raise values.error("is neither a full nor a sparse matrix of numbers")
-        shape = (len(rows), len(columns))
+        names, notes = unique_names(columns.index)
+        if place.startswith("obsm/"):
+            names, notes = _counted(matrix.shape[1]), []
+        shape = (len(rows), len(names))
         if matrix.shape != shape:
-            problem = f"has names for {shape[0]} × {shape[1]} values, but X has the shape"
+            problem = f"has names for {shape[0]} × {shape[1]} values, but {place} has the shape"
             raise source.error(f"{problem} {matrix.shape}")
         if hasattr(matrix, "indptr"):
             parts = (matrix.data, matrix.indices, matrix.indptr)
             matrix = checked_sparse(parts, shape, matrix.format, values)
         beside = {str(name): rows[name] for name in rows.columns}
-    names, notes = unique_names(columns.index)
     return Loaded(source, None, matrix, names, rows.index.to_numpy(), beside, notes)
+
+
+def _place(file: Any, source: Source, key: Any) -> str:
+    """Where an AnnData file keeps the matrix of that name."""
+    groups = [name for name in _BESIDE_X if file.get(name, getlink=True) is not None]
+    known = [f"{group}/{name}" for group in groups for name in member(file, group, source)]
+    for place in known:
+        if key in (place, place.partition("/")[2]):
+            return place
+    listed = ", ".join(map(repr, ["X", *known]))
+    problem = f"is not a matrix of {source.lower}, which has {listed}"
+    raise TableError("key", problem, value=key)
 
 
 def _choose(
@@ -210,5 +276,10 @@ def _choose(
         raise source.error(problem, "reshape it to one row per sample")
     if matrix.dtype.kind not in "biuf":
         raise source.error(f"holds values of type {matrix.dtype}, not numbers")
-    columns = [f"column_{i}" for i in range(1, matrix.shape[1] + 1)]
+    columns = _counted(matrix.shape[1])
     return Loaded(source, None, matrix, columns, beside=variables, notes=notes)
+
+
+def _counted(width: int) -> list[str]:
+    """Names for columns that have none."""
+    return [f"column_{i}" for i in range(1, width + 1)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,6 +59,8 @@ class Loaded:
         """A column, or what lies beside the matrix, as names or classes."""
         if name in self.beside:
             values = self.beside[name]
+        elif name in getattr(self.index, "names", ()):
+            values = self.index.get_level_values(name)
         elif name not in self.columns:
             raise TableError(role, f"is not in {self.source.lower}", self._meant(name), value=name)
         elif self.frame is not None:
@@ -82,9 +84,9 @@ class Loaded:
         return f"it has {', '.join(map(repr, known[:SHOWN]))}{more}"
 
     def match(
-        self, asked: Sequence[str] | None, beside: Iterable[str | None], *, learned: bool
+        self, asked: Sequence[str] | None, beside: Mapping[str | None, str], *, learned: bool
     ) -> list[str]:
-        """The columns asked for by name or pattern, or all that are not beside."""
+        """The columns asked for by name or pattern, or all that are not beside, as id or truth."""
         there = dict.fromkeys(name for name in self.columns if name not in beside)
         if asked is None:
             return list(there)
@@ -94,6 +96,12 @@ class Loaded:
         for name in asked:
             alike = [] if learned else fnmatch.filter(there, name)
             matches = [name] if name in there else alike
+            if not matches and name in beside:
+                if learned:
+                    problem = "is a column that the model needs"
+                    raise TableError(beside[name], problem, "name another", value=name)
+                problem = f"is already the {beside[name]}"
+                raise TableError("columns", problem, "leave it out of one of them", value=name)
             if not matches and learned:
                 problem = f"lacks the column {name!r}, which the model needs"
                 raise self.source.error(problem, self._meant(name))

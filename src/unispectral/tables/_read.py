@@ -119,11 +119,15 @@ def read_table(
     preparation : object, default=None
         The ``preparation`` of an earlier table, instead of the four above.
     key : str, default=None
-        Sheet of a workbook, or variable of an .npz, .mat or HDF5 file.
-    separator, header, encoding : default=None
+        Sheet of a workbook, variable of an .npz, .mat or HDF5 file, or key of ``obsm`` or
+        ``layers`` of an AnnData file.
+    separator, encoding : str, default=None
         Of text tables; None finds out.
+    header : bool, default=None
+        Whether the first line of a text table or a sheet holds names; None finds out.
     missing : sequence of str, default=()
-        Further words that stand for a missing value in text tables, as ``"?"``.
+        Further words that stand for a missing value in text tables, sheets and Parquet files, as
+        ``"?"``.
 
     Returns
     -------
@@ -230,7 +234,7 @@ def _prepared(
         plans, columns = preparation.encoding, _sources(preparation)
     index = loaded.names if id is None else loaded.vector(id, "id")
     classes = None if truth is None else loaded.vector(truth, "truth")
-    wanted = loaded.match(columns, (id, truth), learned=learned)
+    wanted = loaded.match(columns, {id: "id", truth: "truth"}, learned=learned)
     notes, dropped = list(loaded.notes), []
     if loaded.frame is not None and (encode or plans is not None):
         impute, frame = impute or "median", loaded.frame[wanted]

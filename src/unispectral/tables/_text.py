@@ -18,12 +18,14 @@ from unispectral._compat import optional
 from unispectral.tables._cells import THOUSANDS, decimal_sign, find_header, is_number
 from unispectral.tables._source import SHOWN, Source, TableError, block_rows, plural, unique_names
 
-__all__ = ["looks_like_text", "text_blocks"]
+__all__ = ["SAMPLE", "looks_like_text", "text_blocks"]
 
-_CHUNK = 1 << 16  # characters
-_SAMPLE = 50  # rows
+_CHUNK = 1 << 16  # bytes or characters
+#: Rows that are looked at first.
+SAMPLE = 50
 _SEPARATORS = (",", ";", "\t", "|")
 _SPACES = r"\s+"
+_TABS = {"tab": "\t", r"\t": "\t"}  # as people type it
 _BOMS = {codecs.BOM_UTF8: "utf-8-sig"}
 _BOMS |= dict.fromkeys((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE), "utf-16")
 _NO_TABLE = "cannot be read as a text table"
@@ -53,7 +55,10 @@ def text_blocks(
         source.check_memory(2 * source.size)
     notes: list[str] = []
     encoding = encoding or _find_encoding(source, notes)
-    separator = separator or _find_separator(source, encoding)
+    separator = _TABS.get(separator or "", separator) or _find_separator(source, encoding)
+    if separator != _SPACES and (len(separator) > 1 or separator in '"\r\n'):
+        problem = "must be one character, such as ';', or 'tab'"
+        raise TableError("separator", problem, value=separator)
     try:
         rows = _records(source, encoding, separator)
     except csv.Error as error:
@@ -103,20 +108,30 @@ def text_blocks(
 
 
 def _find_encoding(source: Source, notes: list[str]) -> str:
-    head = source.head(4)
+    head = source.head(_CHUNK)
     for mark, encoding in _BOMS.items():
         if head.startswith(mark):
             return encoding
+    if b"\0" in head:
+        raise _no_text(source, head)
     try:
         with io.TextIOWrapper(source.open(), "utf-8") as text:
             while chunk := text.read(_CHUNK):
                 if "\0" in chunk:
-                    raise source.error("is not text", "name its format")
+                    raise _no_text(source, head)
     except UnicodeDecodeError:
         told = "The text is not UTF-8; it is read as Latin-1, so check names with accents"
         notes.append(f"{told} or give the encoding.")
         return "latin-1"
     return "utf-8"
+
+
+def _no_text(source: Source, head: bytes) -> TableError:
+    for encoding, zeros in {"utf-16-le": head[1::2], "utf-16-be": head[::2]}.items():
+        if head.count(0) == zeros.count(0) > len(zeros) / 2:
+            problem = f"must be given: {source.lower} looks like UTF-16 without its mark"
+            return TableError("encoding", problem, f"try {encoding!r}")
+    return source.error("is not text", "name its format")
 
 
 def _records(source: Source, encoding: str, separator: str) -> list[list[str]]:
@@ -126,7 +141,7 @@ def _records(source: Source, encoding: str, separator: str) -> list[list[str]]:
             rows: Iterable[list[str]] = (line.split() for line in text)
             if separator != _SPACES:
                 rows = csv.reader(text, delimiter=separator)
-            return list(islice(_filled(rows), _SAMPLE))
+            return list(islice(_filled(rows), SAMPLE))
     except (UnicodeError, LookupError) as error:
         problem = f"is not the encoding of {source.lower}, or not known"
         raise TableError("encoding", problem, value=encoding) from error
