@@ -18,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from unispectral.tables import TablePreparer, read_table
 from unispectral.tables._encode import APART, parse_number
 from unispectral.tables._prepare import Preparation
+from unispectral.tables._read import MixedColumnError, read_blocks
 
 
 @pytest.fixture
@@ -251,6 +252,43 @@ def test_read_table_encodes_and_repeats_it():
     ]
     with pytest.raises(ValueError, match="lacks the column 'city', which the model needs"):
         read_table(io.BytesIO(b"n,price\n1,2\n"), preparation=ready)
+
+
+@pytest.mark.parametrize("entries", [None, 2])
+@pytest.mark.parametrize(
+    ("content", "values"),
+    [
+        ("x;n\n1,500 $;1,5\n0,125 $;0\n", [1.5, 0.125]),
+        ("x;n\n1,500 $;1\n2,000 $;1,5\n", [1.5, 2.0]),
+        ("x;n\n1,500 $;1\n12,5 $;2\n", [1.5, 12.5]),
+        ('x,n\n"1,500 $",1.5\n$12.5,1\n', [1500, 12.5]),
+        ('x,n\n"1,500 $",1\n"2,500 $",2\n', [1500, 2500]),
+    ],
+)
+def test_new_rows_may_have_another_decimal_sign(content, values, entries):
+    table = read_table(io.BytesIO(b"x,n\n$1.25,1\n$3.5,2\n$7,4\n"), encode=True)
+    try:
+        blocks = list(
+            read_blocks(io.BytesIO(content.encode()), [table.preparation], entries=entries)
+        )
+    except MixedColumnError:  # as the command line does
+        blocks = list(read_blocks(io.BytesIO(content.encode()), [table.preparation], entries=None))
+    assert [row[0] for (block,), _ in blocks for row in block.values] == values
+
+
+def test_the_decimal_comma_of_a_file_is_that_of_its_columns():
+    table = read_table(io.BytesIO("x;y\n1.234 €;0,5\n987 €;1,5\n".encode()), encode=True)
+    assert table.values.tolist() == [[1234, 0.5], [987, 1.5]]
+
+
+def test_text_that_cannot_be_read_is_not_called_missing():
+    table = read_table(io.BytesIO(b"x,m\n1,yes\n2,no\n4,no\n"), encode=True)
+    new = read_table(io.BytesIO(b"x,m\n1,yes\nlots,well\n,no\n"), preparation=table.preparation)
+    assert new.describe()[1:] == [
+        "Filled in missing values: 2 in 'x' with 2, 1 in 'm' with 0.",
+        "Column 'x': 1 value that cannot be read as a number, such as 'lots'; taken as missing.",
+        "Column 'm': 1 value that cannot be read as yes or no, such as 'well'; taken as missing.",
+    ]
 
 
 def test_text_without_encoding_names_the_remedy():

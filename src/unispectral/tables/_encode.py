@@ -17,7 +17,8 @@ from unispectral.tables._cells import ABSENT
 from unispectral.tables._source import plural, unique_names
 
 __all__ = ["APART", "MAX_CATEGORIES", "Plan", "are_plans", "category_spreads", "column_names",
-           "decide", "encode", "left_out", "made", "used"]  # fmt: skip
+           "decide", "decimal_of", "encode", "left_out", "made", "parse_number",
+           "used"]  # fmt: skip
 
 #: name, kind, missing, fill and what the kind needs: decimal, categories or why it is left out.
 Plan: TypeAlias = dict[str, Any]
@@ -29,6 +30,7 @@ MAX_CATEGORIES = 20
 APART = 0.5
 _ANSWERS = dict.fromkeys(("yes", "y", "true", "t", "on"), 1.0)
 _ANSWERS |= dict.fromkeys(("no", "n", "false", "f", "off"), 0.0)
+_AS = {"number": "a number", "yes/no": "yes or no", "date": "a date"}
 _UNIT = r"[$€£¥₹₽₩%]|USD|EUR|GBP|CHF|JPY|CNY|INR"
 _DATE = re.compile(r"\d{4}[-/]\d\d?[-/]\d\d?([T ]\d.*)?|\d\d?[./-]\d\d?[./-](\d{4}|\d\d)")
 #: Columns are numbers, or dates, if so large a part of their values is; the rest is missing.
@@ -61,22 +63,30 @@ def parse_number(text: str, decimal: str) -> tuple[float, str]:
 
 
 def decide(
-    frame: Any, *, impute: str | None, max_categories: int = MAX_CATEGORIES, dates: str = ""
+    frame: Any,
+    *,
+    impute: str | None,
+    max_categories: int = MAX_CATEGORIES,
+    dates: str = "",
+    decimal: str | None = None,
 ) -> list[Plan]:
-    """How each column of a frame becomes numbers, or why it is left out."""
+    """How each column of a frame becomes numbers, or why it is left out.
+
+    The decimal sign is the one to take where numbers can be read in two ways.
+    """
     plans = []
     for position, name in enumerate(frame.columns):
         column = frame.iloc[:, position]
-        plan = {"name": str(name), **_decide(column, max_categories, dates)}
+        plan = {"name": str(name), **_decide(column, max_categories, dates, decimal)}
         if plan["kind"] != "left out":
-            values = _column(plan, column)
+            values = _column(plan, column, decimal)
             plan["missing"] = int(np.isnan(values).any(axis=1).sum())
             plan["fill"] = _fill(plan, values, impute)
         plans.append(plan)
     return plans
 
 
-def _decide(column: Any, max_categories: int, dates: str) -> Plan:
+def _decide(column: Any, max_categories: int, dates: str, decimal: str | None) -> Plan:
     types = optional("pandas", extra="io").api.types
     if not column.notna().any():
         return _out("no value present")
@@ -98,7 +108,7 @@ def _decide(column: Any, max_categories: int, dates: str) -> Plan:
             if dates == "days" and not clear:
                 return _out("dates that can be read in several ways; write them as 2024-05-31")
             return {"kind": "date"} if dates == "days" else _out("dates")
-        if number := _as_number(counts):
+        if number := _as_number(counts, decimal):
             return number
     if len(counts) > max_categories:
         return _out(f"{len(counts):,} different texts, more than {max_categories}")
@@ -115,18 +125,30 @@ def _share(counts: Counter[str], test: Callable[[str], Any]) -> float:
     return sum(n for text, n in counts.items() if test(text)) / counts.total()
 
 
-def _as_number(counts: Counter[str]) -> Plan | None:
-    """The reading, with a decimal point or comma, in which more values are numbers."""
-    read = {sign: {text: parse_number(text, sign) for text in counts} for sign in _NUMBERS}
-    number = {sign: {t for t, (v, _) in found.items() if v == v} for sign, found in read.items()}
-    shares = {sign: _share(counts, texts.__contains__) for sign, texts in number.items()}
-    decimal = max(shares, key=lambda sign: shares[sign])
-    if shares[decimal] < _MOST:
+def _as_number(counts: Counter[str], decimal: str | None) -> Plan | None:
+    sign = _decimal(counts, decimal or ".")
+    read = {text: parse_number(text, sign) for text in counts}
+    if _share(counts, lambda text: not np.isnan(read[text][0])) < _MOST:
         return None
-    units = {unit for _, unit in read[decimal].values()} - {""}
+    units = {unit for _, unit in read.values()} - {""}
     if len(units) > 1:
         return _out(f"numbers in several units ({', '.join(sorted(units))})")
-    return {"kind": "number", "decimal": decimal, "unit": "".join(units)}
+    return {"kind": "number", "decimal": sign, "unit": "".join(units)}
+
+
+def _decimal(counts: Counter[str], usual: str) -> str:
+    """The decimal sign with which more values are numbers, or the usual one."""
+
+    def share(sign: str) -> float:
+        return _share(counts, lambda text: not np.isnan(parse_number(text, sign)[0]))
+
+    return max(_NUMBERS, key=lambda sign: (share(sign), sign == usual))
+
+
+def decimal_of(column: Any, usual: str) -> str:
+    """The decimal sign of a column of text."""
+    counts = Counter(text for text in _texts(column) if text is not None)
+    return _decimal(counts, usual) if counts else usual
 
 
 def _texts(column: Any) -> list[str | None]:
@@ -142,8 +164,11 @@ def _texts(column: Any) -> list[str | None]:
     return [None if gone else text(value) for value, gone in zip(values, lost, strict=True)]
 
 
-def _column(plan: Plan, column: Any) -> np.ndarray:
-    """One column as numbers of shape (n, 1), or (n, categories); NaN where missing."""
+def _column(plan: Plan, column: Any, decimal: str | None) -> np.ndarray:
+    """One column as numbers of shape (n, 1), or (n, categories); NaN where missing.
+
+    Numbers as text may have another decimal sign than those of the fit had.
+    """
     pandas = optional("pandas", extra="io")
     kind = plan["kind"]
     if kind in ("number", "yes/no") and pandas.api.types.is_numeric_dtype(column):
@@ -164,7 +189,8 @@ def _column(plan: Plan, column: Any) -> np.ndarray:
         answers = _ANSWERS | {"1": 1.0, "0": 0.0}
         known = {text: answers.get(str(text).casefold(), np.nan) for text in set(texts)}
     else:
-        known = {text: parse_number(text or "", plan["decimal"])[0] for text in set(texts)}
+        sign = decimal_of(column, decimal or plan["decimal"])
+        known = {text: parse_number(text or "", sign)[0] for text in set(texts)}
     return np.array([known[text] for text in texts], dtype=np.float64)[:, None]
 
 
@@ -184,15 +210,25 @@ def _fill(plan: Plan, values: np.ndarray, impute: str | None) -> float | str | N
     return found if np.isfinite(found) else float(middle(present / 4.0)) * 4.0
 
 
-def encode(frame: Any, plans: Sequence[Plan]) -> tuple[np.ndarray, list[str]]:
+def encode(
+    frame: Any, plans: Sequence[Plan], decimal: str | None = None
+) -> tuple[np.ndarray, list[str]]:
     """The columns in use as numbers side by side, and what was odd about them."""
     parts, notes, filled = [], [], []
     for plan in used(plans):
-        values = _column(plan, frame[plan["name"]])
+        column = frame[plan["name"]]
+        values = _column(plan, column, decimal)
         if plan["kind"] == "category" and (unknown := int((values.sum(axis=1) == 0).sum())):
             found = f"Column {plan['name']!r}: {plural(unknown, 'value')} that the fit did not see"
             notes.append(f"{found}; such a row belongs to none of its categories.")
         lost = np.isnan(values).any(axis=1)
+        if unread := [text for text in (_texts(column[lost]) if lost.any() else ()) if text]:
+            told = (
+                f"Column {plan['name']!r}: {plural(len(unread), 'value')} that cannot be read as"
+            )
+            notes.append(
+                f"{told} {_AS[plan['kind']]}, such as {unread[0][:20]!r}; taken as missing."
+            )
         if plan["fill"] is not None and lost.any():
             kinds = plan.get("categories")
             values = values.copy()  # it can be a view of the user's own column

@@ -102,8 +102,8 @@ def load(
     missing = text.get("missing", ())
     if format in ("csv", "tsv"):
         text = {**text, "separator": text.get("separator") or ("\t" if format == "tsv" else None)}
-        for frame, notes in text_blocks(source, beside, entries=entries, **text):
-            yield Loaded(source, frame, notes=notes)
+        for frame, notes, decimal in text_blocks(source, beside, entries=entries, **text):
+            yield Loaded(source, frame, notes=notes, decimal=decimal)
     elif format == "parquet":
         for loaded in _parquet(source, entries):
             loaded.frame = _without(loaded.frame, missing, beside)

@@ -37,6 +37,8 @@ class Loaded:
     notes: list[str] = field(default_factory=list)
     #: Rows of the whole file, where this is a block of it and the file says so.
     total: int | None = None
+    #: Decimal sign of a text table, where its numbers show it.
+    decimal: str | None = None
 
     def __post_init__(self) -> None:
         if self.frame is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from unispectral._compat import optional
 from unispectral._errors import InputError
 from unispectral.tables._arrays import Array
-from unispectral.tables._encode import column_names, decide, left_out, made, used
+from unispectral.tables._encode import column_names, decide, decimal_of, left_out, made, used
 from unispectral.tables._encode import encode as encode_columns
 from unispectral.tables._formats import load
 from unispectral.tables._loaded import NO_VALUE, Loaded, label_values
@@ -197,10 +197,16 @@ def _check_kinds(
     """Text among numbers makes text of a whole column; blocks without it would be numbers."""
     infer = optional("pandas", extra="io").api.types.infer_dtype
     frame, found = loaded.frame, {}
+    plans = [plan for ready in preparations for plan in used(ready.encoding or ())]
+    usual = {
+        plan["name"]: loaded.decimal or plan["decimal"] for plan in plans if "decimal" in plan
+    }
     for name in {name for ready in preparations for name in _sources(ready)} & set(frame.columns):
         if frame[name].notna().any():  # an empty block is read in one way whatever is around it
             kind = infer(frame[name])
             found[name] = "number" if kind in ("integer", "floating") else kind
+            if kind == "string" and name in usual:
+                found[name] = decimal_of(frame[name], usual[name])
     names = {str(name): frame[name] for name in beside if name in frame}
     if loaded.index is not None:
         names[""] = loaded.index
@@ -238,10 +244,11 @@ def _prepared(
     notes, dropped = list(loaded.notes), []
     if loaded.frame is not None and (encode or plans is not None):
         impute, frame = impute or "median", loaded.frame[wanted]
-        plans = decide(frame, impute=impute) if plans is None else plans
+        if plans is None:
+            plans = decide(frame, impute=impute, decimal=loaded.decimal)
         if not used(plans):
             raise loaded.nothing(left_out(plans))
-        values, odd = encode_columns(frame, plans)
+        values, odd = encode_columns(frame, plans, loaded.decimal)
         kept = column_names(plans)
         if not learned:
             dropped, odd = left_out(plans), [*made(plans), *odd]

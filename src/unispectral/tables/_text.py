@@ -45,8 +45,8 @@ def text_blocks(
     header: bool | None = None,
     encoding: str | None = None,
     missing: Sequence[str] = (),
-) -> Iterator[tuple[Any, list[str]]]:
-    """Blocks of rows with about so many values, or all rows, each with the notes.
+) -> Iterator[tuple[Any, list[str], str | None]]:
+    """Blocks of rows with about so many values, or all rows, with the notes and the decimal sign.
 
     The index of a frame holds row names if the file has them. These, and the columns `beside` with
     names and known classes, are kept as they are written.
@@ -104,7 +104,7 @@ def text_blocks(
             notes.append(
                 f"Points mark thousands in {listed}{' and more' * (len(joined) > SHOWN)}."
             )
-        yield frame.set_index(frame.columns[0]) if row_names else frame, notes
+        yield frame.set_index(frame.columns[0]) if row_names else frame, notes, decimal
 
 
 def _find_encoding(source: Source, notes: list[str]) -> str:
