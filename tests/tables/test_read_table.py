@@ -194,6 +194,38 @@ def test_a_first_line_with_numbers(lines, header, note):
     assert any("first line" in said for said in table.notes) == bool(note)
 
 
+@pytest.mark.parametrize(
+    ("name", "column", "note"),
+    [
+        (
+            "n",
+            np.arange(5),
+            "only numbers the rows; if it is their name, give it as the id (--id).",
+        ),
+        ("n", (np.arange(12) * 5) % 12, "only numbers the rows"),
+        ("n", (np.arange(21) * 977) % 9973, "may be a number that stands for the row"),
+        ("ID", [1, 1, 2, 2], "may be a number that stands for the row"),
+        ("Class", [1, 1, 2, 2], "if it holds known classes, give it as the truth (--truth)"),
+        ("n", [4, 7, 1, 2], ""),
+        ("n", np.arange(21) * 0.5, ""),
+    ],
+)
+def test_columns_that_are_no_features(name, column, note):
+    frame = pd.DataFrame({name: column, "x": np.arange(len(column)) % 2})
+    content = frame.to_csv(index=False)
+    for encode in (False, True):
+        assert note in " ".join(read_table(text(content), encode=encode).notes)
+        assert bool(read_table(text(content)).notes) == bool(note)
+        assert read_table(text(content), columns=[name]).notes == []
+    many = pd.concat([frame.add_suffix(f"_{i}") for i in range(11)], axis=1).to_csv(index=False)
+    assert not any("stands for" in note for note in read_table(text(many)).notes)
+
+
+def test_classes_made_of_text_are_noticed_too():
+    content = text("class,x\na,1.5\nb,2.5\na,5\n")
+    assert "--truth" in read_table(content, encode=True).notes[-1]
+
+
 def test_duplicate_names():
     table = read_table(text("a,a,b,a_2\n1,2,3,4\n"))
     assert table.columns == ["a", "a_3", "b", "a_2"]

@@ -21,6 +21,10 @@ from unispectral.tables._source import SHOWN, Source, TableError, as_source, plu
 
 __all__ = ["MixedColumnError", "Table", "read_blocks", "read_table"]
 
+_CLASSES = ("class", "label", "labels", "target")
+#: So many different whole numbers are no accident if they have no gap, or in any case.
+_FEW, _MANY = 10, 20
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -256,10 +260,8 @@ def _prepared(
     else:
         values, kept, dropped = loaded.numbers(wanted, asked=columns is not None)
     if columns is None and loaded.frame is not None:
-        notes += [
-            f"Column {name!r} only numbers the rows; if it is their name, give it as the id."
-            for name in _row_numbers(values, kept)
-        ]
+        origins = kept if plans is None else [plan["name"] for plan in used(plans)]
+        notes += [*_row_names(values, kept), *_known_classes(origins)]
     if endless := odd_values(values, kept, "infinite"):
         raise loaded.source.error(f"has {endless}", "replace them or leave the column out")
     choices: dict[str, Any] = {"impute": impute, "scale": scale, "encoding": plans}
@@ -277,9 +279,28 @@ def _prepared(
     )
 
 
-def _row_numbers(values: np.ndarray, columns: Sequence[str]) -> list[str]:
-    """Names of columns that only count the rows, which no clustering should use."""
-    if len(values) < 3:  # two rows always count up
-        return []
-    steps = np.all(np.diff(values, axis=0) == 1.0, axis=0)
-    return [name for name, counts in zip(columns, steps, strict=True) if counts]
+def _row_names(values: np.ndarray, columns: Sequence[str]) -> list[str]:
+    """Sentences on columns that count or name the rows, which no clustering should use."""
+    remedy = "if it is their name, give it as the id (--id)."
+    counting, naming = [], []
+    for name, column in zip(columns, values.T, strict=True):
+        n_rows, different = len(column), len(column) > 2 and _are_different(column)
+        if different and (np.ptp(column) == n_rows - 1 >= _FEW or (np.diff(column) == 1.0).all()):
+            counting.append(f"Column {name!r} only numbers the rows; {remedy}")
+        elif (different and n_rows >= _MANY) or name.casefold() == "id":
+            naming.append(f"Column {name!r} may be a number that stands for the row; {remedy}")
+    return counting + (naming if len(naming) <= SHOWN else [])  # so many are measurements
+
+
+def _are_different(column: np.ndarray) -> bool:
+    """Whether a column has another whole number in every row."""
+    for part in (column[:_MANY], column):  # most differ in the first rows already
+        if (part != np.round(part)).any() or len(np.unique(part)) < len(part):
+            return False
+    return True
+
+
+def _known_classes(columns: Sequence[str]) -> list[str]:
+    found = [name for name in columns if name.casefold() in _CLASSES]
+    remedy = "if it holds known classes, give it as the truth (--truth)."
+    return [f"Column {name!r} is clustered by, too; {remedy}" for name in found]
