@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 
-__all__ = ["ABSENT", "THOUSANDS", "decimal_sign", "find_header", "is_number"]
+__all__ = ["ABSENT", "ENOUGH", "THOUSANDS", "decimal_sign", "find_header", "is_number"]
 
 #: Words for a missing value, in small letters.
 ABSENT = {"", "-", "–", "—", "?", "na", "n/a", "nan", "nat", "null", "<na>"}
+#: Cells to decide by.
+ENOUGH = 10_000
 #: Points that mark thousands, if the decimal sign is the comma.
 THOUSANDS = r"\s*[+-]?[1-9]\d{0,2}(?:\.\d{3})+(?:,\d+)?\s*"
 
@@ -46,7 +48,8 @@ def decimal_sign(rows: Sequence[Sequence[str]], separator: str) -> str | None:
     >>> decimal_sign([["1,234"]], ";"), decimal_sign([["1,234"]], "|")
     (',', None)
     """
-    cells = [cell for row in rows for cell in row if "," in cell or "." in cell]
+    signed = (cell for row in rows for cell in row if "," in cell or "." in cell)
+    cells = list(islice(signed, ENOUGH))
     clear = [cell for cell in cells if not _EITHER.fullmatch(cell)]
     comma, point = (sum(map(bool, map(_SIGNS[sign].fullmatch, clear))) for sign in ",.")
     if comma or point:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from unispectral._compat import optional
-from unispectral.tables._cells import THOUSANDS, decimal_sign, find_header, is_number
+from unispectral.tables._cells import ENOUGH, THOUSANDS, decimal_sign, find_header, is_number
 from unispectral.tables._source import SHOWN, Source, TableError, block_rows, plural, unique_names
 
 __all__ = ["SAMPLE", "looks_like_text", "text_blocks"]
@@ -68,13 +68,9 @@ def text_blocks(
     if header is None:
         header, told = find_header(rows, missing)
         notes += told
-    names, rest = (rows[0], rows[1:]) if header else ([""] * len(rows[0]), rows)
+    names, rest = _names(rows, header), rows[int(header) :]
     if not rest:
         raise source.error("has a header but no rows")
-    if header and all(len(row) == len(names) + 1 for row in rest):
-        ended = not any(row[-1].strip() for row in rest)  # by a separator
-        # Else as R writes row names: without a name above them.
-        names = [*names, ""] if ended else ["", *names]
     for number, row in enumerate(rest, start=1):
         if len(row) != len(names):
             raise _uneven(source, f"row {number}", len(row), len(names))
@@ -100,10 +96,8 @@ def text_blocks(
         for name in as_written:
             frame[name] = _whole_numbers(frame[name])
         if comma and (joined := _join_thousands(frame, as_written)):
-            listed = ", ".join(map(repr, joined[:SHOWN]))
-            notes.append(
-                f"Points mark thousands in {listed}{' and more' * (len(joined) > SHOWN)}."
-            )
+            more = " and more" * (len(joined) > SHOWN)
+            notes.append(f"Points mark thousands in {', '.join(joined[:SHOWN])}{more}.")
         yield frame.set_index(frame.columns[0]) if row_names else frame, notes, decimal
 
 
@@ -178,8 +172,20 @@ def _find_separator(source: Source, encoding: str) -> str:
 
 def _number_share(rows: list[list[str]]) -> float:
     """How many of the cells below the first line are numbers."""
-    cells = [cell for row in rows[1:] or rows for cell in row]
+    cells = list(islice((cell for row in rows[1:] or rows for cell in row), ENOUGH))
     return sum(map(is_number, cells)) / len(cells)
+
+
+def _names(rows: list[list[str]], header: bool) -> list[str]:
+    """The names of the columns, empty where there is none."""
+    if not header:
+        return [""] * len(rows[0])
+    names, rest = rows[0], rows[1:]
+    if not rest or any(len(row) != len(names) + 1 for row in rest):
+        return names
+    if any(row[-1].strip() for row in rest):
+        return ["", *names]  # as R writes row names: without a name above them
+    return [*names, ""]  # lines that end with a separator
 
 
 def _converters(
@@ -214,7 +220,7 @@ def _join_thousands(frame: Any, others: Iterable[str]) -> list[str]:
             numbers = pandas.to_numeric(plain, errors="coerce")
             if len(pointed) and pointed.str.fullmatch(THOUSANDS).all() and numbers.notna().all():
                 frame[name] = numbers.reindex(frame.index)
-                joined.append(name)
+                joined.append(repr(name))
     return joined
 
 
