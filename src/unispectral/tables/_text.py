@@ -149,7 +149,8 @@ def _filled(rows: Iterable[list[str]]) -> Iterator[list[str]]:
 def _find_separator(source: Source, encoding: str) -> str:
     """Take the separator that cuts most lines into the same number of parts, two or more.
 
-    Where several do, numbers decide: ``0,1;2,5`` is two of them, not three cells.
+    Where several do, it is the one that leaves fewest of the others in cells that are no numbers:
+    ``0,1;2,5`` is two numbers, not three cells.
     """
     found: dict[str, list[list[str]]] = {}
     shares: dict[str, float] = {}
@@ -158,11 +159,11 @@ def _find_separator(source: Source, encoding: str) -> str:
             found[separator] = rows = _records(source, encoding, separator)
             widths = [len(row) for row in rows]
             common = max(set(widths), key=widths.count, default=0)
-            if common > 1 and (separator != _SPACES or _number_share(rows) == 1):
+            if common > 1 and (separator != _SPACES or _share(rows, is_number) == 1):
                 shares[separator] = widths.count(common) / len(widths)
     best = [separator for separator in shares if shares[separator] == max(shares.values())]
     if len(best) > 1:
-        best.sort(key=lambda separator: -_number_share(found[separator]))
+        best.sort(key=lambda separator: -_share(found[separator], _is_one_cell))
     lines = found[_SPACES]
     decimals = all(len(line) == 1 and re.fullmatch(r"[+-]?\d+,\d+", line[0]) for line in lines[1:])
     if best == [","] and decimals and lines[1:] and len(found[","][0]) == 1:
@@ -170,10 +171,14 @@ def _find_separator(source: Source, encoding: str) -> str:
     return best[0] if best else ","
 
 
-def _number_share(rows: list[list[str]]) -> float:
-    """How many of the cells below the first line are numbers."""
+def _share(rows: list[list[str]], test: Callable[[str], bool]) -> float:
+    """How many of the cells below the first line pass a test."""
     cells = list(islice((cell for row in rows[1:] or rows for cell in row), ENOUGH))
-    return sum(map(is_number, cells)) / len(cells)
+    return sum(map(test, cells)) / len(cells)
+
+
+def _is_one_cell(cell: str) -> bool:
+    return is_number(cell) or not any(separator in cell for separator in _SEPARATORS)
 
 
 def _names(rows: list[list[str]], header: bool) -> list[str]:
