@@ -288,7 +288,7 @@ def _row_names(values: np.ndarray, columns: Sequence[str]) -> list[str]:
         if different and (np.ptp(column) == n_rows - 1 >= _FEW or (np.diff(column) == 1.0).all()):
             counting.append(f"Column {name!r} only numbers the rows; {remedy}")
         elif (different and n_rows >= _MANY) or name.casefold() == "id":
-            naming.append(f"Column {name!r} may be a number that stands for the row; {remedy}")
+            naming.append(f"Column {name!r} may only name the rows; {remedy}")
     return counting + (naming if len(naming) <= SHOWN else [])  # so many are measurements
 
 
