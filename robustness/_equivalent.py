@@ -98,6 +98,15 @@ _REASONS: dict[str, dict[str, str]] = {
         "1e-05 → 2e-05 in tol: float = 1e-5,": _LIMIT,
         "tol * scale → tol / scale": _LIMIT,
         "along > 0 → along >= 0": _TIE,
+        "False → True in values, U = scipy.linalg.eigh(reduced, lower=False, "
+        "check_finite=False)": ("whether numbers that are finite are looked at once more"),
+        "0 → 1 in own = values > _DEPENDENT * max(values[-1], 1.0) if len(values) else "
+        "values > 0": ("compares no number at all"),
+        "2.0 → 4.0 in radius = min(2.0 * radius, np.sqrt(c))": (
+            "how fast the radius grows, which adapts itself"
+        ),
+        "_ROUNDING * max(abs(value), spread) → _ROUNDING / max(abs(value), spread)": _LIMIT,
+        "taken < max_steps → taken <= max_steps": _LIMIT,
         "1e-300 → 2e-300 in else along / max(float(np.vdot(change, change)), 1e-300)": _GUARD,
     },
 }

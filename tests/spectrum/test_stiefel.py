@@ -183,9 +183,10 @@ def test_a_basis_of_what_directions_add():
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
-def test_past_a_saddle_the_best_point_of_the_arc_is_taken(side):
+@pytest.mark.parametrize(("bend", "tie"), [(0.0, 0.0), (1.0, 0.0), (1.0, 0.8), (1.0, -0.8)])
+def test_past_a_saddle_the_best_point_of_the_arc_is_taken(side, bend, tie):
     """In the plane there is one way beside p, and the target lets go of p for some of it."""
-    L, p, v = np.diag([0.0, 3.0]), np.eye(2)[:, 1:], np.eye(2)[:, :1]
+    L, p, v = np.array([[bend, tie], [tie, 3.0]]), np.eye(2)[:, 1:], np.eye(2)[:, :1]
     target = 0.5 * p + 1e-2 * side * v
     found = _stiefel._past_saddle(L, p, L @ p, target, 1e-6, np.random.default_rng(0), None)
     assert np.linalg.norm(found) == pytest.approx(1.0)
@@ -196,7 +197,8 @@ def test_past_a_saddle_the_best_point_of_the_arc_is_taken(side):
     ]
     reached = _stiefel._value(found, L @ found, target)
     assert reached == pytest.approx(min(heights), abs=0.02)
-    assert side * found[0, 0] > 0
+    if not tie:  # which is stronger than the pull to the side
+        assert side * found[0, 0] > 0
 
 
 def test_a_target_that_holds_the_point_makes_it_a_minimum():
