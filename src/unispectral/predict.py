@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unispectral._errors import DoubtfulResultWarning, warn
 from unispectral._inputs import Layout
 from unispectral._run import Run
 from unispectral._validation import recentred
@@ -19,7 +20,18 @@ from unispectral.graph.candidates import EXACT_SAMPLES, build_index
 from unispectral.kernels import KernelBank
 from unispectral.labels import assign, memberships
 
-__all__ = ["GeometryPart", "KernelSumPart", "Prediction", "Predictor", "row_blocks"]
+__all__ = [
+    "UNKNOWN_SCORE",
+    "GeometryPart",
+    "KernelSumPart",
+    "Prediction",
+    "Predictor",
+    "row_blocks",
+    "warn_of_unknown",
+]
+
+#: The outlier score of a sample that no view with a weight has: nothing of it is explained.
+UNKNOWN_SCORE = 1.0
 
 #: Numbers of one array of a block of new points, and those held for a point that asks an index.
 _ENTRIES = 2**23
@@ -213,14 +225,19 @@ class Predictor:
         total = new[0].shape[0]
         step = max(1, _ENTRIES // max(part.width for part in self.parts))
         tick = run.progress.ticker("new points", total)
-        blocks = []
+        blocks, unknown = [], 0
         for start in range(0, total, step):
             block = [table[start : min(start + step, total)] for table in new]
-            blocks.append(self._block(block, run))
+            found, known = self._block(block, run)
+            blocks.append(found)
+            unknown += int((~known).sum())
             tick(block[0].shape[0])
+        if unknown:
+            warn_of_unknown(unknown, total)
         return Prediction(*(np.concatenate(values) for values in zip(*blocks, strict=True)))
 
-    def _block(self, new: list[Any], run: Run) -> Prediction:
+    def _block(self, new: list[Any], run: Run) -> tuple[Prediction, np.ndarray]:
+        """What is said of new points, and which of them a part with a weight knows."""
         coded = [self._coded(part, new, run) for part in self.parts]
         weights = [part.weight for part in self.parts]
         placing, match = _portions(weights, coded), _match(weights, coded)
@@ -237,7 +254,8 @@ class Predictor:
             found = assign(embedding, self.rotation)
         # A training point keeps its label, also where an empty cluster had to be filled.
         labels = np.where(match >= 0, self.labels[match], found).astype(np.int32)
-        return Prediction(labels, embedding, membership, self._outlier_score(coded))
+        score = self._outlier_score(coded, placing)
+        return Prediction(labels, embedding, membership, score), placing.sum(axis=0) > 0
 
     def _votes(self, coded: Sequence[_Coded], placing: np.ndarray) -> np.ndarray:
         """The share of each cluster in the codes of new points."""
@@ -247,17 +265,20 @@ class Predictor:
             at = np.arange(m)[:, None] * c + self.labels[one.neighbours]
             weights = portion[:, None] * one.shares
             votes += np.bincount(at.ravel(), weights.ravel(), minlength=m * c)
-        return votes.reshape(m, c)
+        return np.where((placing.sum(axis=0) > 0)[:, None], votes.reshape(m, c), 1.0 / c)
 
-    def _outlier_score(self, coded: Sequence[_Coded]) -> np.ndarray:
+    def _outlier_score(self, coded: Sequence[_Coded], placing: np.ndarray) -> np.ndarray:
+        """By the parts that judge outliers, or else by those that place the point."""
         weights = [part.outlier_weight for part in self.parts]
         judging, match = _portions(weights, coded), _match(weights, coded)
+        judging = np.where(judging.any(axis=0), judging, placing)
         by_degree = self.typical_degree is not None
         judged = [one.total if by_degree else one.error for one in coded]
         score = np.sum([part * each for part, each in zip(judging, judged, strict=True)], axis=0)
         if self.typical_degree is not None:
             # A new point's code counts both ways, as if those it leans on leant on it.
             score = low_degree_score(2.0 * score, self.typical_degree)
+        score[~judging.any(axis=0)] = UNKNOWN_SCORE
         return np.where(match >= 0, self.outlier_score[match], score)
 
     def _coded(self, part: Any, new: list[Any], run: Run) -> _Coded:
@@ -286,8 +307,22 @@ def low_degree_score(degrees: np.ndarray, typical: float) -> np.ndarray:
     return 1.0 / (1.0 + degrees / typical)
 
 
+def warn_of_unknown(count: int, total: int) -> None:
+    """Warn of samples that only views without a weight have."""
+    what = f"{count} of {total} samples {'is' if count == 1 else 'are'}"
+    of = "its label says" if count == 1 else "their labels say"
+    warn(
+        f"{what} in no view that has a weight (view_weights_): {of} nothing, and the outlier "
+        f"score is {UNKNOWN_SCORE:g}.",
+        DoubtfulResultWarning,
+    )
+
+
 def _portions(weights: Sequence[float], coded: Sequence[_Coded]) -> np.ndarray:
-    """The share of each part in each new point: those that know it share it by weight."""
+    """The share of each part in each new point: those that know it share it by weight.
+
+    Nothing where none knows it.
+    """
     portion = np.asarray(weights)[:, None] * np.stack([one.known for one in coded])
     total = portion.sum(axis=0)
     return portion / np.where(total > 0, total, 1.0)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_moons
+from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import euclidean_distances
 
-from unispectral import UnifiedSpectralClustering
+from unispectral import DoubtfulResultWarning, UnifiedSpectralClustering
 from unispectral._run import Run
 from unispectral.kernels import Gaussian, KernelBank, Linear
 from unispectral.labelfree import Recipe, cluster
@@ -205,3 +205,53 @@ def test_noise_beside_one_good_kernel_is_left_out(n_features: int) -> None:
     kernels += [_gaussian(rng.normal(size=(300, n_features))) for _ in range(3)]
     model = UnifiedSpectralClustering(5, kernels="precomputed").fit(kernels)
     assert model.kernel_weights_.tolist() == [1.0, 0.0, 0.0, 0.0]
+
+
+def _lost(lost, spread):
+    """A view that shows the clusters and lacks some samples, and one of noise that has all."""
+    X, _ = make_blobs(200, centers=4, n_features=6, cluster_std=spread, random_state=1)
+    views = {"num": X.copy(), "noise": np.random.default_rng(0).normal(size=(200, 5))}
+    views["num"][lost] = np.nan
+    return views, np.delete(X, lost, axis=0)
+
+
+@pytest.mark.filterwarnings("ignore:Cluster")
+@pytest.mark.parametrize("lost", [range(40), range(100, 180), [7]], ids=["first", "many", "one"])
+@pytest.mark.parametrize("spread", [1.0, 3.0], ids=["apart", "overlapping"])
+def test_samples_in_no_view_with_a_weight_change_nothing_and_are_called_so(lost, spread):
+    """The others are clustered as if these were not there."""
+    views, rest = _lost(lost, spread)
+    words = rf"^{len(lost)} of 200 samples (is|are) in no view that has a weight"
+    with pytest.warns(DoubtfulResultWarning, match=words):
+        model = UnifiedSpectralClustering(4).fit(views)
+    assert model.view_weights_ == {"num": 1.0, "noise": 0.0}
+    alone = UnifiedSpectralClustering(4).fit(rest)
+    np.testing.assert_array_equal(np.delete(model.labels_, lost), alone.labels_)
+    np.testing.assert_array_equal(np.delete(model.outlier_score_, lost), alone.outlier_score_)
+    assert (model.outlier_score_[lost] == 1.0).all()
+    assert (model.membership_[lost] == 0.25).all()
+    assert (model.graph_[lost].nnz, model.graph_[:, lost].nnz) == (0, 0)
+    assert np.delete(model.outlier_score_, lost).max() < 1.0
+    with pytest.warns(DoubtfulResultWarning, match=words):
+        again = model.predict_all(views)
+    np.testing.assert_array_equal(again.labels, model.labels_)
+    np.testing.assert_array_equal(again.outlier_score, model.outlier_score_)
+    np.testing.assert_array_equal(again.membership[lost], model.membership_[lost])
+
+
+def test_new_samples_in_no_view_with_a_weight_are_called_so():
+    views, _ = _views()
+    model = UnifiedSpectralClustering(4, n_init=4).fit(views)
+    new = {name: view[:40] + 1e-3 for name, view in views.items()}
+    new["blurred"][:5] = np.nan
+    new["clear"][4] += 100.0
+    part = model.predict_all(new)
+    assert part.outlier_score[:4].min() > 0  # judged by the view that has them
+    assert part.outlier_score[4] > 0.9
+    new["clear"][:2] = np.nan
+    with pytest.warns(DoubtfulResultWarning, match="^2 of 40 samples are in no view that has"):
+        found = model.predict_all(new)
+    assert (found.outlier_score[:2] == 1.0).all()
+    assert (found.membership[:2] == 0.25).all()
+    for mine, theirs in zip(found, part, strict=True):
+        np.testing.assert_array_equal(mine[2:], theirs[2:])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from unispectral._base import Fitted
 from unispectral._errors import DoubtfulResultWarning, warn
@@ -33,7 +34,7 @@ from unispectral.labelfree._recipe import Recipe
 from unispectral.labelfree._refinement import refined
 from unispectral.labelfree._views import agreement, fused, informative
 from unispectral.labels import procrustes
-from unispectral.predict import GeometryPart
+from unispectral.predict import UNKNOWN_SCORE, GeometryPart, warn_of_unknown
 
 __all__ = ["fit"]
 
@@ -66,6 +67,12 @@ class _View:
         geometry = in_geometry(self.distance, form, run)
         return _Located(geometry, localize(geometry, k, run, self.present))
 
+    def among(self, known: np.ndarray) -> _View:
+        """The same where all samples are those that are known, which the table's own are."""
+        assert self.present is not None
+        present = self.present[known]
+        return replace(self, present=None if present.all() else present)
+
 
 class _Located(NamedTuple):
     """A geometry with its neighbourhoods."""
@@ -94,7 +101,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     k, located = _located(chosen, form, recipe, run)
     shares = _shares(len(used), together is not None, recipe)
     coupled, read, labels = _clusters(located, shares, k, recipe, run)
-    if recipe.core_first and len(used) == 1 and together is not None and chosen.whole is None:
+    if recipe.core_first and len(used) == 1 and together is not None:
 
         def cluster(distance: KernelDistance) -> tuple[Any, np.ndarray]:
             here = run.replace(executor=None)
@@ -115,9 +122,12 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     titles = ["all views"] if len(used) > 1 and together is not None else []
     titles += [names[at] for at in np.flatnonzero(kept)]
     error, parts = _described(chosen, located, coupled.errors, shares, form, k, recipe, run)
+    solution = _solution(coupled, labels, shares)
+    if chosen.known is not None:
+        solution, error, parts = _with_unknown(chosen.known, solution, error, parts)
     return Fitted(
         samples=samples,
-        solution=_solution(coupled, labels, shares),
+        solution=solution,
         kernel_weights=kept / kept.sum(),
         kernel_names=names,
         geometry_weights={
@@ -168,18 +178,40 @@ def _solution(coupled: Coupled, labels: np.ndarray, shares: list[float]) -> Solu
     )
 
 
+def _with_unknown(
+    known: np.ndarray, solution: Solution, error: np.ndarray, parts: list[GeometryPart]
+) -> tuple[Solution, np.ndarray, list[GeometryPart]]:
+    """What was found of the known samples, with places for the others, of which nothing is."""
+    n, own = len(known), np.flatnonzero(known)
+    warn_of_unknown(n - len(own), n)
+    P = np.zeros((n, solution.P.shape[1]))
+    P[own] = solution.P
+    labels = np.full(n, solution.labels[0])  # as predicted: the cluster that will be the first
+    labels[own] = solution.labels
+    errors = np.full(n, UNKNOWN_SCORE)
+    errors[own] = error
+    Z, W = (
+        sp.csr_array((edges.data, (own[edges.row], own[edges.col])), shape=(n, n))
+        for edges in (solution.Z.tocoo(), solution.W.tocoo())
+    )
+    for part in parts:
+        part.samples = own if part.samples is None else own[part.samples]
+    return replace(solution, Z=Z, W=W, P=P, labels=labels), errors, parts
+
+
 class _Chosen(NamedTuple):
     """The views that show something, their plain neighbourhoods, and their distances together.
 
     ``plain`` is empty if there was one view to begin with, ``together`` None where views lack
-    different samples; ``whole`` are the samples that a view that is left alone has.
+    different samples. ``known`` are the samples that one of these views has, None for all: the
+    others are left out, and their views are of the known ones alone.
     """
 
     kept: np.ndarray
     used: list[_View]
     plain: list[_Located]
     together: KernelDistance | None
-    whole: np.ndarray | None
+    known: np.ndarray | None
 
 
 def _chosen(views: list[_View], recipe: Recipe, run: Run) -> _Chosen:
@@ -193,12 +225,21 @@ def _chosen(views: list[_View], recipe: Recipe, run: Run) -> _Chosen:
             kept = _structured(views, recipe, run)
     used = [views[at] for at in np.flatnonzero(kept)]
     plain = [plain[at] for at in np.flatnonzero(kept)] if plain else []
-    if len(used) == 1:
-        return _Chosen(kept, used, plain, used[0].distance, used[0].present)
+    known = _known(used)
+    if known is not None:  # the others would be clusters of their own
+        used, plain = [view.among(known) for view in used], []
     together = None
     if all(view.present is None for view in used):  # else their rows are of different samples
-        together = fused([view.distance for view in used])
-    return _Chosen(kept, used, plain, together, None)
+        distances = [view.distance for view in used]
+        together = fused(distances) if len(used) > 1 else distances[0]
+    return _Chosen(kept, used, plain, together, known)
+
+
+def _known(views: Sequence[_View]) -> np.ndarray | None:
+    """The samples that one of the views has; None for all."""
+    present = [view.present for view in views if view.present is not None]
+    known = np.any(present, axis=0)
+    return None if len(present) < len(views) or known.all() else known
 
 
 def _located(
@@ -208,7 +249,7 @@ def _located(
     k = recipe.candidates(chosen.used[0].n_samples)
     located: list[_Located] = []
     if chosen.together is not None:
-        k, one = _widened(_View("", chosen.together, chosen.whole), form, recipe, k, run)
+        k, one = _widened(_View("", chosen.together, None), form, recipe, k, run)
         located.append(one)
     if len(chosen.used) > 1:
         plain = [one for one in chosen.plain if one.around.neighbours.shape[1] >= k]
@@ -342,7 +383,7 @@ def _described(
     if chosen.together is not None:
         judges, judging = [located[0]], parts[:1]
         if form is not None:
-            plain = _View("", chosen.together, chosen.whole).localized(k, run)
+            plain = _View("", chosen.together, None).localized(k, run)
             judges, judging = [plain], [_part(plain, 0.0)]
             parts = parts + judging
             errors = [codes_of(plain.around, recipe, None, run).error]
