@@ -65,6 +65,55 @@ def test_sparse_and_dense_rows_are_the_same_rows(model):
         np.testing.assert_allclose(found.embedding, expected.embedding, atol=1e-9)
 
 
+# Training samples are recognised by all views that have them
+
+
+def _lacking(sparse=False):
+    """A view of few distinct rows, one of numbers and one of more distinct rows, with holes."""
+    rng = np.random.default_rng(0)
+    group, kind = np.eye(3)[Y], np.eye(4)[rng.integers(4, size=len(X))]
+    num = X + 2.0 * rng.normal(size=X.shape)
+    num[5], num[7], kind[7:9] = np.nan, np.nan, np.nan
+    return {"group": sp.csr_array(group) if sparse else group, "num": num, "kind": kind}
+
+
+@pytest.mark.filterwarnings("ignore::unispectral.DoubtfulResultWarning")
+@pytest.mark.parametrize("names", [("group", "num"), ("group", "kind"), ("kind", "num", "group")])
+@pytest.mark.parametrize("form", ["dense", "sparse", "indexed", "several kernels"])
+def test_training_samples_are_recognised_where_views_lack_some(names, form, monkeypatch):
+    given = _lacking(sparse=form == "sparse")
+    views = {name: given[name] for name in names}
+    if form == "indexed":
+        monkeypatch.setattr("unispectral.predict.EXACT_SAMPLES", 50)
+    kernels = ["linear", "gaussian"] if form == "several kernels" else "linear"
+    model = U(8, n_init=2, kernels=kernels).fit(views)
+    assert "all views" not in model.geometry_weights_
+    found = model.predict_all(views)
+    rows = np.hstack([_lacking()[name] for name in names])
+    equal = np.isclose(rows[:, None], rows[None], equal_nan=True).all(axis=2)
+    twin = equal.argmax(axis=1)  # the first of several samples that nothing tells apart
+    np.testing.assert_array_equal(found.labels, model.labels_[twin])
+    np.testing.assert_array_equal(found.embedding, model.embedding_[twin])
+    np.testing.assert_allclose(found.outlier_score, model.outlier_score_[twin])
+
+
+@pytest.mark.filterwarnings("ignore::unispectral.DoubtfulResultWarning")
+def test_a_sample_that_is_known_in_one_view_only_is_none_that_is_known_in_all():
+    views = {name: _lacking()[name] for name in ("group", "num")}
+    model = U(8, n_init=2).fit(views)
+    near = {"group": views["group"][:20], "num": views["num"][:20] + 1e-3}
+    far = {"group": views["group"][:20], "num": views["num"][:20] + 100.0}
+    score = model.predict_all(far).outlier_score
+    known = ~np.isnan(far["num"][:, 0])
+    assert score[known].min() > model.predict_all(near).outlier_score[known].max()
+    assert score[known].min() > 0.4
+    # Without its numbers a sample is described by its group, and is not the training sample.
+    bare = {"group": views["group"][:20], "num": np.full((20, 4), np.nan)}
+    found = model.predict_all(bare)
+    same = (found.embedding == model.embedding_[:20]).all(axis=1)
+    np.testing.assert_array_equal(np.flatnonzero(same), [5, 7])
+
+
 # Far from the origin
 
 

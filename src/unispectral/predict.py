@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from unispectral._errors import DoubtfulResultWarning, warn
 from unispectral._inputs import Layout
@@ -70,6 +71,7 @@ class KernelSumPart:
     weight: float = 1.0
     outlier_weight: float = 1.0
     samples: None = None
+    is_joint: bool = True
 
     @property
     def width(self) -> int:
@@ -102,6 +104,21 @@ class GeometryPart:
     close: float
     samples: np.ndarray | None = None
     _index: Any = field(default=None, repr=False, compare=False)
+    _equal: np.ndarray | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether it is the sum of several, so that it tells what any of them tells."""
+        return len(getattr(self.geometry, "base", self.geometry).parts) > 1
+
+    def equal_rows(self) -> np.ndarray:
+        """The first of the training points that it has whose row is the same, of each."""
+        if self._equal is None:
+            base = getattr(self.geometry, "base", self.geometry)
+            features = base.parts[0].bank.features[0]
+            everyone = np.arange(base.n_samples)
+            self._equal = everyone if features is None else _first_equal(features.X)
+        return self._equal
 
     @property
     def width(self) -> int:
@@ -153,7 +170,7 @@ class GeometryPart:
         return out
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_index": None}
+        return {**self.__dict__, "_index": None, "_equal": None}
 
 
 class Prediction(NamedTuple):
@@ -240,7 +257,7 @@ class Predictor:
         """What is said of new points, and which of them a part with a weight knows."""
         coded = [self._coded(part, new, run) for part in self.parts]
         weights = [part.weight for part in self.parts]
-        placing, match = _portions(weights, coded), _match(weights, coded)
+        placing, match = _portions(weights, coded), self._match(weights, coded)
         embedding = np.zeros((len(match), self.embedding.shape[1]))
         for portion, one in zip(placing, coded, strict=True):
             mean = np.einsum("mk,mkc->mc", one.shares, self.embedding[one.neighbours])
@@ -270,7 +287,7 @@ class Predictor:
     def _outlier_score(self, coded: Sequence[_Coded], placing: np.ndarray) -> np.ndarray:
         """By the parts that judge outliers, or else by those that place the point."""
         weights = [part.outlier_weight for part in self.parts]
-        judging, match = _portions(weights, coded), _match(weights, coded)
+        judging, match = _portions(weights, coded), self._match(weights, coded)
         judging = np.where(judging.any(axis=0), judging, placing)
         by_degree = self.typical_degree is not None
         judged = [one.total if by_degree else one.error for one in coded]
@@ -280,6 +297,28 @@ class Predictor:
             score = low_degree_score(2.0 * score, self.typical_degree)
         score[~judging.any(axis=0)] = UNKNOWN_SCORE
         return np.where(match >= 0, self.outlier_score[match], score)
+
+    def _match(self, weights: Sequence[float], coded: Sequence[_Coded]) -> np.ndarray:
+        """The training point that each new point is, by the parts that count; −1 for none.
+
+        It has the same row as the new point in every part that knows this, and none in the others.
+        """
+        counting = [
+            (part, one)
+            for part, weight, one in zip(self.parts, weights, coded, strict=True)
+            if weight > 0
+        ]
+        if len(counting) == 1 or counting[0][0].is_joint:
+            return counting[0][1].match
+        n, lacking, nobody = len(self.labels), -1, -2
+        rows = np.full((len(counting), n + len(coded[0].known)), lacking)
+        for row, (part, one) in zip(rows, counting, strict=True):
+            own = np.arange(n) if part.samples is None else part.samples
+            row[own] = own[part.equal_rows()]
+            row[n:][one.known] = np.where(one.match >= 0, row[one.match], nobody)[one.known]
+        _, first, which = np.unique(rows, axis=1, return_index=True, return_inverse=True)
+        match = first[which.ravel()[n:]]
+        return np.where(match < n, match, -1)
 
     def _coded(self, part: Any, new: list[Any], run: Run) -> _Coded:
         from unispectral.graph import _loops
@@ -328,9 +367,21 @@ def _portions(weights: Sequence[float], coded: Sequence[_Coded]) -> np.ndarray:
     return portion / np.where(total > 0, total, 1.0)
 
 
-def _match(weights: Sequence[float], coded: Sequence[_Coded]) -> np.ndarray:
-    """The training point that each new point is, by the first part that counts; −1 for none."""
-    return next(one.match for weight, one in zip(weights, coded, strict=True) if weight > 0)
+def _first_equal(table: Any) -> np.ndarray:
+    """The first of the rows that are the same, of each row of a table.
+
+    Examples
+    --------
+    >>> _first_equal(np.array([[1.0, 0.0], [2.0, 0.0], [1.0, -0.0]])).tolist()
+    [0, 1, 0]
+    """
+    if sp.issparse(table):
+        parts = zip(table.indptr[:-1], table.indptr[1:], strict=True)
+        rows = (table.indices[a:b].tobytes() + table.data[a:b].tobytes() for a, b in parts)
+    else:
+        rows = ((row + 0.0).tobytes() for row in table)  # zero has no sign
+    seen: dict[bytes, int] = {}
+    return np.array([seen.setdefault(row, at) for at, row in enumerate(rows)])
 
 
 def _filled(new: list[Any], geometry: Any) -> tuple[list[Any], np.ndarray]:
