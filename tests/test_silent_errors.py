@@ -261,6 +261,20 @@ def test_frames_of_different_rows_are_refused():
         fitted.predict([left[:10], right[5:15]])
 
 
+# A stack of images is no list of views
+
+
+@pytest.mark.parametrize("model", [U(3), U(3, views={"a": [0]}), SCMK(3), SCSK(3)], ids=repr)
+def test_a_stack_is_no_table_and_no_list_of_views(model):
+    images = X.reshape(-1, 2, 2)
+    words = r"X is an array of shape \(120, 2, 2\).*reshape\(120, -1\).* list of tables"
+    with pytest.raises(ValueError, match=words):
+        model.fit(images)
+    fitted = U(3, n_init=2).fit([X[:, :2], X[:, 2:]])
+    with pytest.raises(ValueError, match="list of tables"):
+        fitted.predict(np.stack([X[:9, :2], X[:9, 2:]]))
+
+
 # views=
 
 

@@ -20,6 +20,7 @@ from unispectral._validation import (
     check_views,
     is_views,
     recentred,
+    refuse_stack,
     view_names,
 )
 from unispectral.kernels import Abilities, Kernel, KernelBank
@@ -115,6 +116,7 @@ def read(
         estimator.n_features_in_ = bank.n_samples
         layout = Layout("kernels", ("kernel",), (bank.n_samples,) * len(bank))
         return Samples(layout, (), None, bank, normalize)
+    refuse_stack(X)
     columns: tuple[np.ndarray, ...] = ()
     if views is not None:
         if is_views(X):

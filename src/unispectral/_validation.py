@@ -26,6 +26,7 @@ __all__ = [
     "first_index",
     "is_views",
     "recentred",
+    "refuse_stack",
     "view_names",
 ]
 
@@ -48,6 +49,8 @@ Shift = tuple[np.ndarray | None, float | np.ndarray]
 def is_views(X: Any) -> bool:
     """Whether ``X`` is several tables of the same samples rather than one table.
 
+    A stack of matrices is, though only of kernels: one of tables is rather a list of images.
+
     Examples
     --------
     >>> is_views([[1.0, 2.0], [3.0, 4.0]]), is_views([np.eye(2), np.eye(2)])
@@ -58,6 +61,14 @@ def is_views(X: Any) -> bool:
     if isinstance(X, (list, tuple)):
         return len(X) > 0 and all(len(getattr(view, "shape", ())) == 2 for view in X)
     return isinstance(X, np.ndarray) and X.ndim == 3
+
+
+def refuse_stack(X: Any) -> None:
+    """An array of three axes may be anything but tables, which is not for us to guess."""
+    if isinstance(X, np.ndarray) and X.ndim == 3:
+        remedy = f"give X.reshape({len(X)}, -1) if its first axis is that of the samples, or "
+        remedy += "list(X), a list of tables, if it is that of views"
+        raise InputError("X", f"is an array of shape {X.shape}, not a table", remedy)
 
 
 def check_samples(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
@@ -79,6 +90,7 @@ def check_views(X: Any, least: int = 2) -> tuple[list[Table], list[str]]:
 
     Frames with an index are brought into the order of the first of them.
     """
+    refuse_stack(X)
     names = view_names(X)
     tables = list(X.values()) if isinstance(X, Mapping) else list(X)
     if not tables:
