@@ -13,9 +13,11 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics.pairwise import euclidean_distances
 
 from unispectral import SCMK, SCSK, DoubtfulResultWarning, UnifiedSpectralClustering
 from unispectral.kernels import Gaussian, KernelBank
+from unispectral.persistence import load_model, save_model
 
 X, Y = make_blobs(120, centers=3, n_features=4, cluster_std=0.8, random_state=0)
 NEW = make_blobs(60, centers=3, n_features=4, cluster_std=1.5, random_state=0)[0]
@@ -259,6 +261,37 @@ def test_frames_of_different_rows_are_refused():
     fitted = U(3, n_init=2).fit([left, right])
     with pytest.raises(ValueError, match="different rows"):
         fitted.predict([left[:10], right[5:15]])
+
+
+# Names of views, of kernels and of their columns
+
+
+def _kernels():
+    return {"rbf": np.exp(-0.01 * euclidean_distances(X, squared=True)), "lin": X @ X.T}
+
+
+@pytest.mark.parametrize("model", [U(3, n_init=2), SCMK(3)], ids=repr)
+def test_kernels_are_matched_by_their_names(model, tmp_path):
+    kernels = _kernels()
+    model = clone(model).set_params(kernels="precomputed").fit(kernels)
+    assert model.kernel_names_ == ("rbf", "lin")
+    save_model(model, tmp_path / "model.npz")
+    for one in (model, load_model(tmp_path / "model.npz")):
+        turned = dict(reversed(kernels.items()))
+        np.testing.assert_array_equal(one.predict(turned), model.labels_)
+        np.testing.assert_array_equal(one.predict([*kernels.values()]), model.labels_)
+        with pytest.raises(ValueError, match="X lacks the kernel 'lin' on which the"):
+            one.predict({"rbf": kernels["rbf"], "linear": kernels["lin"]})
+    listed = clone(model).fit([*kernels.values()])
+    assert listed.kernel_names_ == ("kernel_0", "kernel_1")
+
+
+@pytest.mark.parametrize("precomputed", [False, True], ids=["tables", "kernels"])
+def test_what_the_model_was_not_fitted_on_is_refused(precomputed):
+    views = _kernels() if precomputed else {"a": X[:, :2], "b": X[:, 2:]}
+    model = U(3, n_init=2, kernels="precomputed" if precomputed else "linear").fit(views)
+    with pytest.raises(ValueError, match="'c', on which the model was not fitted; leave it out"):
+        model.predict({**views, "c": next(iter(views.values()))})
 
 
 # A stack of images is no list of views

@@ -112,7 +112,9 @@ def read(
     if kernels is None:
         bank = X
         if not isinstance(X, KernelBank):
-            bank = KernelBank.precomputed(check_kernel_matrices(_stack(X)), normalize=normalize)
+            matrices = check_kernel_matrices(_stack(X))
+            names = view_names(X) if _is_named(X) else None
+            bank = KernelBank.precomputed(matrices, normalize=normalize, names=names)
         estimator.n_features_in_ = bank.n_samples
         layout = Layout("kernels", ("kernel",), (bank.n_samples,) * len(bank))
         return Samples(layout, (), None, bank, normalize)
@@ -171,7 +173,7 @@ def _refuse_absent(tables: Sequence[Any], names: Sequence[str]) -> None:
 def read_new(estimator: BaseEstimator, X: Any, layout: Layout) -> list[Any]:
     """Check new samples against the training samples: one table per view, or cross kernels."""
     if layout.kind == "kernels":
-        return _cross(X, layout)
+        return _cross(_ordered(X, "kernel", estimator.kernel_names_), layout)
     if layout.kind != "views":
         table = check_samples(estimator, X, reset=False)
         if layout.kind == "columns":
@@ -181,17 +183,29 @@ def read_new(estimator: BaseEstimator, X: Any, layout: Layout) -> list[Any]:
         views = f"{len(layout.view_names)} views ({', '.join(layout.view_names)})"
         problem = f"is one table, but the model was fitted on {views}"
         raise InputError("X", problem, "give one table per view")
-    if isinstance(X, Mapping):
-        named = dict(zip(view_names(X), X.values(), strict=True))
-        missing = [name for name in layout.view_names if name not in named]
-        if missing:
-            raise InputError("X", f"lacks the view {missing[0]!r} on which the model was fitted")
-        X = {name: named[name] for name in layout.view_names}
+    X = _ordered(X, "view", layout.view_names)
     tables, _ = check_views(X, least=1)
     _require_fitted("X", "holds", len(tables), "views", len(layout.n_features))
     for name, table, known in zip(layout.view_names, tables, layout.n_features, strict=True):
         _require_fitted(f"view {name!r}", "has", table.shape[1], "features", known)
     return layout.move(tables)
+
+
+def _is_named(X: Any) -> bool:
+    return isinstance(X, Mapping) and is_views(X)
+
+
+def _ordered(X: Any, what: str, names: Sequence[str]) -> Any:
+    """Views or kernels in the order of the fit, if they come with names."""
+    if not _is_named(X):
+        return X
+    named = dict(zip(view_names(X), X.values(), strict=True))
+    if missing := [name for name in names if name not in named]:
+        raise InputError("X", f"lacks the {what} {missing[0]!r} on which the model was fitted")
+    if surplus := [name for name in named if name not in names]:
+        problem = f"has the {what} {surplus[0]!r}, on which the model was not fitted"
+        raise InputError("X", problem, "leave it out")
+    return {name: named[name] for name in names}
 
 
 def _require_fitted(argument: str, verb: str, count: int, what: str, known: int) -> None:
