@@ -118,7 +118,8 @@ def test_frames_of_several_views_come_out_with_their_index():
     part = model.transform([view.loc[FRAME.index[5:2:-1]] for view in views.values()])
     pd.testing.assert_frame_equal(part, fitted.iloc[5:2:-1], atol=1e-6)
     arrays = [view.to_numpy() for view in views.values()]
-    assert list(model.transform(arrays).index) == list(range(40))
+    with pytest.warns(UserWarning, match="does not have valid feature names"):  # as one table
+        assert list(model.transform(arrays).index) == list(range(40))
 
 
 @pytest.mark.parametrize("cls", MODELS)

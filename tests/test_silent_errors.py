@@ -294,6 +294,35 @@ def test_what_the_model_was_not_fitted_on_is_refused(precomputed):
         model.predict({**views, "c": next(iter(views.values()))})
 
 
+@pytest.mark.parametrize("model", [U(3, n_init=2), SCMK(3, kernels=["gaussian"])], ids=repr)
+def test_columns_of_views_are_compared_with_those_of_the_fit(model, tmp_path):
+    left, right, _ = _frames()
+    model = clone(model).fit({"l": left, "r": right})
+    save_model(model, tmp_path / "model.npz")
+    for one in (model, load_model(tmp_path / "model.npz")):
+        np.testing.assert_array_equal(one.predict([left, right]), model.labels_)
+        for frame in (right[["d", "c"]], right.rename(columns={"d": "e"}), right.assign(e=1.0)):
+            with pytest.raises(ValueError, match=r"^view 'r' has other columns than the fit: The"):
+                one.predict({"l": left, "r": frame})
+        with pytest.raises(ValueError, match="view 'l' has other columns than the fit"):
+            one.predict([right, left])
+        with pytest.warns(UserWarning, match="does not have valid feature names, but"):
+            one.predict([left, right.to_numpy()])
+    with pytest.warns(UserWarning, match="fitted without feature names"):
+        clone(model).fit([left.to_numpy(), right]).predict([left, right])
+    with pytest.raises(TypeError, match=r"view 'r' .*string names"):
+        clone(model).fit({"l": left, "r": right.rename(columns={"d": 1})})
+
+
+def test_a_refit_forgets_the_names_of_columns():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    for model, given in ((U(3, n_init=2), [X[:, :2], X[:, 2:]]), (SCSK(3), X @ X.T)):
+        assert model.fit(frame).feature_names_in_.tolist() == list("abcd")
+        if isinstance(model, SCSK):
+            model.set_params(kernel="precomputed")
+        assert not hasattr(model.fit(given), "feature_names_in_")
+
+
 # A stack of images is no list of views
 
 

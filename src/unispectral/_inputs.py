@@ -15,9 +15,11 @@ from unispectral._errors import InputError, InputTypeError
 from unispectral._validation import (
     Shift,
     absent,
+    check_feature_names,
     check_kernel_matrices,
     check_samples,
     check_views,
+    feature_names,
     is_views,
     recentred,
     refuse_stack,
@@ -36,7 +38,8 @@ class Layout:
 
     The kind is "table", "columns" (one table whose columns are views), "views" (several tables) or
     "kernels" (precomputed: their ``n_features`` is the number of training samples). A shift says
-    how a table was moved and scaled; it is None where it was not.
+    how a table was moved and scaled; it is None where it was not. ``feature_names`` are the names
+    of the columns of several tables, None for one without; those of one are in the estimator.
     """
 
     kind: str
@@ -45,6 +48,7 @@ class Layout:
     columns: tuple[np.ndarray, ...] = ()
     shifts: tuple[Shift | None, ...] = ()
     sparse: tuple[bool, ...] = ()
+    feature_names: tuple[tuple[str, ...] | None, ...] = ()
 
     def move(self, tables: list[Any]) -> list[Any]:
         """Do to new samples what was done to the training samples."""
@@ -109,6 +113,8 @@ def read(
     their median alone, so that a table may be moved also under the linear kernel, and which knows
     what to do with samples that a view lacks.
     """
+    if hasattr(estimator, "feature_names_in_"):  # of a fit before, on one frame
+        del estimator.feature_names_in_
     if kernels is None:
         bank = X
         if not isinstance(X, KernelBank):
@@ -120,6 +126,7 @@ def read(
         return Samples(layout, (), None, bank, normalize)
     refuse_stack(X)
     columns: tuple[np.ndarray, ...] = ()
+    named: tuple[tuple[str, ...] | None, ...] = ()
     if views is not None:
         if is_views(X):
             problem = "names columns of one table, but X holds several"
@@ -133,6 +140,10 @@ def read(
         tables, names = check_views(X)
         if scaling is None:
             _refuse_absent(tables, names)
+        named = tuple(
+            feature_names(table, f"view {name!r}")
+            for name, table in zip(names, _stack(X), strict=True)
+        )
         estimator.n_features_in_ = sum(table.shape[1] for table in tables)
     else:
         kind, names = "table", ["X"]
@@ -150,7 +161,7 @@ def read(
         reasons.append(reason)
     sizes = tuple(table.shape[1] for table in tables)
     sparse = tuple(sp.issparse(table) for table in tables)
-    layout = Layout(kind, tuple(names), sizes, columns, tuple(shifts), sparse)
+    layout = Layout(kind, tuple(names), sizes, columns, tuple(shifts), sparse, named)
     return Samples(layout, tuple(tables), tuple(kernels), None, normalize, tuple(reasons))
 
 
@@ -186,6 +197,11 @@ def read_new(estimator: BaseEstimator, X: Any, layout: Layout) -> list[Any]:
     X = _ordered(X, "view", layout.view_names)
     tables, _ = check_views(X, least=1)
     _require_fitted("X", "holds", len(tables), "views", len(layout.n_features))
+    # Files of before the names were kept have none of them.
+    for name, table, names in zip(
+        layout.view_names, _stack(X), layout.feature_names, strict=False
+    ):
+        check_feature_names(type(estimator)(), table, f"view {name!r}", names)
     for name, table, known in zip(layout.view_names, tables, layout.n_features, strict=True):
         _require_fitted(f"view {name!r}", "has", table.shape[1], "features", known)
     return layout.move(tables)

@@ -19,10 +19,12 @@ __all__ = [
     "Shift",
     "absent",
     "check_cluster_count",
+    "check_feature_names",
     "check_kernel_matrices",
     "check_kernel_matrix",
     "check_samples",
     "check_views",
+    "feature_names",
     "first_index",
     "is_views",
     "recentred",
@@ -114,6 +116,28 @@ def check_views(X: Any, least: int = 2) -> tuple[list[Table], list[str]]:
         problem = f"has {len(lost)} samples that are absent from every view (first: row {lost[0]})"
         raise InputError("X", problem, "remove them")
     return checked, names
+
+
+def feature_names(table: Any, argument: str) -> tuple[str, ...] | None:
+    """The names of the columns of a frame, None where there are none, as scikit-learn has them."""
+    one = BaseEstimator()
+    with _naming(table, argument):
+        validate_data(one, table, skip_check_array=True)
+    names = getattr(one, "feature_names_in_", None)
+    return None if names is None else tuple(map(str, names))
+
+
+def check_feature_names(
+    estimator: BaseEstimator, table: Any, argument: str, names: Sequence[str] | None
+) -> None:
+    """Compare the columns of one of several tables with those of the fit, as those of one are.
+
+    The estimator is a new one, whose name warnings will tell.
+    """
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    with _naming(table, argument):
+        validate_data(estimator, table, reset=False, skip_check_array=True)
 
 
 def absent(table: Table) -> np.ndarray:

@@ -140,6 +140,27 @@ def test_frames_and_views(client, X) -> None:
     np.testing.assert_allclose(remote.kernel_weights_, local.kernel_weights_)
 
 
+def test_columns_are_compared_with_those_of_the_fit(client, X) -> None:
+    dd = pytest.importorskip("dask.dataframe")
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X[:200, 20:44], columns=[f"pixel{i}" for i in range(24)])
+    turned = frame[frame.columns[::-1]]
+    blocks = [dd.from_pandas(one, npartitions=2) for one in (frame, turned)]
+    model = UnifiedSpectralClustering(5, whiten=None, landmarks=150, client=client).fit(blocks[0])
+    assert model.feature_names_in_.tolist() == [*frame.columns]
+    assert (model.predict(blocks[0]).compute() == model.labels_.compute()).all()
+    assert (model.predict(frame) == model.labels_.compute()).all()
+    with pytest.raises(ValueError, match="X has other columns than the fit"):
+        model.predict(blocks[1]).compute()
+    halves = [
+        dd.from_pandas(frame.iloc[:, part], npartitions=2) for part in np.split(np.r_[:24], 2)
+    ]
+    several = UnifiedSpectralClustering(5, whiten=None, client=client).fit(halves)
+    assert (several.predict(halves).compute() == several.labels_.compute()).all()
+    with pytest.raises(ValueError, match="view 'view0' has other columns than the fit"):
+        several.predict(halves[::-1]).compute()
+
+
 @pytest.mark.parametrize("kernels", ["linear", ["linear", "gaussian"]])
 def test_a_view_may_lack_samples(client, X, kernels) -> None:
     """Both views lack some, one more than a whole block of codes."""
@@ -307,7 +328,7 @@ def test_what_holds_no_numbers_is_refused_as_by_the_local_fit(client, X) -> None
     with pytest.raises(ValueError, match=r"X contains NaN, a missing value, in columns .*Table"):
         model.fit(da.from_array(holes, chunks=(300, 64)))
     frame = pd.DataFrame(X[:60, :2], columns=["a", "b"])
-    with pytest.raises(ValueError, match=r"X holds text, not numbers, in column 2 .*'Ulm'"):
+    with pytest.raises(ValueError, match=r"X holds text, not numbers, in column 'city', .*'Ulm'"):
         model.fit(dd.from_pandas(frame.assign(city="Ulm"), npartitions=2))
     days = pd.date_range("2024-03-01", periods=60)
     with pytest.raises(ValueError, match="X holds dates or times"):

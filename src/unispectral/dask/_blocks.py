@@ -22,11 +22,13 @@ RETRIES = 3
 class Blocks:
     """Blocks of rows that are made anew whenever they are used, and the number of rows of each.
 
-    No block is kept on the workers: together they may need more memory than these have.
+    ``columns`` are the names of those of a frame. No block is kept on the workers: together they
+    may need more memory than these have.
     """
 
     delayed: list[Any]
     sizes: list[int]
+    columns: Any = None
 
     @property
     def n_rows(self) -> int:
@@ -47,8 +49,10 @@ class Blocks:
         ]
         found = client.gather(client.compute(chosen, retries=RETRIES))
         if len(found) == 1:
-            return found[0]
-        return sp.vstack(found, format="csr") if sp.issparse(found[0]) else np.concatenate(found)
+            return _named(found[0], self.columns)
+        if sp.issparse(found[0]):
+            return sp.vstack(found, format="csr")
+        return _named(np.concatenate(found), self.columns)
 
 
 def as_client(client: Any) -> Any:
@@ -73,9 +77,11 @@ def is_dask(X: Any) -> bool:
 def as_blocks(X: Any, client: Any) -> Blocks:
     """Blocks of rows of a Dask array or frame, or of a table that is here."""
     delayed = optional("dask", extra="dask").delayed
+    columns = _columns(X)
     if not is_dask(X):
         X = _local_table(X)
-        return Blocks([delayed(client.scatter(X, broadcast=True, hash=False))], [X.shape[0]])
+        block = delayed(client.scatter(X, broadcast=True, hash=False))
+        return Blocks([block], [X.shape[0]], columns)
     if hasattr(X, "to_dask_array") and not hasattr(X, "chunks"):
         blocks, sizes = list(X.to_delayed()), None
     else:
@@ -87,7 +93,7 @@ def as_blocks(X: Any, client: Any) -> Blocks:
     if sizes is None or np.isnan(sizes).any():
         lengths = [delayed(_length)(block) for block in blocks]
         sizes = client.gather(client.compute(lengths, retries=RETRIES))
-    return Blocks(blocks, [int(size) for size in sizes])
+    return Blocks(blocks, [int(size) for size in sizes], columns)
 
 
 def _local_table(X: Any) -> Any:
@@ -120,7 +126,8 @@ def map_labels(client: Any, model: Any, views: list[Blocks], several: bool) -> A
     delayed = optional("dask", extra="dask").delayed
     shipped = delayed(client.scatter(model, broadcast=True, hash=False))
     blocks = zip(*(view.delayed for view in views), strict=True)
-    labels = [delayed(_labels)(shipped, list(block), several) for block in blocks]
+    names = [view.columns for view in views]
+    labels = [delayed(_labels)(shipped, list(block), names, several) for block in blocks]
     parts = [
         da.from_delayed(delayed(future), shape=(size,), dtype=np.int32)
         for future, size in zip(
@@ -134,6 +141,18 @@ def _table(part: Any) -> Any:
     return part if sp.issparse(part) else np.asarray(part)
 
 
+def _columns(X: Any) -> Any:
+    """The names of the columns of a pandas frame, here or of Dask."""
+    return getattr(X, "columns", None) if hasattr(X, "loc") else None
+
+
+def _named(table: Any, columns: Any) -> Any:
+    """Rows with the names of their columns, if they have some, without a copy."""
+    if columns is None:
+        return table
+    return optional("pandas", extra="io").DataFrame(table, columns=columns, copy=False)
+
+
 def _rows_of(block: Any, rows: np.ndarray | None) -> Any:
     table = _table(block)
     return table if rows is None else table[rows]
@@ -143,7 +162,7 @@ def _length(block: Any) -> int:
     return int(block.shape[0])
 
 
-def _labels(model: Any, block: list[Any], several: bool) -> np.ndarray:
-    tables = [_table(view) for view in block]
+def _labels(model: Any, block: list[Any], names: list[Any], several: bool) -> np.ndarray:
+    tables = [_named(_table(view), columns) for view, columns in zip(block, names, strict=True)]
     model = copy.copy(model).set_params(n_jobs=1)  # the worker's threads are the scheduler's
     return model.predict(tables if several else tables[0]).astype(np.int32)

@@ -8,7 +8,7 @@ must fit together.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ _MOST_CANDIDATES = 100_000
 _KINDS = ("table", "columns", "views", "kernels")
 #: What is written of each class; labels and embedding are saved with the estimator.
 _PREDICTOR = ("alpha", "ridge", "n_candidates", "typical_degree", "by_labels")
-_LAYOUT = ("kind", "view_names", "n_features", "columns", "shifts", "sparse")
+_LAYOUT = ("kind", "view_names", "n_features", "columns", "shifts", "sparse", "feature_names")
 _PART = ("weight", "outlier_weight", "close")
 _GEOMETRY_PART = (*_PART, "rate", "samples")
 _WHITENING = ("rate", "landmarks", "root", "mean", "shrink_root", "unit", "table", "name")
@@ -140,7 +140,18 @@ def _layout(state: Any, n: int, n_features_in: int) -> Layout:
     require(len(names) == (1 if kind == "kernels" else len(sizes)), "the names of its views")
     sparse = tuple(boolean(one) for one in sequence(state["sparse"]))
     require(len(sparse) == (0 if kind == "kernels" else len(sizes)), "the kind of its input")
-    return Layout(kind, names, sizes, columns, shifts, sparse)
+    named = _feature_names(state.get("feature_names", ()), sizes)
+    return Layout(kind, names, sizes, columns, shifts, sparse, named)
+
+
+def _feature_names(state: Any, sizes: Sequence[int]) -> tuple[tuple[str, ...] | None, ...]:
+    """Those of each view; files of before they were kept have none."""
+    given = sequence(state)
+    named = tuple(None if one is None else tuple(sequence(one)) for one in given)
+    for names, size in zip(named, sizes, strict=bool(named)):
+        fits = names is None or (len(names) == size and all(isinstance(one, str) for one in names))
+        require(fits, "the names of its features")
+    return named
 
 
 def _shift(state: Any, size: int) -> Shift:
