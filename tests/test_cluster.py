@@ -440,6 +440,10 @@ def test_bad_views_and_new_points():
     nowhere[0] = np.nan
     with pytest.raises(ValueError, match="absent from every view"):
         UnifiedSpectralClustering(3).fit([nowhere, nowhere])
+    for few, words in enumerate(("no sample", "only 1 of 12 samples", "only 2 of 12 samples")):
+        rare = np.where(np.arange(len(GOOD))[:, None] < few, GOOD, np.nan)
+        with pytest.raises(ValueError, match=rf"^view 'rare' has {words} \(.* NaN\); leave"):
+            UnifiedSpectralClustering(3).fit({"all": GOOD, "rare": rare})
     with pytest.raises(ValueError, match="SCSK takes one square matrix"):
         SCSK(3, kernel="precomputed").fit(np.stack([K, K]))
     model = UnifiedSpectralClustering(3).fit([GOOD, GOOD])

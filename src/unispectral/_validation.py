@@ -40,6 +40,9 @@ _FAR = 1e3
 #: A table whose largest value lies outside is scaled by a power of two, which changes no digit.
 _SIZES = (1e-9, 1e9)
 
+#: Samples that a view must have if it lacks some.
+_LEAST_KNOWN = 3
+
 #: How scikit-learn reads a table.
 _AS_TABLE: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 
@@ -104,6 +107,8 @@ def check_views(X: Any, least: int = 2) -> tuple[list[Table], list[str]]:
         with _naming(table, argument):
             array = check_array(table, input_name=argument, **options)
         checked.append(_check_absent(_canonical(array), argument, table))
+        if least > 1:
+            _refuse_few(checked[-1], argument)
     if len({table.shape[0] for table in checked}) > 1:
         sizes = (f"{name}: {table.shape[0]}" for name, table in zip(names, checked, strict=True))
         raise InputError(
@@ -116,6 +121,15 @@ def check_views(X: Any, least: int = 2) -> tuple[list[Table], list[str]]:
         problem = f"has {len(lost)} samples that are absent from every view (first: row {lost[0]})"
         raise InputError("X", problem, "remove them")
     return checked, names
+
+
+def _refuse_few(table: Table, argument: str) -> None:
+    """A view that lacks all samples but one or two shows nothing of any."""
+    lacking = absent(table)
+    few = len(lacking) - int(lacking.sum())
+    if few < _LEAST_KNOWN and lacking.any():
+        has = f"only {few} of {len(lacking)} samples" if few else "no sample"
+        raise InputError(argument, f"has {has} (the rest is rows of NaN)", "leave this view out")
 
 
 def feature_names(table: Any, argument: str) -> tuple[str, ...] | None:
