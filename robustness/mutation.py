@@ -47,7 +47,11 @@ MODULES: dict[str, tuple[str, ...]] = {
     "spectrum._stiefel": ("tests/spectrum/test_stiefel.py", "tests/test_step_details.py"),
     "graph.quality": ("tests/test_step_details.py",),
     "graph._dense": ("tests/graph/test_codes.py",),
-    "graph._loops": ("tests/graph/test_codes.py", "tests/test_steps.py"),
+    "graph._loops": (
+        "tests/graph/test_codes.py",
+        "tests/test_steps.py",
+        "tests/test_step_details.py",
+    ),
     "kernels._loops": ("tests/kernels/test_loops.py", "tests/kernels/test_neighbourhood_loop.py"),
     "paper._embedding": ("tests/paper/test_embedding.py",),
 }
