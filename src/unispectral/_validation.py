@@ -256,8 +256,9 @@ def check_cluster_count(n_clusters: int, n_samples: int, tables: Sequence[Table]
     if n_clusters == 1:
         said = "n_clusters=1 puts all samples into one cluster; there is nothing to find."
     elif (distinct := _distinct(tables, 2 * n_clusters)) < n_clusters:
-        said = f"X has {distinct} distinct samples, fewer than n_clusters={n_clusters}: equal "
-        said += "samples are put into different clusters."
+        samples = f"{distinct} distinct sample{'s' if distinct > 1 else ''}"
+        said = f"X has {samples}, fewer than n_clusters={n_clusters}: equal samples are put into "
+        said += "different clusters."
     if said:
         warn(said, DoubtfulResultWarning)
 

@@ -161,7 +161,7 @@ def test_a_row_too_short_is_found_in_a_late_block(here, folder, monkeypatch, cap
     (here / "t.csv").write_text("\n".join(lines))
     monkeypatch.setattr(command, "_ENTRIES", 7 * ROWS)
     assert run(["predict", "m", "t.csv", "-o", "o.csv"]) == 1
-    assert "is uneven: line 76 has 5 values, but there are 7 columns" in capsys.readouterr().err
+    assert "is uneven: line 76 has 5 values for 7 columns" in capsys.readouterr().err
 
 
 def test_scores_and_sizes_are_those_of_all_rows(here, folder, monkeypatch, capsys):

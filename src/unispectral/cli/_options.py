@@ -107,6 +107,7 @@ method_options = all_of(
     ),
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
 )
+_KEY = "Sheet of a workbook, variable of an .npz, .mat or .h5 file, obsm or layer of an .h5ad."
 _COLUMNS = "Columns to use, separated by commas; patterns such as 'pixel_*' match many."
 _ENCODE = "Use text too: numbers in text, yes and no, categories; gaps are filled, columns scaled."
 _IMPUTE = "How to fill missing values; without it they are an error."
@@ -130,7 +131,7 @@ def table_options(*, prepare: bool = True) -> Callable[[F], F]:
         click.option("--truth", metavar="COLUMN", help=_CLASSES),
         *([_prepare_options] if prepare else []),
         click.option("--format", type=click.Choice(FORMATS), help=_FORMAT),
-        click.option("--key", help="Sheet of a workbook, variable of an .npz, .mat, .h5 file."),
+        click.option("--key", help=_KEY),
         click.option("--separator", help="Separator of a text table, if it is not detected."),
         click.option("--header/--no-header", default=None, help=_HEADER),
         click.option("--encoding", help="Encoding of a text table, such as latin-1."),

@@ -230,7 +230,7 @@ def _join_thousands(frame: Any, others: Iterable[str]) -> list[str]:
 
 
 def _uneven(source: Source, where: str, found: int, width: int) -> TableError:
-    problem = f"is uneven: {where} has {plural(found, 'value')}, but there are {width} columns"
+    problem = f"is uneven: {where} has {plural(found, 'value')} for {plural(width, 'column')}"
     return source.error(problem, "check separators and quotes there")
 
 
