@@ -79,7 +79,6 @@ def _clustering_pages(folder: Path, attacks: Sequence[str], plan: Plan):
                 names=np.array(many, dtype=object),
                 truth=np.array([batch[i % len(batch)] for i in range(24)], dtype=object),
                 title=text,
-                method=text,
                 command=text,
                 notes=list(batch),
                 warnings=list(batch),
