@@ -473,14 +473,20 @@ def test_constant_features_zero_rows_and_duplicates_are_fine(blobs):
     assert clustering_accuracy(np.tile(y, 2), labels) > 0.9
 
 
+@pytest.mark.parametrize("levels", [1, 3])
 @pytest.mark.parametrize(
     ("cause", "expected"), [(KeyboardInterrupt(), KeyboardInterrupt), (ValueError(), SystemError)]
 )
-def test_an_interrupt_of_compiled_code_stays_an_interrupt(monkeypatch, cause, expected):
+def test_an_interrupt_of_compiled_code_stays_an_interrupt(monkeypatch, levels, cause, expected):
     """What the interpreter says when a signal arrives as a compiled function returns."""
 
     def broken(*args, **kwargs):
-        raise SystemError("returned a result with an exception set") from cause
+        said = cause
+        for _ in range(levels):
+            above = SystemError("returned a result with an exception set")
+            above.__cause__ = said
+            said = above
+        raise said
 
     monkeypatch.setattr("unispectral.labelfree._fit.fit", broken)
     monkeypatch.setattr("unispectral.paper._fit.fit", broken)

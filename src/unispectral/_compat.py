@@ -60,7 +60,7 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Fit], Fit]:
     """scikit-learn's context of a fit, in which an interrupt of compiled code stays one.
 
     A signal may arrive while a compiled function hands over its result. The interpreter then
-    reports an error of its own, which has the interrupt as its cause.
+    reports an error of its own, or several, of which the interrupt is the first cause.
     """
     context = _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
 
@@ -72,7 +72,10 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Fit], Fit]:
             try:
                 return checked(*args, **kwargs)
             except SystemError as error:
-                if isinstance(error.__cause__, KeyboardInterrupt):
+                cause = error.__cause__
+                while isinstance(cause, SystemError):
+                    cause = cause.__cause__
+                if isinstance(cause, KeyboardInterrupt):
                     raise KeyboardInterrupt from None
                 raise
 
