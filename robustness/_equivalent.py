@@ -31,6 +31,8 @@ _REASONS: dict[str, dict[str, str]] = {
     "labels": {
         "10 → 11 in n_init: int = 10,": _LIMIT,
         "100 → 101 in max_iter: int = 100,": _LIMIT,
+        "1 → 2 in return np.where(total > 0, shares / np.where(total > 0, total, 1), "
+        "1.0 / n_clusters)": _GUARD,
     },
     "paper._weights": {
         "2 ** 19 → 2 * 19": _BATCH,

@@ -283,7 +283,7 @@ def test_the_scale_of_a_graph_does_not_matter(scale):
 
 def test_shares_of_the_neighbours_labels():
     W = np.array([[0.0, 3.0, 1.0, 0.0], [3.0, 0.0, 0.25, 0.0], [1.0, 0.25, 0.0, 0.0], [0.0] * 4])
-    found = label_shares(sp.csr_array(W), np.array([0, 0, 1, 2]), 3)
+    found = label_shares(sp.csr_array(0.1 * W), np.array([0, 0, 1, 2]), 3)
     third = 1 / 3  # nothing is known of what has no edges
     expected = [[0.75, 0.25, 0], [3 / 3.25, 0.25 / 3.25, 0], [1, 0, 0], [third, third, third]]
     np.testing.assert_allclose(found, expected, atol=1e-15)
