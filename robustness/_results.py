@@ -211,8 +211,8 @@ def _page(rows: list[dict[str, Any]], about: dict[str, Any]) -> list[str]:
         "`python -m robustness KIND --seed SEED`, a single case by `--replay`.",
         "",
         f"Version {about['version']}, Python {about['python']} on {about['system']}, "
-        f"{about['cores']} cores of which one was used, "
-        f"{sum(row['seconds'] for row in rows) / 60:.0f} minutes; "
+        f"{about['cores']} cores, each part on one of them, "
+        f"{sum(row['seconds'] for row in rows) / 60:.0f} minutes in all; "
         f"commit {', '.join(about['commits']) or 'unknown'}.",
         "",
     ]
