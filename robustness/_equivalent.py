@@ -12,6 +12,7 @@ _LIMIT = "a limit or tolerance: a little more or less of it ends at the same res
 _GUARD = "only keeps a zero from being divided by"
 _BATCH = "the size of a batch: the same sums in other pieces"
 _SQUARE = "the matrix is square"
+_EITHER = "which of two methods finds the optimum"
 _START = "any number but the first batch's, which is 0, marks its beginning"
 
 _REASONS: dict[str, dict[str, str]] = {
@@ -58,7 +59,22 @@ _REASONS: dict[str, dict[str, str]] = {
         ),
         "2 → 3 in found = np.zeros((2, int(labels.max()) + 1))": "one more row that nobody reads",
     },
+    "graph._loops": {
+        "20 → 21 in if more == 0 or (inner > allowed and turn > 20):": _LIMIT,
+        "40 → 41 in _PIVOTED = 40": _EITHER,
+        "0.0 → 1.0 in if curvature <= 0.0:": "only prepares the method that finds the optimum",
+        "0 → 1 in passes = 0": "a measure of the work, one more",
+        "2 → 3 in capacity *= 2": "how much room is made at once",
+        "size < wanted → size <= wanted": "one more coordinate that may enter: the same optimum",
+        "-tolerance → +tolerance in steepest = -tolerance": (
+            "coordinates that change nothing by entering may enter, too"
+        ),
+        "0 → 1 in if size < 0:  # no closed form": _EITHER,
+        "slope < -_EXACTLY * tolerance * own[i] → slope <= -_EXACTLY * tolerance * own[i]": _TIE,
+        "-_EXACTLY * tolerance * own[i] → -_EXACTLY * tolerance / own[i]": _EITHER,
+    },
     "graph._dense": {
+        "64 → 65 in BLOCK = 64": _BATCH,
         "0.1 → 0.2 in alpha: float | np.ndarray = 0.1,": "a default that nobody relies on",
         "1e-06 → 2e-06 in tol: float = 1e-6,": _LIMIT,
         "16 → 17 in FIRST = 16": _BATCH,
@@ -69,6 +85,7 @@ _REASONS: dict[str, dict[str, str]] = {
         "0 → 1 in beta, embedding = 0.0, np.empty((n, 0))": "any distances, times zero",
         "0 → 1 in n = K.shape[0]": _SQUARE,
         "0 → 1 in nonnegative = bool(K.min() >= 0)": "only ends a search sooner",
+        "K.min() >= 0 → K.min() > 0": "only ends a search sooner",
     },
     "spectrum._laplacian": {
         "1.0 → 2.0 in roots = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0))": _GUARD,

@@ -254,7 +254,7 @@ def test_numbers_are_exact():
         ("a,b\n", "has a header but no rows"),
         ("a,b\n1,2\n3,4,5\n", "uneven: row 2 has 3 values for 2 columns"),
         ("a,b\n1,2\n3\n", "uneven: row 2 has 1 value for 2 columns"),
-        ("a,b\n" + "1,2\n" * 999 + "3\n", "uneven: line 1001 has 1 value,"),
+        ("a,b\n" + "1,2\n" * 999 + "3\n", "uneven: line 1001 has 1 value for"),
         ("a,b\n" + "1,2\n" * 999 + "3,4,5\n", "uneven: line 1001 has 3 values"),
         ("a,b\n" + "1,2\n" * 99 + '"3,4\n', "quote|uneven"),
         ("a,b\nx,y\nz,w\n", r"no numeric column \('a': text, for example 'x'"),
