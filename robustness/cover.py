@@ -32,7 +32,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     "estimators": (
         "tests/test_cluster.py", "tests/labelfree", "tests/test_model_selection.py",
         "tests/test_large_input.py", "tests/test_predict_invariance.py",
-        "tests/test_views_argument.py",
+        "tests/test_views_argument.py", "tests/test_silent_errors.py",
     ),
     "dask": ("tests/dask", "tests/labelfree/test_neighbourhoods.py"),
     "persistence": ("tests/test_persistence.py", "tests/test_saved_pipelines.py"),
