@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,10 @@ class Samples:
     @property
     def n_samples(self) -> int:
         return self.bank.n_samples if self.bank is not None else self.tables[0].shape[0]
+
+    def taken(self, rows: np.ndarray) -> Samples:
+        """Some of the samples of the tables, or all in another order."""
+        return replace(self, tables=tuple(table[rows] for table in self.tables))
 
     def public_names(self, names: Sequence[str]) -> tuple[str, ...]:
         """Kernel names with the names of their views where there are several."""

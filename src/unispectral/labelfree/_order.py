@@ -1,0 +1,107 @@
+"""An order of the samples that does not depend on the order in which they came.
+
+A fit looks at evenly spaced samples here and there, and starts iterations at random vectors: with
+the rows in this order it gives the same clusters for the same samples, however they were sorted.
+Samples that are near each other stand near each other, so that evenly spaced ones cover the data
+evenly, and neighbours lie close in memory, which saves a large graph a quarter of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["renumbered", "spatial_order"]
+
+#: Bits of each of three distances, which together fill an integer of 64.
+_BITS = 21
+#: Samples that are farthest to within this share are as far as each other.
+_AS_FAR = 1e-4
+
+
+def spatial_order(tables: Sequence[Any]) -> np.ndarray:
+    """The numbers of the samples along a Z-shaped curve through the space of three distances.
+
+    These are the distances from the mean, from the sample that is farthest from it, and from the
+    one that is farthest from that. Samples at the same distances stay in the order in which they
+    came, copies among them.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [5.0], [1.0], [6.0], [5.5]])
+    >>> X[spatial_order([X])].ravel().tolist()
+    [6.0, 5.5, 5.0, 0.0, 1.0]
+    """
+    tables = [_whole(table) for table in tables]
+    with np.errstate(over="ignore", invalid="ignore"):  # of huge numbers: any order will do
+        lengths: Any = sum(_squared_lengths(table) for table in tables)
+        rows = [np.asarray(table.mean(axis=0)) for table in tables]
+        central = _squared_distances(tables, lengths, rows)
+        key, far = _leading_bits(central), central
+        for shift in (1, 2):
+            pivot = int(np.argmax(np.where(far >= (1.0 - _AS_FAR) * far.max(), central, -np.inf)))
+            far = _squared_distances(tables, lengths, [table[[pivot]] for table in tables])
+            key |= _leading_bits(far) << np.uint64(shift)
+    return np.lexsort((central, key))
+
+
+def renumbered(matrix: sp.csr_array, numbers: np.ndarray, n: int) -> sp.csr_array:
+    """The n × n matrix in which row and column i of this one have the number ``numbers[i]``.
+
+    Examples
+    --------
+    >>> W = sp.csr_array([[0.0, 2.0], [3.0, 0.0]])
+    >>> renumbered(W, np.array([2, 0]), 3).toarray().tolist()
+    [[0.0, 0.0, 3.0], [0.0, 0.0, 0.0], [2.0, 0.0, 0.0]]
+    """
+    counts = np.zeros(n + 1, dtype=matrix.indptr.dtype)
+    counts[1 + numbers] = np.diff(matrix.indptr)
+    rows = matrix[np.argsort(numbers)]
+    columns = numbers.astype(rows.indices.dtype)[rows.indices]
+    moved = sp.csr_array((rows.data, columns, np.cumsum(counts, dtype=counts.dtype)), shape=(n, n))
+    moved.sort_indices()
+    return moved
+
+
+def _whole(table: Any) -> Any:
+    """A table with zeros for samples that are absent."""
+    if isinstance(table, np.ndarray) and np.isnan(table[:, 0]).any():
+        return np.nan_to_num(table, nan=0.0)
+    return table
+
+
+def _squared_lengths(table: Any) -> np.ndarray:
+    if sp.issparse(table):
+        return np.asarray(table.multiply(table).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", table, table)
+
+
+def _squared_distances(tables: Sequence[Any], lengths: np.ndarray, rows: list) -> np.ndarray:
+    """Those of all samples from one, of which ``rows`` are the rows in the tables."""
+    total = lengths.copy()
+    for table, row in zip(tables, rows, strict=True):
+        row = (row.toarray() if sp.issparse(row) else row).ravel()
+        total += float(row @ row) - 2.0 * np.asarray(table @ row).ravel()
+    return np.maximum(total, 0.0)
+
+
+def _leading_bits(values: np.ndarray) -> np.ndarray:
+    """Bits that sort as positive numbers of any size do, with two zeros between any two."""
+    bits = values.astype(np.float32).view(np.uint32) >> np.uint32(31 - _BITS)
+    return _spread_bits(bits.astype(np.uint64))
+
+
+def _spread_bits(numbers: np.ndarray) -> np.ndarray:
+    """Two zeros between any two bits of numbers of 21 bits."""
+    for shift, mask in (
+        (32, 0x1F00000000FFFF),
+        (16, 0x1F0000FF0000FF),
+        (8, 0x100F00F00F00F00F),
+        (4, 0x10C30C30C30C30C3),
+        (2, 0x1249249249249249),
+    ):
+        numbers = (numbers | (numbers << np.uint64(shift))) & np.uint64(mask)
+    return numbers
