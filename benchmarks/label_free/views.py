@@ -24,10 +24,13 @@ from unispectral.datasets._digits import image_views
 from unispectral.graph.quality import modularity
 from unispectral.metrics import clustering_accuracy
 
-__all__ = ["PROBLEMS", "Problem", "compare", "gmc", "one_table"]
+__all__ = ["PROBLEMS", "SEEDS", "Problem", "compare", "gmc", "one_table"]
 
 Views: TypeAlias = dict[str, Any]  # arrays or CSR matrices
 Labelled: TypeAlias = tuple[Views, np.ndarray]
+
+#: Of our fits: one may end in a poor local optimum.
+SEEDS = (0, 1, 2)
 
 
 @dataclass(frozen=True)
@@ -246,20 +249,23 @@ def _variance(view: Any) -> float:
 
 
 def compare(load: Callable[[], Labelled]) -> dict[str, Any]:
-    """Accuracy of all views, of one table, and of single views; CPU seconds on one thread."""
+    """Accuracy of all views, of one table, and of single views; CPU seconds on one thread.
+
+    Means over the seeds; a view is chosen, and views are left out, by the first.
+    """
     views, y = load()
-    together, seconds = _fitted(views, y)
-    table, seconds_table = _fitted(one_table(views), y)
-    alone = {name: _fitted(view, y)[0] for name, view in views.items()}
-    accuracy = {name: clustering_accuracy(y, model.labels_) for name, model in alone.items()}
+    together, accuracy_together, seconds = _fitted(views, y)
+    _, accuracy_table, seconds_table = _fitted(one_table(views), y)
+    alone = {name: _fitted(view, y)[:2] for name, view in views.items()}
     clear = {
-        name: modularity(model.affinity_matrix_, model.labels_) for name, model in alone.items()
+        name: modularity(model.affinity_matrix_, model.labels_)
+        for name, (model, _) in alone.items()
     }
     return {
-        "together": clustering_accuracy(y, together.labels_),
-        "one table": clustering_accuracy(y, table.labels_),
-        "chosen view": accuracy[max(clear, key=lambda name: clear[name])],
-        "best view": max(accuracy.values()),
+        "together": accuracy_together,
+        "one table": accuracy_table,
+        "chosen view": alone[max(clear, key=lambda name: clear[name])][1],
+        "best view": max(accuracy for _, accuracy in alone.values()),
         "seconds": round(seconds, 3),
         "seconds of one table": round(seconds_table, 3),
         "left out": [name for name, weight in together.view_weights_.items() if weight == 0.0],
@@ -278,10 +284,15 @@ def gmc(load: Callable[[], Labelled]) -> dict[str, Any]:
     return {"accuracy": accuracy, "seconds": round(seconds, 3), "converged": model.converged_}
 
 
-def _fitted(table: Any, y: np.ndarray) -> tuple[UnifiedSpectralClustering, float]:
-    model = UnifiedSpectralClustering(int(y.max()) + 1, random_state=0, n_jobs=1)
+def _fitted(table: Any, y: np.ndarray) -> tuple[UnifiedSpectralClustering, float, float]:
+    """The model of the first seed, and the means of accuracy and CPU seconds over all."""
+    models = []
     begun = time.process_time()
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
-        model.fit(table)
-    return model, time.process_time() - begun
+        for seed in SEEDS:
+            model = UnifiedSpectralClustering(int(y.max()) + 1, random_state=seed, n_jobs=1)
+            models.append(model.fit(table))
+    seconds = (time.process_time() - begun) / len(models)
+    accuracy = float(np.mean([clustering_accuracy(y, model.labels_) for model in models]))
+    return models[0], accuracy, seconds

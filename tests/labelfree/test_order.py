@@ -91,3 +91,14 @@ def test_a_graph_is_renumbered(n: int) -> None:
     found = renumbered(sp.csr_array(dense), numbers, n)
     assert np.array_equal(found.toarray(), expected)
     assert found.has_sorted_indices
+
+
+def test_a_large_table_is_not_copied(monkeypatch) -> None:
+    from unispectral.labelfree import _order
+
+    monkeypatch.setattr(_order, "_MOST_BYTES", 0)
+    monkeypatch.setattr(_order, "_ROW_BYTES", 8)
+    X = load_digits().data[:300]
+    model = UnifiedSpectralClustering(10).fit(X)
+    assert model._predictor_.parts[0].samples is None
+    assert np.array_equal(model.predict(X), model.labels_)

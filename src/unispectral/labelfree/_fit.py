@@ -29,7 +29,7 @@ from unispectral.labelfree._coupling import Coupled, couple
 from unispectral.labelfree._doubts import doubts
 from unispectral.labelfree._geometry import KernelDistance, KernelPart, Whitening
 from unispectral.labelfree._neighbourhoods import Neighbourhoods, localize, near_duplicate_share
-from unispectral.labelfree._order import renumbered, spatial_order
+from unispectral.labelfree._order import has_order, renumbered, spatial_order
 from unispectral.labelfree._recipe import Recipe
 from unispectral.labelfree._refinement import refined
 from unispectral.labelfree._views import agreement, fused, informative
@@ -84,11 +84,12 @@ class _Located(NamedTuple):
 def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     """Views that show something, their geometry, the coupled graph, and labels.
 
-    With ``n_clusters=0`` in the recipe their number is sought. Samples of tables are taken in an
-    order of their own, and what is found of them is put back into that in which they came.
+    With ``n_clusters=0`` in the recipe their number is sought. Samples are taken in an order of
+    their own, and what is found of them is put back into that in which they came.
     """
     numbers = np.arange(samples.n_samples)
-    if samples.bank is None:
+    reordered = samples.bank is None and has_order(samples.tables)
+    if reordered:
         numbers = spatial_order(samples.tables)
         samples = samples.taken(numbers)
     views = _views(samples, run)
@@ -131,7 +132,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     titles += [names[at] for at in np.flatnonzero(kept)]
     error, parts = _described(chosen, located, coupled.errors, shares, form, k, recipe, run)
     solution = _solution(coupled, labels, shares)
-    if samples.bank is None:
+    if reordered or chosen.known is not None:
         solution, error, parts = _placed(numbers, samples.n_samples, solution, error, parts)
     return Fitted(
         samples=samples,

@@ -14,12 +14,32 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["renumbered", "spatial_order"]
+__all__ = ["has_order", "renumbered", "spatial_order"]
 
+#: Tables of more bytes than this are not copied for the sake of their order, unless a row has
+#: fewer than that: as many as the neighbourhood of a sample takes.
+_MOST_BYTES, _ROW_BYTES = 64 * 2**20, 256
 #: Bits of each of three distances, which together fill an integer of 64.
 _BITS = 21
 #: Samples that are farthest to within this share are as far as each other.
 _AS_FAR = 1e-4
+
+
+def has_order(tables: Sequence[Any]) -> bool:
+    """Whether the samples of these tables are put into an order of their own.
+
+    Examples
+    --------
+    >>> has_order([np.zeros((10_000_000, 2), dtype=np.float32)])
+    True
+    >>> has_order([np.zeros((70_000, 784), dtype=np.float32)])
+    False
+    """
+    size = sum(
+        table.data.nbytes + table.indices.nbytes if sp.issparse(table) else table.nbytes
+        for table in tables
+    )
+    return size <= max(_MOST_BYTES, _ROW_BYTES * tables[0].shape[0])
 
 
 def spatial_order(tables: Sequence[Any]) -> np.ndarray:
