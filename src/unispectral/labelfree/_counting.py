@@ -86,7 +86,8 @@ class ClusterCount(NamedTuple):
         ``scores[i]`` speaks for c = i + 2 clusters. In few dimensions it is the log ratio of the
         eigenvalues after and at c, as shares of the reference: how much more the next cluster
         would cost to cut off; one and a half times that of the prominences of mode c and the next
-        is added. Otherwise it is the modularity of c clusters less that of the reference.
+        is added. Otherwise it is the modularity of c clusters less that of the reference. The
+        smallest number counts whose score is within half a per cent of the highest.
     structure : float
         The smallest sum of the first eigenvalues, for a few numbers of clusters, as a share of
         the reference, in the geometry in which it is smallest; above 0.6 nothing but one cluster

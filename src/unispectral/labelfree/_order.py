@@ -3,7 +3,7 @@
 A fit looks at evenly spaced samples here and there, and starts iterations at random vectors: with
 the rows in this order it gives the same clusters for the same samples, however they were sorted.
 Samples that are near each other stand near each other, so that evenly spaced ones cover the data
-evenly, and neighbours lie close in memory, which saves a large graph a quarter of the time.
+evenly, and neighbours lie close in memory, which makes the steps on a large graph faster.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.extmath import row_norms
 
 __all__ = ["has_order", "renumbered", "spatial_order"]
 
@@ -57,7 +58,7 @@ def spatial_order(tables: Sequence[Any]) -> np.ndarray:
     """
     tables = [_whole(table) for table in tables]
     with np.errstate(over="ignore", invalid="ignore"):  # of huge numbers: any order will do
-        lengths: Any = sum(_squared_lengths(table) for table in tables)
+        lengths: Any = sum(row_norms(table, squared=True) for table in tables)
         rows = [np.asarray(table.mean(axis=0)) for table in tables]
         central = _squared_distances(tables, lengths, rows)
         key, far = _leading_bits(central), central
@@ -91,12 +92,6 @@ def _whole(table: Any) -> Any:
     if isinstance(table, np.ndarray) and np.isnan(table[:, 0]).any():
         return np.nan_to_num(table, nan=0.0)
     return table
-
-
-def _squared_lengths(table: Any) -> np.ndarray:
-    if sp.issparse(table):
-        return np.asarray(table.multiply(table).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", table, table)
 
 
 def _squared_distances(tables: Sequence[Any], lengths: np.ndarray, rows: list) -> np.ndarray:
