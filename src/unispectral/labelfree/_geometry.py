@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg.lapack import dpstrf
 
 from unispectral._errors import InputError
 from unispectral._run import Run, map_blocks
@@ -38,6 +39,8 @@ __all__ = [
 #: Samples whose pairs give the median distance, and landmarks of the Gaussian map.
 _MEDIAN_SAMPLES = 400
 _LANDMARKS = 300
+#: A landmark is left out if the others leave less than this of its squared length unexplained.
+_UNEXPLAINED = 1e-8
 #: Up to this many samples the inner products of all pairs are held while neighbours are sought.
 _HELD_SAMPLES = 4_000
 _BLOCK_ENTRIES = 2**20
@@ -325,9 +328,9 @@ def whitened(base: KernelDistance, form: Whitening, run: Run | None = None) -> W
     if form.gaussian:
         landmarks = evenly_spaced(n, _LANDMARKS)
         rate = -0.5 / median_distance(base)
-        values = np.exp(base.distances(slice(None), landmarks) * rate)
-        root = _root(values[landmarks])
-        features = _solved(root, values)
+        needed, root = _independent(np.exp(base.distances(landmarks, landmarks) * rate))
+        landmarks = landmarks[needed]
+        features = _solved(root, np.exp(base.distances(slice(None), landmarks) * rate))
     elif columns is not None and columns <= n and base.features() is not None:
         features = base.features()
     else:
@@ -426,3 +429,13 @@ def _root(kernel: np.ndarray) -> np.ndarray:
         except np.linalg.LinAlgError:
             continue
     raise InputError("X", "has samples whose distances cannot be told apart", "rescale it")
+
+
+def _independent(kernel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Samples whose features span those of all, and the Cholesky factor of their kernel.
+
+    The kernel has ones on its diagonal. In few dimensions most samples add nothing to the others:
+    each time the one is taken that those before leave unexplained the most, until nothing is left.
+    """
+    factor, order, rank, _ = dpstrf(kernel, tol=_UNEXPLAINED, lower=1)
+    return order[:rank] - 1, np.tril(factor[:rank, :rank])
