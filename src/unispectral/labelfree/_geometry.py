@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 from scipy.linalg.lapack import dpstrf
+from scipy.spatial.distance import squareform
 
 from unispectral._errors import InputError
 from unispectral._run import Run, map_blocks
@@ -354,7 +355,7 @@ def evenly_spaced(n: int, most: int) -> np.ndarray:
 def median_distance(geometry: Geometry) -> float:
     """The median squared distance between distinct samples, over an evenly spaced sample."""
     chosen = evenly_spaced(geometry.n_samples, _MEDIAN_SAMPLES)
-    block = geometry.distances(chosen, chosen)[np.triu_indices(len(chosen), 1)]
+    block = squareform(geometry.distances(chosen, chosen), checks=False)
     positive = block[block > 1e-12 * max(float(block.max(initial=0.0)), 1e-300)]
     return float(np.median(positive)) if positive.size else 1.0
 

@@ -26,6 +26,8 @@ _PROFILE = 3.0
 _SHIFT = 5e-6
 _TOL = 1e-6
 _RESTARTS = 30
+#: Steps before the first look at the pair of a cut, which needs fewer than the usual 20.
+_STEPS = 12
 
 
 def factorises_well(W: sp.csr_array) -> bool:
@@ -71,7 +73,15 @@ def inverted(part: Part, wanted: Wanted) -> Subspace | None:
     start = off_null(wanted.rng.standard_normal(n))
     inverse = LinearOperator((n, n), matvec=solve, dtype=np.float64)
     try:
-        _, vectors = eigsh(inverse, count + 1, which="LA", v0=start, tol=_TOL, maxiter=_RESTARTS)
+        _, vectors = eigsh(
+            inverse,
+            count + 1,
+            which="LA",
+            v0=start,
+            ncv=min(n, _STEPS) if count == 1 else None,
+            tol=_TOL,
+            maxiter=_RESTARTS,
+        )
     except ArpackNoConvergence:
         return None
     vectors = np.ascontiguousarray(vectors[:, ::-1])
