@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import config_context
 from sklearn.cluster import KMeans
 
 from unispectral._run import Run, one_thread
@@ -166,7 +167,9 @@ def read_out(
     """
     some = embedding[evenly_spaced(len(embedding), READ_OUT_SAMPLES)]
     models: list[KMeans] = []
-    with one_thread():  # threads would cost more than they bring, and change the order of sums
+    # Checks of what is known take as long as k-means on few samples; threads would cost more than
+    # they bring, and change the order of sums.
+    with config_context(assume_finite=True, skip_parameter_validation=True), one_thread():
         for seed in rng.integers(2**31 - 1, size=recipe.n_init).tolist():
             one = KMeans(recipe.n_clusters, n_init=1, random_state=seed).fit(some)
             if not any(_same_clusters(one.labels_, other.labels_) for other in models):
