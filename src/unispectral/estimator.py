@@ -102,8 +102,8 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
     outlier_score_ : ndarray of shape (n_samples,)
         Large for samples that their neighbours explain badly.
     kernel_weights_ : ndarray of shape (n_kernels,)
-        Equal for all kernels, of all views, that are used; 0 for those whose neighbours no other
-        shares, which show nothing but noise.
+        Of all views. The closer a kernel puts samples that are neighbours by others, the more it
+        weighs; 0 for those whose neighbours no other shares, which show nothing but noise.
     kernel_names_ : tuple of str
     kernel_agreement_ : ndarray of shape (n_kernels,) or None
         The modularity of the clusters on each kernel's own graph: how well they show in it. None

@@ -18,7 +18,13 @@ from unispectral.labelfree._geometry import (
     nearest_in,
 )
 from unispectral.labelfree._neighbourhoods import localize
-from unispectral.labelfree._views import LEAST_SHARED, fused, informative, shared_neighbours
+from unispectral.labelfree._views import (
+    LEAST_SHARED,
+    fused,
+    informative,
+    shared_neighbours,
+    view_weights,
+)
 from unispectral.persistence import load_model, save_model
 
 
@@ -101,17 +107,20 @@ def test_noisy_moons_are_told_apart(seed):
 def test_views_of_which_none_shows_anything_are_all_used():
     rng = np.random.default_rng(0)
     model = UnifiedSpectralClustering(3, n_init=2).fit([rng.normal(size=(150, 4)) for _ in "ab"])
-    assert model.kernel_weights_.tolist() == [0.5, 0.5]
+    np.testing.assert_allclose(model.kernel_weights_, [0.5, 0.5], atol=0.05)
 
 
-def test_views_that_show_something_weigh_the_same():
+def test_a_view_weighs_more_the_clearer_it_shows_what_others_show():
     views, y = _views()
     model = UnifiedSpectralClustering(4, n_init=4).fit(views)
-    assert model.view_weights_ == {"clear": 0.5, "blurred": 0.5, "noise": 0.0}
+    weights = model.view_weights_
+    assert weights["clear"] > 2 * weights["blurred"] > weights["noise"] == 0.0
+    assert sum(weights.values()) == pytest.approx(1.0)
     agreed = model.kernel_agreement_
     assert agreed[0] > agreed[1] > agreed[2] == 0.0
     assert set(model.geometry_weights_) == {"all views", "clear:linear", "blurred:linear"}
     assert model.geometry_weights_["all views"] == 0.75
+    assert model.geometry_weights_["clear:linear"] == pytest.approx(0.25 * weights["clear"])
     assert sum(model.geometry_weights_.values()) == pytest.approx(1.0)
     assert adjusted_rand_score(y, model.labels_) > 0.9
     assert (model.predict(views) == model.labels_).all()
@@ -138,15 +147,70 @@ def test_each_view_is_measured_in_its_own_median():
         KernelBank(unit * rng.normal(size=(30, d)), (Linear(),), normalize="none")
         for unit, d in ((1e-3, 3), (1e4, 2))
     ]
-    together = fused([KernelDistance([KernelPart(bank, 0, at)]) for at, bank in enumerate(banks)])
+    distances = [KernelDistance([KernelPart(bank, 0, at)]) for at, bank in enumerate(banks)]
+    together = fused(distances, np.array([0.25, 0.75]))
     every = np.arange(30)
     shares = [
         part.scale * KernelDistance([part._replace(scale=1.0)]).distances(every, every)
         for part in together.parts
     ]
-    for one in shares:
-        assert np.median(one[np.triu_indices(30, 1)]) == pytest.approx(1.0)
+    for one, weight in zip(shares, (0.25, 0.75), strict=True):
+        assert np.median(one[np.triu_indices(30, 1)]) == pytest.approx(weight)
     np.testing.assert_allclose(together.distances(every, every), sum(shares), atol=1e-9)
+
+
+def test_weights_are_inverse_to_the_distances_between_the_neighbours_of_others():
+    """Against loops over the samples, also where views lack some of them."""
+    rng = np.random.default_rng(1)
+    n = 40
+    tables = [rng.normal(size=(n, 2)), rng.normal(size=(n, 3)), rng.normal(size=(n, 1))]
+    has = [np.ones(n, bool), np.arange(n) >= 6, np.arange(n) < 35]
+    lists, far = [], []
+    for table, own in zip(tables, has, strict=True):
+        squared = euclidean_distances(table, squared=True)
+        squared[:, ~own] = squared[~own] = np.inf
+        np.fill_diagonal(squared, np.inf)
+        lists.append({i: np.argsort(squared[i])[:4] for i in np.flatnonzero(own)})
+    for v, (table, own) in enumerate(zip(tables, has, strict=True)):
+        squared = euclidean_distances(table, squared=True)
+        means = []
+        for u in range(3):
+            if u != v:
+                pairs = [(i, j) for i, near in lists[u].items() for j in near if own[i] and own[j]]
+                means.append(np.mean([squared[pair] for pair in pairs]))
+        inside = squared[np.ix_(own, own)]
+        far.append(np.mean(means) / np.median(inside[np.triu_indices(len(inside), 1)]))
+    expected = (1 / np.array(far)) / np.sum(1 / np.array(far))
+    present = [None if own.all() else own for own in has]
+    views, around = [], []
+    for at, (table, own) in enumerate(zip(tables, present, strict=True)):
+        some = table if own is None else table[own]
+        bank = KernelBank(some, "linear", normalize="none", gram=False)
+        views.append(KernelDistance([KernelPart(bank, 0, at)]))
+        around.append(localize(views[-1], 4, Run.of(), own))
+    np.testing.assert_allclose(view_weights(views, present, around), expected, rtol=1e-9)
+
+
+def test_weights_of_views_without_common_samples_are_equal():
+    half = np.arange(20) < 10
+    present = [half, ~half]
+    table = np.arange(10.0)[:, None]
+    bank = KernelBank(table, "linear", normalize="none", gram=False)
+    views = [KernelDistance([KernelPart(bank, 0, at)]) for at in range(2)]
+    around = [localize(view, 3, Run.of(), own) for view, own in zip(views, present, strict=True)]
+    assert view_weights(views, present, around).tolist() == [0.5, 0.5]
+
+
+def test_copies_of_samples_give_no_view_all_the_weight():
+    rng = np.random.default_rng(0)
+    once = rng.normal(size=(20, 3))
+    tables = [np.repeat(once, 9, axis=0), rng.normal(size=(180, 3))]
+    banks = [KernelBank(table, "linear", normalize="none", gram=False) for table in tables]
+    views = [KernelDistance([KernelPart(bank, 0, at)]) for at, bank in enumerate(banks)]
+    copies = localize(views[0], 8, Run.of())
+    weights = view_weights(views, [None, None], [copies, copies])
+    assert np.isfinite(weights).all()
+    assert 0.9 < weights[0] < 1.0
 
 
 def test_a_fused_geometry_is_the_weighted_sum():

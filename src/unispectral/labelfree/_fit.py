@@ -32,7 +32,7 @@ from unispectral.labelfree._neighbourhoods import Neighbourhoods, localize, near
 from unispectral.labelfree._order import has_order, renumbered, spatial_order
 from unispectral.labelfree._recipe import Recipe
 from unispectral.labelfree._refinement import refined
-from unispectral.labelfree._views import agreement, fused, informative
+from unispectral.labelfree._views import agreement, fused, informative, view_weights
 from unispectral.labels import procrustes
 from unispectral.predict import UNKNOWN_SCORE, GeometryPart, warn_of_unknown
 
@@ -108,7 +108,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     choice, structure = _judged(together, choice, count, recipe, run)
     form = None if choice is None else choice.form
     k, located = _located(chosen, form, recipe, run)
-    shares = _shares(len(used), together is not None, recipe)
+    shares = _shares(chosen.weights, together is not None, recipe)
     coupled, read, labels = _clusters(located, shares, k, recipe, run)
     if recipe.core_first and len(used) == 1 and together is not None:
 
@@ -127,6 +127,8 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
         agreed[kept] = agreement(
             [one.around for one in located[-len(used) :]], labels, recipe, run
         )
+    weights = np.zeros(len(views))
+    weights[kept] = chosen.weights
     names = samples.public_names([view.name for view in views])
     titles = ["all views"] if len(used) > 1 and together is not None else []
     titles += [names[at] for at in np.flatnonzero(kept)]
@@ -137,7 +139,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     return Fitted(
         samples=samples,
         solution=solution,
-        kernel_weights=kept / kept.sum(),
+        kernel_weights=weights,
         kernel_names=names,
         geometry_weights={
             title + _done(one.geometry): share
@@ -205,7 +207,7 @@ def _placed(
 
 
 class _Chosen(NamedTuple):
-    """The views that show something, their plain neighbourhoods, and their distances together.
+    """The views that show something, their weights and plain neighbourhoods, and their sum.
 
     ``plain`` is empty if there was one view to begin with, ``together`` None where views lack
     different samples. ``known`` are the samples that one of these views has, None for all: the
@@ -214,6 +216,7 @@ class _Chosen(NamedTuple):
 
     kept: np.ndarray
     used: list[_View]
+    weights: np.ndarray
     plain: list[_Located]
     together: KernelDistance | None
     known: np.ndarray | None
@@ -230,14 +233,21 @@ def _chosen(views: list[_View], recipe: Recipe, run: Run) -> _Chosen:
             kept = _structured(views, recipe, run)
     used = [views[at] for at in np.flatnonzero(kept)]
     plain = [plain[at] for at in np.flatnonzero(kept)] if plain else []
+    weights = np.ones(1)
+    if len(used) > 1:
+        weights = view_weights(
+            [view.distance for view in used],
+            [view.present for view in used],
+            [one.around for one in plain],
+        )
     known = _known(used)
     if known is not None:  # the others would be clusters of their own
         used, plain = [view.among(known) for view in used], []
     together = None
     if all(view.present is None for view in used):  # else their rows are of different samples
         distances = [view.distance for view in used]
-        together = fused(distances) if len(used) > 1 else distances[0]
-    return _Chosen(kept, used, plain, together, known)
+        together = fused(distances, weights) if len(used) > 1 else distances[0]
+    return _Chosen(kept, used, weights, plain, together, known)
 
 
 def _known(views: Sequence[_View]) -> np.ndarray | None:
@@ -361,12 +371,12 @@ def _widened(
     return k, located
 
 
-def _shares(n_views: int, together: bool, recipe: Recipe) -> list[float]:
-    """Weights of the graphs: of all views together, if there is one, and of each view's own."""
-    if n_views == 1:
+def _shares(weights: np.ndarray, together: bool, recipe: Recipe) -> list[float]:
+    """Shares of the graphs: of all views together, if there is one, and of each view's own."""
+    if len(weights) == 1:
         return [1.0]
     share = recipe.fused_share if together else 0.0
-    return ([share] if together else []) + [(1.0 - share) / n_views] * n_views
+    return ([share] if together else []) + ((1.0 - share) * weights).tolist()
 
 
 def _described(
