@@ -40,7 +40,8 @@ def laplacian_step(
 
     ``out`` may be ``previous``. Every array has the dtype of ``X``.
     """
-    _in_tasks(_step, W, (diagonal, X, previous, out), (scale, shift, keep), run)
+    loop = _step_of_four if X.shape[1] == 4 else _step
+    _in_tasks(loop, W, (diagonal, X, previous, out), (scale, shift, keep), run)
     return out
 
 
@@ -59,7 +60,8 @@ def smoothing_step(
     One pass over the graph where three products of arrays would take as long again.
     """
     out = np.empty_like(step)
-    _in_tasks(_smooth, W, (diagonal, step, rest, X, out), (momentum, factor), run)
+    loop = _smooth_of_four if X.shape[1] == 4 else _smooth
+    _in_tasks(loop, W, (diagonal, step, rest, X, out), (momentum, factor), run)
     return out
 
 
@@ -112,3 +114,42 @@ def _smooth(indptr, indices, data, diagonal, step, rest, X, out, momentum, facto
         for c in range(width):
             new[c] = momentum * mine[c] + factor * left[c]
             total[c] += new[c]
+
+
+# The same sums in the same order for rows of four: these stay in registers, which makes it half
+# as fast again.
+@njit(cache=True, nogil=True)
+def _step_of_four(
+    indptr, indices, data, diagonal, X, previous, out, scale, shift, keep, start, stop
+):
+    for i in range(np.uint64(start), np.uint64(stop)):
+        row, mine, last = out[i], X[i], previous[i]
+        own = scale * diagonal[i] + shift
+        a, b = own * mine[0] + keep * last[0], own * mine[1] + keep * last[1]
+        c, d = own * mine[2] + keep * last[2], own * mine[3] + keep * last[3]
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + np.uint64(1)])):
+            value = -scale * data[p]
+            other = X[np.uint64(indices[p])]
+            a, b = a + value * other[0], b + value * other[1]
+            c, d = c + value * other[2], d + value * other[3]
+        row[0], row[1], row[2], row[3] = a, b, c, d
+
+
+@njit(cache=True, nogil=True)
+def _smooth_of_four(
+    indptr, indices, data, diagonal, step, rest, X, out, momentum, factor, start, stop
+):
+    for i in range(np.uint64(start), np.uint64(stop)):
+        left, mine, new, total = rest[i], step[i], out[i], X[i]
+        own = diagonal[i]
+        a, b = left[0] - own * mine[0], left[1] - own * mine[1]
+        c, d = left[2] - own * mine[2], left[3] - own * mine[3]
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + np.uint64(1)])):
+            value = data[p]
+            other = step[np.uint64(indices[p])]
+            a, b = a + value * other[0], b + value * other[1]
+            c, d = c + value * other[2], d + value * other[3]
+        left[0], left[1], left[2], left[3] = a, b, c, d
+        for q in range(4):
+            new[q] = momentum * mine[q] + factor * left[q]
+            total[q] += new[q]
