@@ -16,7 +16,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from unispectral.spectrum._subspace import Part, Subspace, Wanted, gram, turned, warn_of_residual
+from unispectral._run import map_blocks
+from unispectral.spectrum._subspace import ROWS, Part, Subspace, Wanted, gram, warn_of_residual
 
 __all__ = ["LARGE_NODES", "multilevel"]
 
@@ -32,11 +33,19 @@ _SMOOTHING, _SMOOTH_CUT = 3, 0.1
 _OVERCORRECTION = 1.5
 #: Vectors beyond those wanted, at least: a coarser graph may know their order less well.
 _SPARE = 4
+#: On the finest graph, where each is dear, fewer are enough if the last eigenvalue is that many
+#: times the last one wanted. Rows of whole fours are the fastest.
+_APART, _LANES = 2.0, 4
 #: Iterations on every graph but the finest.
 _COARSE_ITERATIONS = 2
 #: Rounding in single precision allows no smaller angle.
 _SINGLE_TOL = 1e-3
 _STUCK = 4
+#: What an iteration leaves of the angle, at least, for all that is known beforehand.
+_CONTRACTION = 0.6
+#: Images of the vectors are combined like these, and made anew every so many iterations: their
+#: rounding would add up.
+_RENEWED = 4
 
 
 def multilevel(part: Part, wanted: Wanted) -> Subspace:
@@ -51,20 +60,39 @@ def multilevel(part: Part, wanted: Wanted) -> Subspace:
         X = inverse.coarsest_vectors(width, rng)
         for level in range(len(inverse.parts) - 2, 0, -1):
             X = inverse.prolongations[level] @ X
-            X = _lobpcg(inverse, level, X, count, 0.0, _COARSE_ITERATIONS, rng).block
+            values, X = _lobpcg(inverse, level, X, width, 0.0, _COARSE_ITERATIONS)[:2]
+            if level == 1:
+                X = np.ascontiguousarray(X[:, : _enough(values, count)])
         X = inverse.prolongations[0] @ X
     else:
+        width = max(count + 1, min(width, guess.shape[1]))
         X = rng.standard_normal((part.n, width), dtype=np.float32)
         used = min(width, guess.shape[1])
         X[:, :used] = guess[order, :used]
     single = max(tol, _SINGLE_TOL)
-    found = _lobpcg(inverse, 0, X, count, single, max_iter, rng)
+    found = _lobpcg(inverse, 0, X, count, single, max_iter)
     if tol < single or not found.converged:
         X = found.block.astype(np.float64)
-        found = _lobpcg(inverse, 0, X, count, tol, max_iter, rng)
+        found = _lobpcg(inverse, 0, X, count, tol, max_iter)
     if not found.converged:
         warn_of_residual(part.n, found.residual, max_iter)
     return found._replace(block=found.block.astype(np.float32, copy=False))
+
+
+def _enough(values: np.ndarray, count: int) -> int:
+    """How many vectors the finest graph needs, by the eigenvalues of the one before it.
+
+    Examples
+    --------
+    >>> _enough(np.array([1.0, 2.0, 9.0, 9.5, 9.6, 9.7]), 2)
+    4
+    >>> _enough(np.array([1.0, 2.0, 2.1, 2.2, 9.6, 9.7]), 2)
+    6
+    """
+    fewer = -_LANES * (-(count + 1) // _LANES)
+    if fewer < len(values) and values[fewer - 1] >= _APART * values[count - 1]:
+        return fewer
+    return len(values)
 
 
 class _Inverse:
@@ -147,61 +175,103 @@ def _lobpcg(
     count: int,
     tol: float,
     max_iter: int,
-    rng: np.random.Generator,
 ) -> Subspace:
     """Iterations on one of the graphs, until the preconditioned residuals are below ``tol``.
 
-    The columns of ``basis`` are the vectors, the preconditioned residuals and the last steps.
+    The columns of ``basis`` are the vectors, the last steps and the preconditioned residuals.
+    Where these are expected below ``tol`` after one more iteration, that is the last.
     """
     part, width = inverse.parts[level], X.shape[1]
-    basis = np.zeros((part.n, 3 * width), dtype=X.dtype)
-    basis[:, :width] = X
-    part.off_null(basis[:, :width])
-    images = np.zeros(basis.shape, dtype=X.dtype)
-    least, stuck = np.inf, 0
-    for _ in range(max_iter + 1):
-        # Those of the vectors are made anew as well: their rounding would add up.
-        added = np.ascontiguousarray(basis[:, : 2 * width])
-        images[:, : 2 * width] = part.apply(added, added, np.empty_like(added))
-        values = _ritz(part, basis, images, width)
-        rest = images[:, :width] - basis[:, :width] * values.astype(X.dtype)
-        residual = _longest(rest[:, :count])
-        steps = inverse.apply(level, rest.astype(np.float32, copy=False))
-        steps = part.off_null(steps.astype(X.dtype, copy=False))
-        steps -= basis[:, :width] @ gram(basis[:, :width], steps, part.run).astype(X.dtype)
-        basis[:, width : 2 * width] = steps
-        angle = _longest(steps[:, :count])
+    X = part.off_null(X)
+    basis, images = (np.zeros((part.n, 3 * width), dtype=X.dtype) for _ in range(2))
+    basis[:, :width], images[:, :width] = X, _image(part, X)
+    angle = least = expected = np.inf
+    stuck = 0
+    for iteration in range(max_iter + 1):
+        values, rest = _ritz(part, basis, images)
+        if expected <= tol or iteration == max_iter:
+            break
+        if iteration % _RENEWED == _RENEWED - 1:
+            images[:, :width] = _image(part, np.ascontiguousarray(basis[:, :width]))
+        new = inverse.apply(level, rest.astype(np.float32, copy=False))
+        new = part.off_null(new.astype(X.dtype, copy=False))
+        lengths = _orthogonal(part, new, basis[:, :width])
+        before, angle = angle, float(lengths[:count].max())
         stuck = 0 if angle < 0.7 * least else stuck + 1
         least = min(least, angle)
+        expected = angle
         if angle <= tol or stuck >= _STUCK:
             break
+        expected *= max(_CONTRACTION, angle / before)
+        basis[:, 2 * width :], images[:, 2 * width :] = new, _image(part, new)
+    residual = float(np.linalg.norm(rest[:, :count], axis=0).max())
     X = np.ascontiguousarray(basis[:, :width])
-    return Subspace(np.maximum(values[:count], 0), X[:, :count], residual, X, angle <= tol)
+    return Subspace(np.maximum(values[:count], 0), X[:, :count], residual, X, expected <= tol)
 
 
-def _ritz(part: Part, basis: np.ndarray, images: np.ndarray, width: int) -> np.ndarray:
-    """Ritz values; vectors and last steps in place of what the basis had, and their images."""
-    G, H = gram(basis, basis, part.run), gram(basis, images, part.run)
+def _image(part: Part, X: np.ndarray) -> np.ndarray:
+    """``L X``."""
+    return part.apply(X, X, np.empty_like(X))
+
+
+def _orthogonal(part: Part, new: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """Make new columns orthogonal to orthonormal ones, in place; their lengths."""
+    share = gram(X, new, part.run).astype(X.dtype)
+
+    def work(rows: slice) -> np.ndarray:
+        new[rows] -= X[rows] @ share
+        return np.square(new[rows]).sum(axis=0, dtype=np.float64)
+
+    return np.sqrt(np.sum(map_blocks(work, part.n, ROWS, part.run), axis=0))
+
+
+def _ritz(part: Part, basis: np.ndarray, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ritz values and residuals; vectors and last steps, and their images, in place."""
+    width = basis.shape[1] // 3
+
+    def products(rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        here, there = basis[rows].astype(np.float64), images[rows].astype(np.float64)
+        return here.T @ here, here.T @ there
+
+    found = map_blocks(products, part.n, ROWS, part.run)
+    G, H = (np.sum(parts, axis=0) for parts in zip(*found, strict=True))
+    values, mix = _combinations(G, H, width, np.sqrt(np.finfo(basis.dtype).eps))
+    mix, factors = mix.astype(basis.dtype), values.astype(basis.dtype)
+    rest = np.empty((part.n, width), dtype=basis.dtype)
+
+    def work(rows: slice) -> None:
+        here, there = basis[rows] @ mix, images[rows] @ mix
+        basis[rows, : 2 * width], images[rows, : 2 * width] = here, there
+        rest[rows] = there[:, :width] - here[:, :width] * factors
+
+    map_blocks(work, part.n, ROWS, part.run)
+    return values, rest
+
+
+def _combinations(
+    G: np.ndarray, H: np.ndarray, width: int, rounding: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ritz values, and what to make vectors and last steps of, by the products of a basis.
+
+    ``G`` are those of the basis with itself, ``H`` with its images.
+    """
     # Vectors and last steps are orthonormal but for rounding, and stay whole; of the new
     # directions those that hardly leave the span of these would be mostly rounding.
-    old = np.r_[:width, 2 * width : 3 * width]
-    white = _whitened(G, np.eye(3 * width)[:, old], 0.1)
-    new = np.eye(3 * width)[:, width : 2 * width]
-    new = new / np.sqrt(np.maximum(np.diag(G)[width : 2 * width], np.finfo(float).tiny))
+    old, new = np.split(np.eye(3 * width), [2 * width], axis=1)
+    white = _whitened(G, old, 0.1)
+    new = new / np.sqrt(np.maximum(np.diag(G)[2 * width :], np.finfo(float).tiny))
     new -= white @ (white.T @ (G @ new))
-    white = np.hstack([white, _whitened(G, new, np.sqrt(np.finfo(basis.dtype).eps))])
+    white = np.hstack([white, _whitened(G, new, rounding)])
     values, vectors = scipy.linalg.eigh(white.T @ ((H + H.T) / 2) @ white, check_finite=False)
     vectors = white @ vectors[:, :width]
     steps = vectors.copy()
     steps[:width] = 0.0
     steps -= vectors @ (vectors.T @ (G @ steps))
     steps = _whitened(G, steps, 0.0)
-    mix = np.zeros((3 * width, 3 * width))
+    mix = np.zeros((3 * width, 2 * width))
     mix[:, : vectors.shape[1]] = vectors
-    mix[:, 2 * width : 2 * width + steps.shape[1]] = steps
-    turned(basis, mix, part.run)
-    turned(images, mix, part.run)
-    return np.concatenate([values, np.full(width, values[-1])])[:width]
+    mix[:, width : width + steps.shape[1]] = steps
+    return np.concatenate([values, np.full(width, values[-1])])[:width], mix
 
 
 def _whitened(G: np.ndarray, columns: np.ndarray, limit: float) -> np.ndarray:
@@ -209,8 +279,3 @@ def _whitened(G: np.ndarray, columns: np.ndarray, limit: float) -> np.ndarray:
     sizes, turn = scipy.linalg.eigh(columns.T @ G @ columns, check_finite=False)
     kept = sizes > max(limit, np.finfo(float).eps * len(G) * max(sizes[-1], 0.0))
     return columns @ (turn[:, kept] / np.sqrt(sizes[kept]))
-
-
-def _longest(X: np.ndarray) -> float:
-    """The norm of the longest column."""
-    return float(np.sqrt(np.square(X).sum(axis=0, dtype=np.float64).max()))

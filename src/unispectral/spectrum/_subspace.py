@@ -23,20 +23,21 @@ from sklearn.exceptions import ConvergenceWarning
 from unispectral._run import Run, map_blocks
 
 __all__ = [
+    "ROWS",
     "Part",
     "Subspace",
     "Wanted",
     "filtered",
     "gram",
     "null_vector",
-    "turned",
     "warn_of_residual",
 ]
 
 #: How much one pass of the filter strengthens what is wanted against what is not.
 _GAIN = 1e4
 _MAX_DEGREE = 1_500
-_ROWS = 16_384
+#: Rows that are added up together, and fit the cache.
+ROWS = 16_384
 #: A component of more nodes is given only the gain that its residuals still ask for.
 _LARGE = 3_000
 
@@ -160,8 +161,8 @@ class Part:
         """X without its share of the null vectors, in place."""
         if self.nulls is None:
             share = gram(self.null[:, None], X, self.run)
-            for start in range(0, len(X), _ROWS):
-                rows = slice(start, start + _ROWS)
+            for start in range(0, len(X), ROWS):
+                rows = slice(start, start + ROWS)
                 X[rows] -= (self.null[rows, None] * share).astype(X.dtype)
         else:
             shares = self.nulls.T.astype(X.dtype) @ X
@@ -261,13 +262,13 @@ def _rayleigh_ritz(
     image = part.apply(X, X, np.empty_like(X))
     H = gram(X, image, part.run)
     values, turn = scipy.linalg.eigh((H + H.T) / 2, check_finite=False)
-    X, image = turned(X, turn, part.run), turned(image, turn, part.run)
+    X, image = _turned(X, turn, part.run), _turned(image, turn, part.run)
     squares = map_blocks(
         lambda rows: np.square(image[rows] - X[rows] * values.astype(X.dtype)).sum(
             axis=0, dtype=np.float64
         ),
         part.n,
-        _ROWS,
+        ROWS,
         part.run,
     )
     return values, X, np.sqrt(np.sum(squares, axis=0))
@@ -281,7 +282,7 @@ def _whiten(X: np.ndarray, rng: np.random.Generator, run: Run | None) -> np.ndar
     values, turn = scipy.linalg.eigh(S / np.outer(norms, norms), check_finite=False)
     limit = values[-1] * len(norms) * np.finfo(X.dtype).eps * 10
     lost = values < limit
-    X = turned(X, turn / norms[:, None] / np.sqrt(np.where(lost, 1, values)), run)
+    X = _turned(X, turn / norms[:, None] / np.sqrt(np.where(lost, 1, values)), run)
     if lost.any():
         fresh = rng.standard_normal((len(X), int(lost.sum()))).astype(X.dtype)
         X[:, lost] = fresh / np.sqrt(len(X))
@@ -291,17 +292,17 @@ def _whiten(X: np.ndarray, rng: np.random.Generator, run: Run | None) -> np.ndar
 def gram(A: np.ndarray, B: np.ndarray, run: Run | None) -> np.ndarray:
     """``AᵀB`` in double precision, added up in a fixed order."""
     parts = map_blocks(
-        lambda rows: A[rows].T.astype(np.float64) @ B[rows].astype(np.float64), len(A), _ROWS, run
+        lambda rows: A[rows].T.astype(np.float64) @ B[rows].astype(np.float64), len(A), ROWS, run
     )
     return np.sum(parts, axis=0)
 
 
-def turned(X: np.ndarray, turn: np.ndarray, run: Run | None) -> np.ndarray:
+def _turned(X: np.ndarray, turn: np.ndarray, run: Run | None) -> np.ndarray:
     """``X @ turn`` for a square turn, in place: a block of a large graph is large."""
     turn = turn.astype(X.dtype)
 
     def work(rows: slice) -> None:
         X[rows] = X[rows] @ turn
 
-    map_blocks(work, len(X), _ROWS, run)
+    map_blocks(work, len(X), ROWS, run)
     return X
