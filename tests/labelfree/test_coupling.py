@@ -55,3 +55,49 @@ def test_codes_of_single_precision_are_those_of_double():
         assert residual <= 1e-6
         assert (exact == 0.0).any()
         np.testing.assert_allclose(found, exact, rtol=0, atol=1e-6)  # that of the solver
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+@pytest.mark.parametrize("reach", [1e-3, 0.1, 2.0])
+def test_no_embedding_changes_the_codes_by_more_than_the_bound(scaled: bool, reach: float) -> None:
+    from unispectral.labelfree import Recipe
+    from unispectral.labelfree._coding import code_graph
+    from unispectral.labelfree._coupling import change_bound
+    from unispectral.labelfree._neighbourhoods import LocalNeighbourhoods
+
+    rng = np.random.default_rng(0)
+    points = np.vstack([rng.normal(size=(80, 3)), [[50.0, 0, 0]]])  # one that nothing explains
+    squared = ((points[:, None] - points[None]) ** 2).sum(axis=2)
+    neighbours = np.argsort(squared + np.diag(np.full(81, np.inf)), axis=1)[:, :6]
+    kernel = np.exp(-0.5 * squared)
+    around = LocalNeighbourhoods(
+        neighbours,
+        np.take_along_axis(kernel, neighbours, axis=1),
+        kernel[neighbours[:, :, None], neighbours[:, None, :]],
+        -0.5,
+    )
+    recipe = Recipe(n_clusters=2, scale_codes=scaled)
+    before, codes = code_graph(around, recipe)
+    graph = before.T.tocsr()
+    for _ in range(5):
+        embedding = reach * rng.normal(size=(81, 2))
+        after, _ = code_graph(around, recipe, embedding)
+        most = change_bound(graph, embedding, [around], [1.0], [codes.error], recipe)
+        assert 0.0 < np.linalg.norm((after - before).toarray()) <= most
+    there = around._replace(present=np.ones(81, dtype=bool))
+    assert change_bound(graph, embedding, [there], [1.0], [codes.error], recipe) == np.inf
+
+
+def test_an_iteration_that_changes_nothing_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    from unispectral.labelfree import _coupling
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6_000, 2))
+    X[::2, 0] += 7.0
+    found = UnifiedSpectralClustering(2, tol=0.2).fit(X)
+    monkeypatch.setattr(_coupling, "_MANY", 1_000)
+    fewer = UnifiedSpectralClustering(2, tol=0.2).fit(X)
+    assert (found.n_iter_, fewer.n_iter_) == (2, 1)
+    assert fewer.stop_reason_.startswith("another iteration would change the graph by less than")
+    assert np.array_equal(found.labels_, fewer.labels_)
+    assert np.array_equal(found.embedding_, fewer.embedding_)

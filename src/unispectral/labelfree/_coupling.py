@@ -13,16 +13,18 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._compat import njit
 from unispectral._memory import give_back
 from unispectral._run import Run
-from unispectral.labelfree._coding import code_graph, eigenvectors, embed
+from unispectral.labelfree._coding import MEDIAN, code_graph, eigenvectors, embed
 from unispectral.labelfree._neighbourhoods import Neighbourhoods
 from unispectral.labelfree._recipe import Recipe
 from unispectral.spectrum import affinity
 
-__all__ = ["Coupled", "couple"]
+__all__ = ["Coupled", "change_bound", "couple"]
 
-#: Above this many samples memory that is free is given back between the stages.
+#: Above this many samples memory that is free is given back between the stages, and an iteration
+#: is left out that is known beforehand to change next to nothing.
 _MANY = 10_000
 
 Repair = Callable[[sp.csr_array], sp.csr_array]
@@ -96,6 +98,13 @@ def couple(
             # Within a component all rows are the same: no price of an edge would change.
             reason = "the graph falls into as many components as there are clusters"
             break
+        if graph.shape[0] > _MANY and iteration == 1 < recipe.max_iter:
+            most = change_bound(graph, embedding, views, shares, errors, recipe)
+            if most < tol * float(np.linalg.norm(W.data)):
+                reason = (
+                    f"another iteration would change the graph by less than {tol:g} of its norm"
+                )
+                break
     assert first is not None
     assert W is not None
     assert embedding is not None
@@ -104,6 +113,48 @@ def couple(
     return Coupled(
         graph, W, first, embedding, pairs.values, path, residual, reason, pairs.converged, errors
     )
+
+
+def change_bound(
+    graph: sp.csr_array,
+    embedding: np.ndarray,
+    views: Sequence[Neighbourhoods],
+    shares: Sequence[float],
+    errors: Sequence[np.ndarray],
+    recipe: Recipe,
+) -> float:
+    """The norm of what an embedding changes at most of codes that were made without one.
+
+    Column i of ``graph`` is the code of sample i. Distances in the embedding raise prices. A code
+    minimises a quadratic whose curvature is at least twice the ridge, so that it moves by no more
+    than the rise over that; a rise where it is zero does not move it. It is scaled by its sum, of
+    which half the explained part of the sample is a lower bound, and two codes that sum to one
+    are at most √2 apart. Infinite where nothing is known.
+    """
+    if recipe.ridge <= 0 or any(view.present is not None for view in views):
+        return np.inf
+    squares = np.zeros(graph.shape[0])
+    _add_fourth_powers(graph.indptr, graph.indices, embedding, squares)
+    moved = (0.25 * recipe.beta * MEDIAN / recipe.ridge) * np.sqrt(squares)
+    if not recipe.scale_codes:
+        return float(np.linalg.norm(moved))
+    total = np.zeros(len(moved))
+    for view, share, left in zip(views, shares, errors, strict=True):
+        least = np.maximum(0.5 * (1.0 - left), 1e-100)
+        wide = 1.0 + np.sqrt(view.neighbours.shape[1])
+        total += float(share) * np.minimum(wide * moved / least, np.sqrt(2.0))
+    return float(np.linalg.norm(total))
+
+
+@njit(cache=True, nogil=True)
+def _add_fourth_powers(indptr, indices, embedding, squares):
+    """Add to each column the fourth powers of the lengths of its edges in the embedding."""
+    for j in range(len(indptr) - 1):
+        for p in range(indptr[j], indptr[j + 1]):
+            i, length = indices[p], 0.0
+            for c in range(embedding.shape[1]):
+                length += (embedding[i, c] - embedding[j, c]) ** 2
+            squares[i] += length * length
 
 
 def _blend(
