@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
+import pickle
 import signal
 import sys
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,6 +104,43 @@ def test_what_every_worker_has_lost_is_shipped_again(client, X) -> None:
     lost = [*around.blocks.futures, *(one.future for one in around.blocks.inputs)]
     client.cancel(lost, force=True)
     np.testing.assert_array_equal(np.concatenate(around.map_rows(_near, run=None)), before)
+
+
+def test_blocks_are_made_again_where_no_worker_with_the_table_is_left(
+    client, X, monkeypatch
+) -> None:
+    """Tasks for workers that are gone would wait for ever."""
+    from unispectral.dask import _neighbourhoods
+    from unispectral.kernels import KernelBank
+
+    monkeypatch.setattr(_neighbourhoods, "_PATIENCE", 0.2)
+    bank = KernelBank(X, "linear", normalize="none", gram=False)
+    geometry = KernelDistance([KernelPart(bank, 0, 0)])
+    around = localize(geometry, 8, Run.of(executor=DaskExecutor(client)))
+    before = np.concatenate(around.map_rows(_near, run=None))
+    around.blocks.inputs[0].holders = ["tcp://127.0.0.1:1"]
+    np.testing.assert_array_equal(np.concatenate(around.map_rows(_near, run=None)), before)
+    assert len(around.blocks.inputs[0].holders) == 2
+
+
+def test_what_arrives_is_aligned() -> None:
+    from unispectral.dask._neighbourhoods import Aligned
+
+    def arrived(what: Any) -> Any:
+        """As from a message in which arrays begin at odd addresses."""
+        buffers: list[Any] = []
+        pickled = pickle.dumps(what, protocol=5, buffer_callback=buffers.append)
+        moved = [memoryview(b"." + one.raw().tobytes())[1:] for one in buffers]
+        return pickle.loads(pickled, buffers=moved)
+
+    X, Y = np.random.default_rng(0).normal(size=(2, 30, 3))
+    Y = np.asfortranarray(Y)
+    assert not arrived(X).flags.aligned
+    here, there = arrived(arrived(Aligned([X, Y]))).what
+    for one, other in ((here, X), (there, Y)):
+        assert one.flags.aligned
+        assert one.flags.writeable
+        np.testing.assert_array_equal(one, other)
 
 
 def test_a_fit_leaves_nothing_on_the_scheduler(client, X) -> None:

@@ -30,27 +30,85 @@ __all__ = ["DaskExecutor", "RemoteNeighbourhoods"]
 
 #: Blocks of samples per worker: small enough that losing a worker costs little.
 _BLOCKS_PER_WORKER = 4
+#: Seconds after which somebody looks whether those who should work are still there.
+_PATIENCE = 5.0
 
 T = TypeVar("T")
 
 
-class _Shipped:
-    """Something that is here, of which every worker has a copy: shipped once, or once more."""
+class Aligned:
+    """Something whose arrays begin, wherever it arrives, at an address that suits their numbers.
 
-    def __init__(self, client: Any, what: Any) -> None:
+    Those in a message begin anywhere. NumPy copies such an array, as a whole, whenever a few of
+    its rows are asked for, and compiled loops are compiled once more for it.
+    """
+
+    def __init__(self, what: Any) -> None:
+        self.what = what
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Callable[..., Aligned], tuple]:
+        buffers: list[Any] = []
+        pickled = _pickle().dumps(self.what, buffer_callback=buffers.append)
+        return _aligned, (pickled, buffers)
+
+
+def _aligned(pickled: bytes, buffers: list[Any]) -> Aligned:
+    fresh = [np.frombuffer(one, dtype=np.uint8).copy() for one in buffers]
+    return Aligned(_pickle().loads(pickled, buffers=fresh))
+
+
+def _pickle() -> Any:
+    """Dask's own, which knows more functions than Python's."""
+    return optional("distributed.protocol.pickle", extra="dask")
+
+
+class _Shipped:
+    """Something that is here, of which the workers have copies: shipped once, or once more.
+
+    ``among`` is what was shipped before: workers that have not got that need not have this, and
+    are given no task. One that takes the place of a lost one would first have to load all
+    libraries and the table, which takes longer than what was lost takes those that are left.
+    """
+
+    def __init__(self, client: Any, what: Any, among: _Shipped | None = None) -> None:
         self.client = client
         self.what = what
+        self.among = among
+        self.holders: list[str] = []
         self._future: Any = None
 
     @property
     def future(self) -> Any:
         if self._future is None:
-            self._future = self.client.scatter(self.what, broadcast=True, hash=False)
+            there = _workers(self.client)
+            if self.among is not None:
+                there = [one for one in there if one in self.among.holders] or there
+            self._future = self.client.scatter(
+                Aligned(self.what), workers=there, broadcast=True, hash=False
+            )
+            self.holders = there
         return self._future
 
     def forget(self) -> None:
         """Ship it again next time."""
         self._future = None
+
+    def submit(self, work: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """A task for the workers that have it."""
+        return self.client.submit(work, *arguments, workers=self.holders, **named)
+
+    def gather(self, futures: list[Any]) -> list[Any]:
+        """The results of such tasks; an OSError where no worker is left that has it."""
+        wait = optional("distributed", extra="dask").wait
+        while True:
+            try:
+                with self.client.as_current():  # which need not be that of everybody
+                    wait(futures, timeout=_PATIENCE)
+            except TimeoutError:
+                if not set(self.holders).intersection(_workers(self.client)):
+                    raise OSError("all workers with the table are lost") from None
+            else:
+                return self.client.gather(futures)
 
 
 class _Blocks:
@@ -65,12 +123,13 @@ class _Blocks:
         self.rate = rate
         self.present = present
         self.futures: list[Any] = []
-        self.holders: list[str] = []
 
     def map(self, work: Callable[..., Any], width: int, arguments: tuple) -> list[Any]:
         """The results of ``work`` on every block, where it is."""
+        table = self.inputs[0]
         shared = [
-            _Shipped(self.client, one) if isinstance(one, np.ndarray) else one for one in arguments
+            _Shipped(self.client, one, table) if isinstance(one, np.ndarray) else one
+            for one in arguments
         ]
 
         def once() -> list[Any]:
@@ -78,10 +137,10 @@ class _Blocks:
                 self._make()
             given = [one.future if isinstance(one, _Shipped) else one for one in shared]
             futures = [
-                self._submit(_apply, work, rows, block, width, *given, pure=False)
+                table.submit(_apply, work, rows, block, width, *given, pure=False)
                 for rows, block in zip(self.slices, self.futures, strict=True)
             ]
-            return self.client.gather(futures)
+            return table.gather(futures)
 
         return _persistent(once, self, *(one for one in shared if isinstance(one, _Shipped)))
 
@@ -93,21 +152,10 @@ class _Blocks:
 
     def _make(self) -> None:
         geometry, candidates = (one.future for one in self.inputs)
-        self.holders = _workers(self.client)
         for rows in self.slices:
             key = f"neighbourhoods-{rows.start}-{uuid.uuid4().hex}"
             given = geometry, rows, candidates, self.rate, self.present
-            self.futures.append(self._submit(_block, *given, key=key))
-
-    def _submit(self, work: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        """A task for the workers that have the table, as long as there is one of them.
-
-        Another that takes the place of a lost one would first have to load all libraries and the
-        table, which takes longer than what was lost takes those that are left.
-        """
-        return self.client.submit(
-            work, *arguments, workers=self.holders, allow_other_workers=True, **named
-        )
+            self.futures.append(self.inputs[0].submit(_block, *given, key=key))
 
 
 @dataclass(frozen=True)
@@ -145,7 +193,7 @@ class DaskExecutor:
         shipped = _Shipped(self.client, geometry)
         slices = _slices(geometry.n_samples if present is None else len(present), self.client)
         neighbours = _searched(shipped, k, len(slices), run)
-        inputs = [shipped, _Shipped(self.client, neighbours)]
+        inputs = [shipped, _Shipped(self.client, neighbours, shipped)]
         blocks = _Blocks(slices, inputs, rate, present)
         if present is not None:
             own = np.flatnonzero(present)
@@ -164,12 +212,12 @@ def _searched(geometry: _Shipped, k: int, count: int, run: Run) -> np.ndarray:
     slim = copy.copy(index)
     if index.points is table:
         slim.points = None  # the workers have them with the geometry
-    searcher = _Shipped(client, slim)
+    searcher = _Shipped(client, slim, geometry)
 
     def once() -> list[Any]:
-        given = searcher.future, geometry.future
-        return client.gather(
-            [client.submit(_search, *given, group, k, pure=False) for group in groups]
+        given = geometry.future, searcher.future
+        return geometry.gather(
+            [geometry.submit(_search, *given, group, k, pure=False) for group in groups]
         )
 
     neighbours = np.empty((table.shape[0], k), dtype=np.int32)
@@ -203,29 +251,31 @@ def _workers(client: Any) -> list[str]:
 
 
 # What follows runs on workers, whose threads are the scheduler's to use: one for each task.
-def _search(index: Any, geometry: Geometry, rows: np.ndarray, k: int) -> np.ndarray:
+def _search(shipped: Aligned, searcher: Aligned, rows: np.ndarray, k: int) -> np.ndarray:
     keep_freed()
+    index = searcher.what
     if index.points is None:
         index = copy.copy(index)
-        index.points = geometry.search_table()
+        index.points = shipped.what.search_table()
     with Run.of(1).limited() as run:
         return index.search_own(rows, k, run).indices
 
 
 def _block(
-    geometry: Geometry,
+    shipped: Aligned,
     rows: slice,
-    candidates: np.ndarray,
+    candidates: Aligned,
     rate: float,
     present: np.ndarray | None,
 ) -> LocalNeighbourhoods:
     """The neighbourhoods of consecutive samples, of which some may be absent."""
     keep_freed()
+    geometry: Geometry = shipped.what
     numbers = np.arange(rows.start, rows.stop)
     if present is not None:
         before = int(np.count_nonzero(present[: rows.start]))
         numbers = before + np.arange(np.count_nonzero(present[rows]))
-    neighbours = candidates[numbers]
+    neighbours = candidates.what[numbers]
     k = neighbours.shape[1]
     dtype = kernel_dtype(geometry.n_samples)
     near = np.empty((len(numbers), k), dtype=dtype)
@@ -251,10 +301,11 @@ def _apply(
     keep_freed()
     if width < block.neighbours.shape[1]:
         block = block.nearest(width)
+    given = [one.what if isinstance(one, Aligned) else one for one in arguments]
     found = []
     with Run.of(1).limited():
         for start in range(0, len(block.neighbours), CODE_ROWS):
             stop = min(start + CODE_ROWS, len(block.neighbours))
             here = slice(rows.start + start, rows.start + stop)
-            found.append(work(here, block.rows(slice(start, stop)), *arguments))
+            found.append(work(here, block.rows(slice(start, stop)), *given))
     return found
