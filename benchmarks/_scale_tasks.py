@@ -291,7 +291,7 @@ def _dask(data: str, kill: bool, **params: Any) -> dict[str, Any]:
         warm = client.run(_cpu)
         own, begun = time.process_time(), time.perf_counter()
         lost: dict[str, float] = {}
-        thread = threading.Thread(target=_strike, args=(client, cluster, lost))
+        thread = threading.Thread(target=_strike, args=(cluster, _watched(cluster), lost))
         if kill:
             thread.start()
         model = UnifiedSpectralClustering(len(np.unique(y)), client=client, **params)
@@ -331,17 +331,38 @@ def _rows_of_file(path: str, start: int, stop: int) -> np.ndarray:
     return np.array(np.load(path, mmap_mode="r")[start:stop])
 
 
-def _strike(client: Any, cluster: Any, lost: dict[str, float]) -> None:
-    """Kill a worker that holds kernels as soon as there is one; note what it had used."""
+def _strike(cluster: Any, kernels: Any, lost: dict[str, float]) -> None:
+    """Kill the worker that makes the first kernels, as soon as they are there.
+
+    What it had used is noted: it is counted, though it is lost. ``kernels`` is a queue of the
+    workers that made some.
+    """
     import psutil
 
-    while not (address := client.run_on_scheduler(_with_kernels)):
-        time.sleep(0.05)
+    address = kernels.get()
     pid = next(one.pid for one in cluster.workers.values() if one.worker_address == address)
-    # What the victim has used is counted, though it is lost.
     times = psutil.Process(pid).cpu_times()
     lost[address] = times.user + times.system
     os.kill(pid, signal.SIGKILL)
+
+
+def _watched(cluster: Any) -> Any:
+    """A queue into which the scheduler puts the workers that made kernels."""
+    import queue
+
+    from distributed import SchedulerPlugin
+
+    kernels: Any = queue.SimpleQueue()
+
+    class Watch(SchedulerPlugin):
+        def transition(
+            self, key: Any, start: str, finish: str, *args: Any, worker: Any = None, **named: Any
+        ) -> None:
+            if finish == "memory" and str(key).startswith("neighbourhoods-"):
+                kernels.put(worker)
+
+    cluster.scheduler.add_plugin(Watch())
+    return kernels
 
 
 def _warm() -> None:
@@ -360,17 +381,6 @@ def _warm() -> None:
 
 def _cpu() -> float:
     return time.process_time()
-
-
-def _with_kernels(dask_scheduler: Any) -> str | None:
-    """The worker that holds most blocks of kernels."""
-    holders = [
-        worker.address
-        for key, task in list(dask_scheduler.tasks.items())
-        if str(key).startswith("neighbourhoods-")
-        for worker in task.who_has or ()
-    ]
-    return max(holders, key=holders.count, default=None)
 
 
 def _digest(labels: np.ndarray) -> str:

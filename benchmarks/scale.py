@@ -295,10 +295,11 @@ def _cluster(cells: dict[str, Any]) -> str:
             "",
             "Median [quartiles] of the rounds in which the local solver and the cluster took "
             "turns. User and system seconds of workers, scheduler and client; the workers "
-            "read the data from a file. The killed worker is the one that holds most kernels when "
-            "the first are there; none leads. What it had used until then (lost) is counted, and "
-            "so is the start of the one in its place, which the cluster starts whether it is "
-            "needed or not; its blocks are made again by the worker that is left. At least: the "
+            "read the data from a file. The killed worker is the one that made the first kernels, "
+            "as soon as the scheduler has noted them, without anybody asking for it again and "
+            "again; none leads. What it had used until then (lost) is counted, and so is "
+            "the start of the one in its place, which the cluster starts whether it is needed or "
+            "not; its blocks are made again by the worker that is left. At least: the "
             "ratio of a fit without a loss and that start alone, with nothing done again.",
         ]
     )
