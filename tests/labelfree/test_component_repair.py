@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits, make_blobs
-from sklearn.metrics import normalized_mutual_info_score
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from unispectral import UnifiedSpectralClustering
 from unispectral._run import Run
 from unispectral.graph.candidates import nearest
 from unispectral.kernels import KernelBank
 from unispectral.labelfree import Recipe, _component_repair
-from unispectral.labelfree._component_repair import repaired
+from unispectral.labelfree._component_repair import joined, repaired
 from unispectral.labelfree._geometry import KernelDistance, KernelPart, nearest_among
 
 
@@ -119,3 +120,67 @@ def test_repair_ends_after_its_rounds(monkeypatch) -> None:
     assert join() == 8
     monkeypatch.setattr(_component_repair, "_ROUNDS", 0)
     assert join() == 16
+
+
+def apart(sizes: list[int], seed: int = 0) -> tuple[np.ndarray, np.ndarray, sp.csr_array]:
+    """Samples, their groups, which are far apart, and codes that stay within groups."""
+    rng = np.random.default_rng(seed)
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    X = rng.permutation(np.arange(2 * len(sizes)))[: len(sizes), None] * 30.0
+    X = np.hstack([X, rng.uniform(0, 30, size=X.shape)])[group] + rng.normal(size=(len(group), 2))
+    turned = rng.permutation(len(group))
+    X, group = X[turned], group[turned]
+    inside = (group[:, None] == group) & ~np.eye(len(group), dtype=bool)
+    return X, group, sp.csr_array(inside / np.maximum(inside.sum(axis=1, keepdims=True), 1))
+
+
+def smallest_first(X: np.ndarray, group: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Brute force: the smallest group and the one that is nearest to it become one."""
+    group, distances = group.copy(), cdist(X, X)
+    while len(names := np.unique(group)) > n_clusters:
+        _, first, sizes = np.unique(group, return_index=True, return_counts=True)
+        ours = group == names[np.lexsort((first, sizes))[0]]
+        between = np.where(ours[:, None] & ~ours, distances, np.inf)
+        group[ours] = group[np.unravel_index(np.argmin(between), between.shape)[1]]
+    return group
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("n_clusters", [1, 2, 4, 6])
+def test_components_are_joined_from_the_smallest_on(seed: int, n_clusters: int) -> None:
+    X, group, codes = apart([9, 4, 17, 6, 30, 5, 12], seed)
+    graph = joined(codes, geometry_of(X), n_clusters)
+    n, member = connected_components(graph, directed=False)
+    assert n == n_clusters
+    assert adjusted_rand_score(member, smallest_first(X, group, n_clusters)) == 1
+    np.testing.assert_allclose(graph.sum(axis=1), 1)
+    links = sp.coo_array(graph)
+    assert (group[links.row] != group[links.col]).sum() == 7 - n_clusters
+
+
+def test_no_more_components_than_clusters_are_left_alone(monkeypatch) -> None:
+    _, _, codes = apart([5, 6, 7])
+    assert joined(codes, None, 3) is codes
+    monkeypatch.setattr(_component_repair, "_MOST_COMPONENTS", 2)
+    assert joined(codes, None, 1) is codes
+
+
+def test_gaps_between_some_samples_of_each_component(monkeypatch) -> None:
+    X, group, codes = apart([40, 3, 50, 60])
+    monkeypatch.setattr(_component_repair, "_GAP_SAMPLES", 10)
+    some = _component_repair._of_each(group)
+    assert len(some) <= 14
+    assert (np.diff(group[some]) >= 0).all()
+    assert set(group[some]) == {0, 1, 2, 3}
+    graph = joined(codes, geometry_of(X), 2)
+    assert connected_components(graph, directed=False)[0] == 2
+
+
+def test_groups_of_groups_are_found() -> None:
+    """Nine blobs in three groups: the blobs of a group are clusters only if nine are sought."""
+    far, near = np.array([[0.0, 0], [90, 0], [0, 90]]), np.array([[0.0, 0], [14, 0], [0, 14]])
+    centres = (far[:, None] + near).reshape(-1, 2)
+    X, blob = make_blobs([40] * 9, centers=centres, cluster_std=1.0, random_state=0)
+    for n_clusters, truth in ((3, blob // 3), (9, blob)):
+        labels = UnifiedSpectralClustering(n_clusters).fit_predict(X)
+        assert adjusted_rand_score(labels, truth) == 1

@@ -1,4 +1,4 @@
-"""Component repair: parts of a graph too small to be clusters are joined to their surroundings."""
+"""Component repair: parts too small, or too many, to be clusters are joined to others."""
 
 from __future__ import annotations
 
@@ -8,16 +8,22 @@ import scipy.sparse as sp
 from unispectral._run import Run, map_blocks
 from unispectral.graph._components import components
 from unispectral.labelfree._coding import solve_block
-from unispectral.labelfree._geometry import Geometry, nearest_among
+from unispectral.labelfree._geometry import Geometry, evenly_spaced, nearest_among
 from unispectral.labelfree._neighbourhoods import CODE_ROWS, LocalNeighbourhoods, block_kernels
 from unispectral.labelfree._recipe import Recipe
 
-__all__ = ["repaired"]
+__all__ = ["joined", "repaired"]
 
 #: A component smaller than this share of the mean cluster is too small to be one.
 SMALL_SHARE = 0.1
 #: Each round joins every small component to others, so that their number at least halves.
 _ROUNDS = 12
+#: Gaps between components are those between so many samples, and at least one of each; more
+#: components than this are left as they are.
+_GAP_SAMPLES = 2_000
+_MOST_COMPONENTS = 1_000
+#: The weight of such a link: an edge, but none that hides how far apart its ends are.
+_LINK = 1e-12
 
 
 def repaired(
@@ -54,6 +60,58 @@ def repaired(
         graph = _spend_half(graph, rows, outside, values)
         n_components, member = components(graph)
     return graph
+
+
+def joined(graph: sp.csr_array, geometry: Geometry, n_clusters: int) -> sp.csr_array:
+    """A graph that falls into no more components than there are clusters.
+
+    The smallest component is joined to the one that is nearest to it, until as many are left as
+    there are clusters, by an edge of vanishing weight between the nearest two samples. Without
+    that the graph would not say which components belong together; with more weight it would not
+    say that they are apart.
+
+    Examples
+    --------
+    >>> from unispectral.kernels import KernelBank
+    >>> from unispectral.labelfree._geometry import KernelDistance, KernelPart
+    >>> bank = KernelBank(np.array([[0.0], [1], [5], [6], [20], [21]]), "linear", normalize="none")
+    >>> pairs = sp.csr_array(np.kron(np.eye(3), [[0.0, 1], [1, 0]]))
+    >>> graph = joined(pairs, KernelDistance([KernelPart(bank, 0, 0)]), 2)
+    >>> components(graph)[1].tolist(), graph[[1]].toarray()[0].tolist()
+    ([0, 0, 0, 0, 1, 1], [1.0, 0.0, 1e-12, 0.0, 0.0, 0.0])
+    """
+    count, member = components(graph)
+    if not n_clusters < count <= _MOST_COMPONENTS:
+        return graph
+    some = _of_each(member)
+    first = np.searchsorted(member[some], np.arange(count))
+    squared = geometry.distances(some, some)
+    gaps = np.minimum.reduceat(np.minimum.reduceat(squared, first, axis=0), first, axis=1)
+    np.fill_diagonal(gaps, np.inf)
+    sizes, part = np.bincount(member).astype(float), member[some]
+    n, pairs = len(member), []
+    for _ in range(count - n_clusters):
+        small = int(np.argmin(sizes))
+        other = int(np.argmin(gaps[small]))
+        ours, theirs = np.flatnonzero(part == small), np.flatnonzero(part == other)
+        between = squared[np.ix_(ours, theirs)]
+        one, two = np.unravel_index(int(np.argmin(between)), between.shape)
+        pairs.append((some[ours[one]], some[theirs[two]]))
+        gaps[other] = gaps[:, other] = np.minimum(gaps[other], gaps[small])
+        gaps[small] = gaps[:, small] = gaps[other, other] = np.inf
+        sizes[other] += sizes[small]
+        sizes[small] = np.inf
+        part[ours] = other
+    rows, cols = np.transpose(pairs)
+    links = sp.csr_array((np.full(len(rows), _LINK), (rows, cols)), shape=(n, n))
+    return sp.csr_array(graph + links)
+
+
+def _of_each(member: np.ndarray) -> np.ndarray:
+    """Evenly spaced samples of every component, by component."""
+    order = np.argsort(member, kind="stable")
+    first = np.flatnonzero(np.diff(member[order], prepend=-1))
+    return order[np.union1d(first, evenly_spaced(len(order), _GAP_SAMPLES))]
 
 
 def _codes_over(

@@ -16,7 +16,7 @@ from unispectral._run import Run
 from unispectral.graph.candidates import EXACT_SAMPLES
 from unispectral.kernels import KernelBank
 from unispectral.labelfree._coding import MEDIAN, codes_of, read_out
-from unispectral.labelfree._component_repair import repaired
+from unispectral.labelfree._component_repair import joined, repaired
 from unispectral.labelfree._contest import Choice, choose_geometry, in_geometry, other_forms
 from unispectral.labelfree._core_samples import by_core_samples
 from unispectral.labelfree._counting import (
@@ -284,7 +284,8 @@ def _clusters(
 
     def repair(graph: Any) -> Any:
         assert nearby is not None
-        return repaired(graph, nearby.geometry, nearby.around.rate, recipe, k, seed, run)
+        graph = repaired(graph, nearby.geometry, nearby.around.rate, recipe, k, seed, run)
+        return joined(graph, nearby.geometry, recipe.n_clusters)
 
     coupled = couple(
         [one.around for one in located],
