@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from unispectral.graph.quality import modularity, normalized_cut
 from unispectral.labelfree import _refinement
-from unispectral.labelfree._refinement import _best_split, _exchanged, refined
+from unispectral.labelfree._refinement import _best_split, _exchanged, refined, sweep
 
 
 def _blocks(sizes: list[int], seed: int, between: float = 0.02) -> tuple[sp.csr_array, np.ndarray]:
@@ -74,3 +74,14 @@ def test_conductance_refuses_what_modularity_alone_would_do():
     found = refined(W, truth, 3)
     assert normalized_cut(W, found) <= 1.025 * normalized_cut(W, truth)
     np.testing.assert_array_equal(found, truth)
+
+
+def test_edges_of_vanishing_weight_join_nothing_in_a_sweep():
+    inside = np.kron(np.eye(2), np.ones((5, 5)) - np.eye(5))
+    inside[2, 7] = inside[7, 2] = 1e-12
+    W = sp.csr_array(inside)
+    before = W.copy()
+    order, cut = sweep(W)
+    assert sorted(order[:5].tolist()) in ([0, 1, 2, 3, 4], [5, 6, 7, 8, 9])
+    assert cut[4] == 0.0
+    assert (before != W).nnz == 0

@@ -24,8 +24,10 @@ __all__ = ["quality", "refined", "sweep"]
 _STEPS = 20
 _ROUNDS = 10
 _LEAST_MEMBERS = 6
-#: A sweep needs the order along a Fiedler vector, no more.
+#: A sweep needs the order along a Fiedler vector, no more; edges of less weight than this link
+#: components that are apart, and would cost it most of its time.
 _TOL = 1e-2
+_NOTHING = 1e-9
 #: Mean conductance may rise by this share.
 _TOLERATED = 0.025
 #: Clusters of a lower mean conductance are separate, and stay as they are.
@@ -110,6 +112,10 @@ def sweep(inside: sp.csr_array, run: Run | None = None) -> tuple[np.ndarray, np.
     (True, 1.0)
     """
     n = inside.shape[0]
+    if inside.data.min(initial=1.0) < _NOTHING:
+        inside = inside.copy()
+        inside.data[inside.data < _NOTHING] = 0.0
+        inside.eliminate_zeros()
     fiedler = smallest_eigenvectors(inside, 2, tol=_TOL, rng=0, run=run).vectors[:, 1]
     degrees = np.asarray(inside.sum(axis=1)).ravel()
     order = np.argsort(fiedler / np.sqrt(np.maximum(degrees, 1e-12)), kind="stable")
