@@ -45,11 +45,11 @@ them.
 
 **What was chosen while looking at labels.** All constants of the label-free model (neighbours,
 ridge, price, the strengths of whitening and how they compete, the judge of the read-outs, the
-share of the fused distances, when a view is noise, when columns are standardised, when clusters
-are merged and split, when thin samples are labelled last, the rules for counting clusters and for
-scoring outliers) were chosen by the accuracy on the *design* sets, on the multi-view problems
-marked as looked at, and on the *design half* of the suite, so that the figures there are
-optimistic. The *validation* sets were not used for choosing one setting over another, but they
+share of the fused distances, the weights of views, when a view is noise, when columns are
+standardised, when clusters are merged and split, when thin samples are labelled last, the rules
+for counting clusters and for scoring outliers) were chosen by the accuracy on the *design* sets, on
+the multi-view problems marked as looked at, and on the *design half* of the suite, so that the
+figures there are optimistic. The *validation* sets were not used for choosing one setting over another, but they
 have been seen: some of them were looked at while the competition of geometries, the judge of the
 read-outs and the thresholds were compared, and the standardisation of columns was made knowing
 wine and breast cancer. The *validation half* of the suite was run four times before this study,
