@@ -104,6 +104,18 @@ def test_noisy_moons_are_told_apart(seed):
     assert adjusted_rand_score(y, UnifiedSpectralClustering(2).fit_predict(X)) == 1.0
 
 
+def test_a_view_of_noise_leaves_no_trace():
+    """Whatever its unit: neither in the graph nor in the order in which samples are taken."""
+    views, _ = _views()
+    noise = 100.0 * views.pop("noise")
+    alone = UnifiedSpectralClustering(4).fit(views)
+    beside = UnifiedSpectralClustering(4).fit({"noise": noise, **views})
+    assert beside.view_weights_ == {"noise": 0.0, **alone.view_weights_}
+    assert np.array_equal(beside.labels_, alone.labels_)
+    assert (beside.affinity_matrix_ != alone.affinity_matrix_).nnz == 0
+    assert np.array_equal(beside.predict({"noise": noise, **views}), alone.labels_)
+
+
 def test_views_of_which_none_shows_anything_are_all_used():
     rng = np.random.default_rng(0)
     model = UnifiedSpectralClustering(3, n_init=2).fit([rng.normal(size=(150, 4)) for _ in "ab"])

@@ -87,14 +87,8 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     With ``n_clusters=0`` in the recipe their number is sought. Samples are taken in an order of
     their own, and what is found of them is put back into that in which they came.
     """
-    numbers = np.arange(samples.n_samples)
     reordered = samples.bank is None and has_order(samples.tables)
-    if reordered:
-        numbers = spatial_order(samples.tables)
-        samples = samples.taken(numbers)
-    views = _views(samples, run)
-    run.progress("neighbours")
-    chosen = _chosen(views, recipe, run)
+    numbers, samples, views, chosen = _ordered(samples, reordered, recipe, run)
     together, used, kept = chosen.together, chosen.used, chosen.kept
     if chosen.known is not None:
         numbers = numbers[chosen.known]
@@ -206,6 +200,35 @@ def _placed(
     return replace(solution, Z=Z, W=W, P=P, labels=labels), errors, parts
 
 
+def _ordered(
+    samples: Samples, reordered: bool, recipe: Recipe, run: Run
+) -> tuple[np.ndarray, Samples, list[_View], _Chosen]:
+    """The numbers of the samples in their order, the samples, their views, and those that count.
+
+    A view that shows nothing leaves no trace: the order is then found again without it.
+    """
+    numbers = np.arange(samples.n_samples)
+    given = samples
+    if reordered:
+        numbers = spatial_order(given.tables)
+        samples = given.taken(numbers)
+    views = _views(samples, run)
+    run.progress("neighbours")
+    k = recipe.candidates(samples.n_samples)
+    plain = [view.localized(k, run) for view in views] if len(views) > 1 else []
+    kept = _showing(views, plain, recipe, run)
+    if reordered and not kept.all():
+        counting = {given.kernel_views[at] for at in np.flatnonzero(kept)}
+        numbers = spatial_order([given.tables[view] for view in sorted(counting)])
+        samples = given.taken(numbers)
+        views = _views(samples, run)
+        plain = [views[at].localized(k, run) for at in np.flatnonzero(kept)]
+    else:
+        plain = [plain[at] for at in np.flatnonzero(kept)] if plain else []
+    used = [views[at] for at in np.flatnonzero(kept)]
+    return numbers, samples, views, _chosen(kept, used, plain)
+
+
 class _Chosen(NamedTuple):
     """The views that show something, their weights and plain neighbourhoods, and their sum.
 
@@ -222,17 +245,17 @@ class _Chosen(NamedTuple):
     known: np.ndarray | None
 
 
-def _chosen(views: list[_View], recipe: Recipe, run: Run) -> _Chosen:
-    kept = np.ones(len(views), dtype=bool)
-    plain: list[_Located] = []
-    if len(views) > 1:
-        k = recipe.candidates(views[0].n_samples)
-        plain = [view.localized(k, run) for view in views]
-        kept = informative([one.around for one in plain])
-        if not kept.any():  # what no other shows may still be more than noise
-            kept = _structured(views, recipe, run)
-    used = [views[at] for at in np.flatnonzero(kept)]
-    plain = [plain[at] for at in np.flatnonzero(kept)] if plain else []
+def _showing(
+    views: list[_View], plain: Sequence[_Located], recipe: Recipe, run: Run
+) -> np.ndarray:
+    """Which views show something that another shows, too, or else by themselves."""
+    if len(views) == 1:
+        return np.ones(1, dtype=bool)
+    kept = informative([one.around for one in plain])
+    return kept if kept.any() else _structured(views, recipe, run)
+
+
+def _chosen(kept: np.ndarray, used: list[_View], plain: list[_Located]) -> _Chosen:
     weights = np.ones(1)
     if len(used) > 1:
         weights = view_weights(
