@@ -278,6 +278,17 @@ def test_quick_run_reports_and_writes_nothing(capsys, monkeypatch, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_ours_are_measured_again_and_peers_are_kept(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(defaults, "RESULTS", tmp_path)
+    run = ["--sets", "iris", "--parts", "main", "--methods", "k-means,unispectral"]
+    defaults.main(run)
+    capsys.readouterr()
+    defaults.main([*run, "--ours"])
+    measured = [line for line in capsys.readouterr().out.splitlines() if "measuring" in line]
+    assert measured
+    assert all("/unispectral/" in line for line in measured)
+
+
 def _not_here():
     raise Absent("no such package")
 

@@ -249,6 +249,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="one seed, nothing is written")
     parser.add_argument("--report", action="store_true", help="only write the report again")
     parser.add_argument("--fresh", action="store_true", help="measure everything again")
+    parser.add_argument(
+        "--ours", action="store_true", help="measure ours again, and keep the figures of peers"
+    )
     given = parser.parse_args(arguments)
     names = _chosen(given.sets, list(SETS), "--sets")
     parts = _chosen(given.parts, list(PARTS), "--parts")
@@ -261,6 +264,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.fresh and path.exists():
         path.unlink()
     store = Store(None if given.quick else path)
+    if given.ours:
+        for key in [key for key, cell in store.cells.items() if cell["condition"] != "peer"]:
+            store.forget(key)
     if not given.report:
         Study(store, names, methods, quick=given.quick).run(parts)
     print(write(store, None if given.quick else path.with_suffix(".md")))
