@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from unispectral import UnifiedSpectralClustering
 from unispectral.graph.quality import modularity, normalized_cut
-from unispectral.model_selection import internal_scores, seed_agreement
+from unispectral.model_selection import internal_scores, stability
 
 
 @pytest.fixture(scope="module")
@@ -52,27 +52,43 @@ def test_bad_input(blobs):
         internal_scores(X, np.zeros(80))
 
 
-def test_seeds_that_give_the_same_clusters_agree_fully(blobs):
+def test_clusters_that_are_there_stay_without_some_samples(blobs):
     X, _ = blobs
-    model = UnifiedSpectralClustering(4).fit(X)
-    assert seed_agreement(model, X, seeds=[5, 6, 7]).tolist() == [1.0, 1.0, 1.0]
+    assert stability(UnifiedSpectralClustering(4).fit(X), X, n_fits=3).tolist() == [1.0, 1.0, 1.0]
+    assert stability(AgglomerativeClustering(4).fit(X), X).tolist() == [1.0] * 5  # without a seed
 
 
-def test_seeds_that_give_other_clusters_do_not():
+def test_clusters_of_noise_do_not():
     X = np.random.default_rng(0).normal(size=(150, 5))
-    model = KMeans(6, n_init=1, init="random", random_state=0).fit(X)
-    found = seed_agreement(model, X)
-    assert found.shape == (2,)
+    found = stability(KMeans(6, n_init=1, init="random", random_state=0).fit(X), X)
+    assert found.shape == (5,)
     assert (found < 0.9).all()
 
 
-def test_what_has_no_seed_is_refused(blobs):
-    X, _ = blobs
-    with pytest.raises(ValueError, match="AgglomerativeClustering, which has no parameter random"):
-        seed_agreement(AgglomerativeClustering(3).fit(X), X)
+class Rows(ClusterMixin, BaseEstimator):
+    """Notes which samples it is given; they are all one cluster."""
+
+    seen: list = []
+
+    def fit(self, X, y=None):
+        self.seen.append(X[:, 0].tolist())
+        self.labels_ = np.zeros(len(X), dtype=int)
+        return self
 
 
-def test_a_seed_shuffles_the_samples_whatever_they_are(blobs):
+def test_each_fit_leaves_out_another_tenth():
+    X = np.arange(40.0)[:, None]
+    model = Rows().fit(X)
+    stability(model, X, n_fits=2)
+    _, first, second = Rows.seen
+    assert len(set(first)) == len(set(second)) == 36
+    assert set(first) != set(second)
+    assert sorted(first) != first
+    stability(model, X, n_fits=2)
+    assert Rows.seen[3:] == [first, second]
+
+
+def test_samples_are_left_out_whatever_they_are(blobs):
     X, _ = blobs
     K, frame = X @ X.T, pd.DataFrame(X, index=[f"s{i}" for i in range(len(X))])
     model = UnifiedSpectralClustering(4)
@@ -82,7 +98,7 @@ def test_a_seed_shuffles_the_samples_whatever_they_are(blobs):
         (clone(model).set_params(kernels="precomputed").fit(K), K),
         (make_pipeline(StandardScaler(), model).fit(X), X),
     ):
-        assert seed_agreement(fitted, given, seeds=[3]).tolist() == [1.0]
+        assert stability(fitted, given, n_fits=1).tolist() == [1.0]
 
 
 class FirstSamples(ClusterMixin, BaseEstimator):
@@ -97,7 +113,7 @@ class FirstSamples(ClusterMixin, BaseEstimator):
 
 
 def test_clusters_that_hang_on_the_order_do_not_agree(blobs):
-    assert seed_agreement(FirstSamples().fit(blobs[0]), blobs[0]).max() < 0.5
+    assert stability(FirstSamples().fit(blobs[0]), blobs[0]).max() < 0.5
 
 
 def test_a_cluster_of_one_among_many_has_a_silhouette():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from benchmarks._report import Target, markdown_table
 from benchmarks._store import Store
 from benchmarks.label_free.structure import ALARM, ASKED, KINDS
@@ -13,6 +15,8 @@ __all__ = ["section", "targets"]
 
 #: From this accuracy on, the advice that there is nothing is a false alarm.
 HIGH = 0.8
+#: Below this agreement with fits of most samples the command line calls clusters unstable.
+UNSTABLE = 0.75
 
 
 def targets(store: Store) -> list[Target]:
@@ -64,8 +68,8 @@ def _advice_targets(store: Store) -> list[Target]:
 
 
 def section(store: Store) -> str:
-    """Synthetic problems, real sets, samples without clusters, advice."""
-    text = _counts(store) + _structureless(store) + _advice(store)
+    """Synthetic problems, real sets, samples without clusters, advice, stability."""
+    text = _counts(store) + _structureless(store) + _advice(store) + _stability(store)
     return f"## How many clusters, and whether there are any\n\n{text}" if text else ""
 
 
@@ -128,6 +132,40 @@ def _advice(store: Store) -> str:
     return (
         f"### Alarms on the {len(sets)} sets of the study\n\nSets on which a fit with the true "
         f"number of clusters warns that they are no more than chance.\n\n{table}\n"
+    )
+
+
+def _stability(store: Store) -> str:
+    """How stable clusters are, by what they are worth."""
+    sets = _advised(store).values()
+    groups = {
+        f"sets with an accuracy of at least {HIGH:.0%}": [
+            one["stability"] for one in sets if one["accuracy"] >= HIGH
+        ],
+        "the other sets": [one["stability"] for one in sets if one["accuracy"] < HIGH],
+        "samples without clusters": [
+            value for fresh in (False, True) for one in _noise(store, fresh=fresh)
+            for value in one["stability"]
+        ],
+    }  # fmt: skip
+    rows = [
+        [
+            what,
+            len(found),
+            *(f"{np.quantile(found, share):.2f}" for share in (0.1, 0.5, 0.9)),
+            sum(value < UNSTABLE for value in found),
+        ]
+        for what, found in groups.items()
+        if found
+    ]
+    if not rows:
+        return ""
+    head = ["clusters of", "number", "tenth", "median", "nine tenths", f"below {UNSTABLE}"]
+    return (
+        "### Stability\n\nThe adjusted Rand index between a fit and others without a tenth of the "
+        "samples (`unispectral.model_selection.stability`, mean of three): its quantiles, and how "
+        f"often it is below {UNSTABLE}, where the command line calls clusters unstable.\n\n"
+        f"{markdown_table(head, rows)}\n"
     )
 
 

@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from unispectral import UnifiedSpectralClustering
 from unispectral.metrics import clustering_accuracy
+from unispectral.model_selection import stability
 
 __all__ = ["ALARM", "ASKED", "KINDS", "advice", "look", "structureless"]
 
@@ -53,8 +54,12 @@ def look(X: np.ndarray) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         counted = UnifiedSpectralClustering("auto", n_jobs=1).fit(X)
-        given = [UnifiedSpectralClustering(c, n_jobs=1).fit(X).structure_ for c in ASKED]
-    return {"ours": int(counted.n_clusters_), "structure": given}
+        given = [UnifiedSpectralClustering(c, n_jobs=1).fit(X) for c in ASKED]
+    return {
+        "ours": int(counted.n_clusters_),
+        "structure": [model.structure_ for model in given],
+        "stability": [_agreement(model, X) for model in given],
+    }
 
 
 def advice(X: Any, y: np.ndarray) -> dict[str, float | None]:
@@ -66,4 +71,10 @@ def advice(X: Any, y: np.ndarray) -> dict[str, float | None]:
         "accuracy": clustering_accuracy(y, model.labels_),
         "ari": adjusted_rand_score(y, model.labels_),
         "structure": model.structure_,
+        "stability": _agreement(model, X),
     }
+
+
+def _agreement(model: UnifiedSpectralClustering, X: Any) -> float:
+    """The mean agreement with three fits without a tenth of the samples."""
+    return float(stability(model, X, n_fits=3).mean())

@@ -1,9 +1,9 @@
-"""Choosing without labels: internal scores, and other seeds."""
+"""Choosing without labels: internal scores, and stability."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,15 +20,17 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from unispectral._errors import InputError
-from unispectral._validation import is_views
+from unispectral._validation import first_index, is_views
 from unispectral.graph.candidates import nearest
 from unispectral.graph.quality import modularity, normalized_cut
 
-__all__ = ["internal_scores", "seed_agreement"]
+__all__ = ["internal_scores", "stability"]
 
 #: Pairs of samples that a silhouette looks at, at most.
 _SILHOUETTE_SAMPLES = 2_000
 _REFERENCE_NEIGHBOURS = 10
+#: The share of the samples that each fit of the stability goes without.
+_LEFT_OUT = 0.1
 
 
 def internal_scores(X: Any, labels: Any, *, random_state: int | None = 0) -> dict[str, float]:
@@ -80,59 +82,70 @@ def internal_scores(X: Any, labels: Any, *, random_state: int | None = 0) -> dic
     return scores
 
 
-def seed_agreement(
-    estimator: BaseEstimator, X: Any, *, seeds: Sequence[int] = (1, 2)
+def stability(
+    estimator: BaseEstimator, X: Any, *, n_fits: int = 5, random_state: int | None = 0
 ) -> np.ndarray:
-    """How far the labels of a fitted estimator agree with those that other seeds give.
+    """How far clusters stay the same if a tenth of the samples is left out.
 
-    Each seed also puts the samples into another order, which should not matter either.
+    Each fit leaves out others, takes the rest in another order, and has another seed. Where the
+    clusters of such fits differ, they are an accident of the samples at hand. A seed alone says
+    less: most fits of samples without clusters give the same labels whatever it is.
 
     Parameters
     ----------
-    estimator : fitted clusterer with a parameter ``random_state``, or a pipeline that ends in one
+    estimator : fitted clusterer with ``labels_``, or a pipeline that ends in one
     X : its training samples
-    seeds : sequence of int
+    n_fits : int
+    random_state : int or None
+        Draws the samples that are left out, and the seeds.
 
     Returns
     -------
-    ndarray of shape (n_seeds,)
-        The adjusted Rand index with the labels of each seed: 1 where they are the same.
+    ndarray of shape (n_fits,)
+        The adjusted Rand index between the labels of each fit and those of the estimator, on the
+        samples that both have: 1 where they are the same.
 
     Examples
     --------
     >>> from sklearn.datasets import make_moons
     >>> from unispectral import UnifiedSpectralClustering
     >>> X, _ = make_moons(200, noise=0.05, random_state=0)
-    >>> seed_agreement(UnifiedSpectralClustering(2).fit(X), X).tolist()
+    >>> stability(UnifiedSpectralClustering(2).fit(X), X, n_fits=2).tolist()
     [1.0, 1.0]
+    >>> noise = np.random.default_rng(0).normal(size=(200, 2))
+    >>> bool(stability(UnifiedSpectralClustering(5).fit(noise), noise).mean() < 0.7)
+    True
     """
     last, prefix = estimator, ""
     while isinstance(last, Pipeline):
         prefix += f"{last.steps[-1][0]}__"
         last = last.steps[-1][1]
-    if "random_state" not in last.get_params(deep=False):
-        problem = f"is a {type(last).__name__}, which has no parameter random_state"
-        raise InputError("estimator", problem, "what does not depend on a seed agrees with itself")
     check_is_fitted(last, "labels_")
-    found = []
-    for seed in seeds:
-        order = np.random.default_rng(seed).permutation(len(last.labels_))
-        other = clone(estimator).set_params(**{f"{prefix}random_state": seed})
+    n, rng, found = len(last.labels_), np.random.default_rng(random_state), []
+    for _ in range(n_fits):
+        rows = rng.permutation(n)[: n - max(1, round(_LEFT_OUT * n))]
+        other = clone(estimator)
+        if "random_state" in last.get_params(deep=False):
+            other.set_params(**{f"{prefix}random_state": int(rng.integers(2**31 - 1))})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to say was said by the first fit
-            labels = other.fit_predict(_reordered(X, order, get_tags(last).input_tags.pairwise))
-        found.append(float(adjusted_rand_score(last.labels_[order], labels)))
+            labels = other.fit_predict(_taken(X, rows, get_tags(last).input_tags.pairwise))
+        found.append(float(adjusted_rand_score(last.labels_[rows], labels)))
     return np.array(found)
 
 
-def _reordered(X: Any, order: np.ndarray, pairwise: bool) -> Any:
-    """The samples of a table, or of several views, in another order; of kernels both ways."""
-    if isinstance(X, Mapping) and not sp.issparse(X):
-        return {name: _reordered(view, order, pairwise) for name, view in X.items()}
+def _taken(X: Any, rows: np.ndarray, pairwise: bool) -> Any:
+    """Some samples of a table, or of several views, in this order; of kernels both ways."""
     if is_views(X):
-        return [_reordered(view, order, pairwise) for view in X]
-    X = _safe_indexing(X, order)
-    return _safe_indexing(X, order, axis=1) if pairwise else X
+        index = first_index(X)  # by which the rows of frames are matched
+        named = X.items() if isinstance(X, Mapping) else enumerate(X)
+        some = {
+            name: _taken(view.loc[index] if hasattr(view, "loc") else view, rows, pairwise)
+            for name, view in named
+        }
+        return some if isinstance(X, Mapping) else list(some.values())
+    X = _safe_indexing(X, rows)
+    return _safe_indexing(X, rows, axis=1) if pairwise else X
 
 
 def _drawn(labels: np.ndarray, random_state: int | None) -> np.ndarray:

@@ -77,7 +77,7 @@ def cluster(tables: tuple[str, ...], as_json: bool, quiet: bool, **options: Any)
     given["kernels"] = _options.split_names(options["kernels"])
     estimator = build_method(method, options["n_clusters"], **given)
     views = _options.named_columns(options["views"])
-    from unispectral.cli._fit import another_seed, fit, summarise, summary_lines
+    from unispectral.cli._fit import fit, summarise, summary_lines, unstable
     from unispectral.cli._input import gather
 
     data = gather(tables, options, views)
@@ -88,8 +88,8 @@ def cluster(tables: tuple[str, ...], as_json: bool, quiet: bool, **options: Any)
     for note in data.notes:
         say(note, quiet=quiet)
     fitted = fit(estimator, data, method, quiet=quiet)
-    if METHODS[method].ours:
-        fitted.warnings += another_seed(estimator, data.samples(), data.n_samples)
+    if hasattr(estimator, "structure_"):  # the paper's models take too long to be fitted again
+        fitted.warnings += unstable(estimator, data.samples(), data.n_samples)
     summary = summarise(fitted)
     command = shlex.join(["unispectral", *sys.argv[1:]])
     title = " + ".join("standard input" if t == "-" else Path(t).name for t in tables)
