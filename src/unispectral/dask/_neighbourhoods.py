@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
+from pickle import PickleBuffer
 from typing import Any, TypeVar
 
 import numpy as np
@@ -39,22 +40,28 @@ T = TypeVar("T")
 class Aligned:
     """Something whose arrays begin, wherever it arrives, at an address that suits their numbers.
 
-    Those in a message begin anywhere. NumPy copies such an array, as a whole, whenever a few of
-    its rows are asked for, and compiled loops are compiled once more for it.
+    NumPy copies an array that begins elsewhere, as a whole, whenever a few of its rows are asked
+    for, and compiled loops are compiled once more for it. In a message this is the first one,
+    which follows its head; the others get memory of their own.
     """
 
     def __init__(self, what: Any) -> None:
         self.what = what
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Callable[..., Aligned], tuple]:
-        buffers: list[Any] = []
+        buffers: list[Any] = [PickleBuffer(bytearray(1))]  # so that no array comes first
         pickled = _pickle().dumps(self.what, buffer_callback=buffers.append)
         return _aligned, (pickled, buffers)
 
 
 def _aligned(pickled: bytes, buffers: list[Any]) -> Aligned:
-    fresh = [np.frombuffer(one, dtype=np.uint8).copy() for one in buffers]
-    return Aligned(_pickle().loads(pickled, buffers=fresh))
+    arrived = (np.frombuffer(one, dtype=np.uint8) for one in buffers[1:])
+    suited = [one if _suits(one) else one.copy() for one in arrived]
+    return Aligned(_pickle().loads(pickled, buffers=suited))
+
+
+def _suits(one: np.ndarray) -> bool:
+    return one.flags.writeable and one.ctypes.data % 16 == 0
 
 
 def _pickle() -> Any:
