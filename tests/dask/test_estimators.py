@@ -110,10 +110,10 @@ def test_blocks_are_made_again_where_no_worker_with_the_table_is_left(
     client, X, monkeypatch
 ) -> None:
     """Tasks for workers that are gone would wait for ever."""
-    from unispectral.dask import _neighbourhoods
+    from unispectral.dask import _waiting
     from unispectral.kernels import KernelBank
 
-    monkeypatch.setattr(_neighbourhoods, "_PATIENCE", 0.2)
+    monkeypatch.setattr(_waiting, "_PATIENCE", 0.2)
     bank = KernelBank(X, "linear", normalize="none", gram=False)
     geometry = KernelDistance([KernelPart(bank, 0, 0)])
     around = localize(geometry, 8, Run.of(executor=DaskExecutor(client)))

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from unispectral._compat import optional
 from unispectral._errors import InputError, InputTypeError
 from unispectral._memory import give_back
+from unispectral.dask._waiting import able_workers, gathered
 
 __all__ = ["RETRIES", "Blocks", "as_blocks", "as_client", "as_dask", "is_dask", "map_labels"]
 
@@ -48,7 +49,7 @@ class Blocks:
             for block, part, start in zip(self.delayed, parts, starts, strict=True)
             if part is None or len(part)
         ]
-        found = client.gather(client.compute(chosen, retries=RETRIES))
+        found = gathered(client, client.compute(chosen, retries=RETRIES))
         if len(found) == 1:
             return _named(found[0], self.columns)
         if sp.issparse(found[0]):
@@ -81,7 +82,8 @@ def as_blocks(X: Any, client: Any) -> Blocks:
     columns = _columns(X)
     if not is_dask(X):
         X = _local_table(X)
-        block = delayed(client.scatter(X, broadcast=True, hash=False))
+        there = able_workers(client)
+        block = delayed(client.scatter(X, workers=there, broadcast=True, hash=False))
         return Blocks([block], [X.shape[0]], columns)
     if hasattr(X, "to_dask_array") and not hasattr(X, "chunks"):
         blocks, sizes = list(X.to_delayed()), None
@@ -93,7 +95,7 @@ def as_blocks(X: Any, client: Any) -> Blocks:
         blocks, sizes = list(X.to_delayed().ravel()), X.chunks[0]
     if sizes is None or np.isnan(sizes).any():
         lengths = [delayed(_length)(block) for block in blocks]
-        sizes = client.gather(client.compute(lengths, retries=RETRIES))
+        sizes = gathered(client, client.compute(lengths, retries=RETRIES))
     return Blocks(blocks, [int(size) for size in sizes], columns)
 
 
@@ -125,7 +127,8 @@ def map_labels(client: Any, model: Any, views: list[Blocks], several: bool) -> A
             raise InputError(f"X[{number}]", problem, "rechunk the views alike")
     da = optional("dask.array", extra="dask")
     delayed = optional("dask", extra="dask").delayed
-    shipped = delayed(client.scatter(model, broadcast=True, hash=False))
+    there = able_workers(client)
+    shipped = delayed(client.scatter(model, workers=there, broadcast=True, hash=False))
     blocks = zip(*(view.delayed for view in views), strict=True)
     names = [view.columns for view in views]
     labels = [delayed(_labels)(shipped, list(block), names, several) for block in blocks]

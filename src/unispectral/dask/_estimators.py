@@ -10,12 +10,13 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.exceptions import NotFittedError
 
 from unispectral import estimator
-from unispectral._compat import as_generator
+from unispectral._compat import as_generator, optional
 from unispectral._errors import InputError
 from unispectral._run import Run
 from unispectral._validation import is_views
 from unispectral.dask import _blocks
 from unispectral.dask._neighbourhoods import DaskExecutor
+from unispectral.dask._waiting import wait_for
 
 __all__ = ["UnifiedSpectralClustering"]
 
@@ -101,6 +102,7 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
             self.labels_ = _blocks.as_dask(self.local_.labels_, views[0].sizes)
         else:  # every point gets the label that its code over the landmarks implies
             self.labels_ = _blocks.map_labels(client, self.local_, views, several)
+            wait_for(client, optional("distributed", extra="dask").futures_of(self.labels_))
         return self
 
     def fit_predict(self, X: Any, y: Any = None) -> Any:

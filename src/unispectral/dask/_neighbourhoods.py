@@ -17,6 +17,7 @@ from unispectral._memory import keep_freed
 from unispectral._run import Run
 from unispectral._validation import recentred
 from unispectral.dask._blocks import RETRIES
+from unispectral.dask._waiting import able_workers, wait_for, workers_of
 from unispectral.graph.candidates import build_index
 from unispectral.labelfree._geometry import Geometry
 from unispectral.labelfree._neighbourhoods import (
@@ -31,8 +32,6 @@ __all__ = ["DaskExecutor", "RemoteNeighbourhoods"]
 
 #: Blocks of samples per worker: small enough that losing a worker costs little.
 _BLOCKS_PER_WORKER = 4
-#: Seconds after which somebody looks whether those who should work are still there.
-_PATIENCE = 5.0
 
 T = TypeVar("T")
 
@@ -87,9 +86,8 @@ class _Shipped:
     @property
     def future(self) -> Any:
         if self._future is None:
-            there = _workers(self.client)
-            if self.among is not None:
-                there = [one for one in there if one in self.among.holders] or there
+            among = None if self.among is None else self.among.holders
+            there = able_workers(self.client, among)
             self._future = self.client.scatter(
                 Aligned(self.what), workers=there, broadcast=True, hash=False
             )
@@ -106,16 +104,8 @@ class _Shipped:
 
     def gather(self, futures: list[Any]) -> list[Any]:
         """The results of such tasks; an OSError where no worker is left that has it."""
-        wait = optional("distributed", extra="dask").wait
-        while True:
-            try:
-                with self.client.as_current():  # which need not be that of everybody
-                    wait(futures, timeout=_PATIENCE)
-            except TimeoutError:
-                if not set(self.holders).intersection(_workers(self.client)):
-                    raise OSError("all workers with the table are lost") from None
-            else:
-                return self.client.gather(futures)
+        wait_for(self.client, futures, self.holders)
+        return self.client.gather(futures)
 
 
 class _Blocks:
@@ -246,15 +236,10 @@ def _persistent(work: Callable[[], T], *shipped: _Shipped | _Blocks) -> T:
 
 
 def _slices(n: int, client: Any) -> list[slice]:
-    step = -(-n // (_BLOCKS_PER_WORKER * max(1, len(_workers(client)))))
+    step = -(-n // (_BLOCKS_PER_WORKER * max(1, len(workers_of(client)))))
     # Whole multiples of the local block, so that sums are added up in the same order.
     step = -(-step // CODE_ROWS) * CODE_ROWS
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
-
-
-def _workers(client: Any) -> list[str]:
-    """The addresses of all workers."""
-    return list(client.scheduler_info(n_workers=-1)["workers"])
 
 
 # What follows runs on workers, whose threads are the scheduler's to use: one for each task.
