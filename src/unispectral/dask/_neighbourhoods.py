@@ -137,7 +137,7 @@ class _Blocks:
                 table.submit(_apply, work, rows, block, width, *given, pure=False)
                 for rows, block in zip(self.slices, self.futures, strict=True)
             ]
-            return table.gather(futures)
+            return [_pickle().loads(one) for one in table.gather(futures)]
 
         return _persistent(once, self, *(one for one in shared if isinstance(one, _Shipped)))
 
@@ -289,7 +289,8 @@ def _apply(
     block: LocalNeighbourhoods,
     width: int,
     *arguments: Any,
-) -> list[Any]:
+) -> bytes:
+    """The results of ``work``, in one piece: Dask takes long over a message of many arrays."""
     keep_freed()
     if width < block.neighbours.shape[1]:
         block = block.nearest(width)
@@ -300,4 +301,4 @@ def _apply(
             stop = min(start + CODE_ROWS, len(block.neighbours))
             here = slice(rows.start + start, rows.start + stop)
             found.append(work(here, block.rows(slice(start, stop)), *given))
-    return found
+    return _pickle().dumps(found)
