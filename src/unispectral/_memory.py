@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -44,8 +45,12 @@ def keep_freed() -> None:
 def give_back() -> None:
     """Return to the system what freed arrays have left.
 
-    Threads that have ended leave behind what they had; it would count to the end of the fit.
+    Threads that have ended leave behind what they had; it would count to the end of the fit. Arrow
+    keeps what it needed to read a file.
     """
+    arrow = sys.modules.get("pyarrow")
+    if arrow is not None:
+        arrow.default_memory_pool().release_unused()
     library = _glibc()
     if library is not None:
         library.malloc_trim(0)

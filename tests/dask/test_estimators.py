@@ -374,3 +374,30 @@ def test_what_holds_no_numbers_is_refused_as_by_the_local_fit(client, X) -> None
         model.fit(dd.from_pandas(frame.assign(day=days), npartitions=2))
     with pytest.raises(ValueError, match="X holds dates or times"):
         model.fit(dd.from_pandas(pd.DataFrame({"day": days, "then": days}), npartitions=2))
+
+
+def test_what_a_reader_of_files_keeps_is_given_back(monkeypatch) -> None:
+    """Arrow keeps for itself what it needed to read a block, as much as the block takes."""
+    from unispectral.dask import _blocks
+
+    given: list[str] = []
+
+    class Arrow:
+        def default_memory_pool(self) -> Any:
+            return self
+
+        def release_unused(self) -> None:
+            given.append("given")
+
+    class Model:
+        def set_params(self, **params: Any) -> Any:
+            return self
+
+        def predict(self, X: np.ndarray) -> np.ndarray:
+            given.append("used")
+            return X[:, 0]
+
+    monkeypatch.setitem(sys.modules, "pyarrow", Arrow())
+    found = _blocks._labels(Model(), [np.ones((3, 2))], [None], several=False)
+    np.testing.assert_array_equal(found, np.ones(3, dtype=np.int32))
+    assert given == ["given", "used", "given"]

@@ -167,6 +167,7 @@ def _length(block: Any) -> int:
 
 
 def _labels(model: Any, block: list[Any], names: list[Any], several: bool) -> np.ndarray:
+    give_back()  # reading the block has left as much again
     tables = [_named(_table(view), columns) for view, columns in zip(block, names, strict=True)]
     model = copy.copy(model).set_params(n_jobs=1)  # the worker's threads are the scheduler's
     found = model.predict(tables if several else tables[0]).astype(np.int32)
