@@ -42,8 +42,11 @@ _MEDIAN_SAMPLES = 400
 _LANDMARKS = 300
 #: A landmark is left out if the others leave less than this of its squared length unexplained.
 _UNEXPLAINED = 1e-8
-#: Up to this many samples the inner products of all pairs are held while neighbours are sought.
+#: Up to this many samples neighbours are sought among all pairs. Their inner products are held,
+#: unless rows of at most this many columns make it cheaper to compute those of neighbours again
+#: than to fill so much memory.
 _HELD_SAMPLES = 4_000
+_SHORT_ROWS = 128
 _BLOCK_ENTRIES = 2**20
 
 
@@ -84,11 +87,10 @@ class Geometry:
         """A dense table of few columns whose squared distances are those of the geometry."""
         return None
 
-    def hold(self, run: Run | None) -> bool:
-        """Keep the inner products of all pairs, if they are few; whether they are kept."""
-        if self._held is None and self.n_samples <= _HELD_SAMPLES:
+    def hold(self, run: Run | None) -> None:
+        """Keep the inner products of all pairs."""
+        if self._held is None:
             self._held = self.all_products(run)
-        return self._held is not None
 
     def release(self) -> None:
         """Forget them."""
@@ -364,7 +366,9 @@ def nearest_in(geometry: Geometry, k: int, run: Run) -> np.ndarray:
     """The k nearest other samples of each, nearest first; −1 where there are fewer."""
     table = geometry.search_table()
     low = isinstance(table, np.ndarray) and table.shape[1] <= TREE_COLUMNS
-    if not low and geometry.hold(run):
+    if not low and geometry.n_samples <= _HELD_SAMPLES:
+        if not (isinstance(table, np.ndarray) and table.shape[1] <= _SHORT_ROWS):
+            geometry.hold(run)
         return geometry.compare_all(k, run)
     if table is not None:
         # Indexes work in single precision, which holds no square of 1e20.
