@@ -8,7 +8,14 @@ import scipy.sparse as sp
 
 from unispectral.graph.quality import modularity, normalized_cut
 from unispectral.labelfree import _refinement
-from unispectral.labelfree._refinement import _best_split, _exchanged, refined, sweep
+from unispectral.labelfree._refinement import (
+    _best_split,
+    _exchanged,
+    best,
+    quality,
+    refined,
+    sweep,
+)
 
 
 def _blocks(sizes: list[int], seed: int, between: float = 0.02) -> tuple[sp.csr_array, np.ndarray]:
@@ -85,3 +92,16 @@ def test_edges_of_vanishing_weight_join_nothing_in_a_sweep():
     assert sorted(order[:5].tolist()) in ([0, 1, 2, 3, 4], [5, 6, 7, 8, 9])
     assert cut[4] == 0.0
     assert (before != W).nnz == 0
+
+
+def test_where_all_cuts_are_cheap_the_cheapest_wins():
+    """Modularity alone would cut the large cluster and put the two small ones together."""
+    volumes = np.array([[9.0, 8e-3, 0, 0], [8e-3, 9.0, 4e-4, 0], [0, 4e-4, 2.0, 1e-4],
+                        [0, 0, 1e-4, 1.0]])  # fmt: skip
+    W = sp.csr_array(np.kron(volumes, np.ones((5, 5))))
+    right, halves = (np.repeat(parts, 5) for parts in ([0, 0, 1, 2], [0, 1, 2, 2]))
+    assert quality(W, halves) > quality(W, right)
+    assert best(W, [halves, right]) is right
+    blurred = sp.csr_array(W + 0.01 * np.ones(W.shape))
+    assert quality(blurred, halves) > quality(blurred, right)
+    assert best(blurred, [halves, right]) is halves

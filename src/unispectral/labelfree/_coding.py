@@ -17,7 +17,7 @@ from unispectral.labelfree._neighbourhoods import (
     sparse_codes,
 )
 from unispectral.labelfree._recipe import Recipe
-from unispectral.labelfree._refinement import quality
+from unispectral.labelfree._refinement import best
 from unispectral.labels import assign, rotate
 from unispectral.spectrum import Eigenpairs, smallest_eigenvectors
 
@@ -160,7 +160,7 @@ def embed(P: np.ndarray, recipe: Recipe) -> np.ndarray:
 def read_out(
     W: sp.csr_array, embedding: np.ndarray, recipe: Recipe, rng: np.random.Generator
 ) -> np.ndarray:
-    """Labels of the embedding: k-means and a rotation, the best on the graph by :func:`quality`.
+    """Labels of the embedding: k-means and a rotation, the best on the graph by :func:`best`.
 
     Above ``READ_OUT_SAMPLES`` samples both are found on that many, and then applied to all. Starts
     of k-means that end with the same clusters count once.
@@ -180,7 +180,7 @@ def read_out(
     found.append(assign(embedding, turn))
     if all(_same_clusters(found[0], labels) for labels in found[1:]):
         return found[0]
-    return max(found, key=lambda labels: quality(W, labels))
+    return best(W, found)
 
 
 def _same_clusters(one: np.ndarray, other: np.ndarray) -> bool:

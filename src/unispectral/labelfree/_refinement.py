@@ -9,6 +9,7 @@ does not rise noticeably.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from unispectral._run import Run
 from unispectral.graph.quality import modularity, normalized_cut
 from unispectral.spectrum import smallest_eigenvectors
 
-__all__ = ["quality", "refined", "sweep"]
+__all__ = ["best", "quality", "refined", "sweep"]
 
 #: Merges and splits, rounds of single moves, and members that a cluster must have to be split.
 _STEPS = 20
@@ -37,6 +38,31 @@ _SEPARATE = 1e-3
 def quality(W: sp.csr_array, labels: np.ndarray) -> float:
     """Modularity less mean conductance: the judge between labels on one graph."""
     return modularity(W, labels) - normalized_cut(W, labels)
+
+
+def best(W: sp.csr_array, found: Sequence[np.ndarray]) -> np.ndarray:
+    """The labels that are best by :func:`quality`, or where some are separate, by conductance.
+
+    In a graph of millions of samples all cuts are cheap, and modularity alone would decide: it
+    would rather cut a large cluster in two than leave it beside a small one.
+
+    Examples
+    --------
+    A large, a small and a tiny clique, and a cut through the large one:
+
+    >>> W = np.zeros((30, 30))
+    >>> for part in (slice(20), slice(20, 26), slice(26, 30)):
+    ...     W[part, part] = 1
+    >>> W = sp.csr_array(W)
+    >>> right = np.repeat([0, 1, 2], [20, 6, 4])
+    >>> halves = np.repeat([0, 1, 2], [10, 10, 10])
+    >>> best(W, [halves, right]) is right
+    True
+    """
+    cuts = [normalized_cut(W, labels) for labels in found]
+    if min(cuts) < _SEPARATE:
+        return found[int(np.argmin(cuts))]
+    return max(found, key=lambda labels: quality(W, labels))
 
 
 def refined(
