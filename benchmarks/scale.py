@@ -395,7 +395,7 @@ def draw(cells: dict[str, Any], path: Path) -> None:
     from unispectral._files import atomic_path
 
     sizes = _sizes(cells)
-    figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    figure, axes = plt.subplots(figsize=(9, 4.5), layout="constrained")
     total = [cells[f"ours {n}"]["cpu"] for n in sizes]
     axes.loglog(sizes, total, "o-", color="#222222", lw=2, label="whole fit")
     for stage in STAGES:
@@ -407,7 +407,7 @@ def draw(cells: dict[str, Any], path: Path) -> None:
     axes.set_xlabel("samples")
     axes.set_ylabel("CPU seconds")
     axes.grid(True, which="major", alpha=0.3)
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1.0))
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=120, format="png")
     plt.close(figure)
