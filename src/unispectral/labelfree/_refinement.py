@@ -31,8 +31,10 @@ _TOL = 1e-2
 _NOTHING = 1e-9
 #: Mean conductance may rise by this share.
 _TOLERATED = 0.025
-#: Clusters of a lower mean conductance are separate, and stay as they are.
+#: Clusters of a lower mean conductance are separate, and stay as they are, unless others have less
+#: than this share of it.
 _SEPARATE = 1e-3
+_MUCH_CHEAPER = 0.5
 
 
 def quality(W: sp.csr_array, labels: np.ndarray) -> float:
@@ -41,10 +43,11 @@ def quality(W: sp.csr_array, labels: np.ndarray) -> float:
 
 
 def best(W: sp.csr_array, found: Sequence[np.ndarray]) -> np.ndarray:
-    """The labels that are best by :func:`quality`, or where some are separate, by conductance.
+    """The labels that are best by :func:`quality`, unless others are separate far more clearly.
 
     In a graph of millions of samples all cuts are cheap, and modularity alone would decide: it
-    would rather cut a large cluster in two than leave it beside a small one.
+    would rather cut a large cluster in two than leave it beside a small one. Where the clusters
+    are separate, those of much lower mean conductance are taken.
 
     Examples
     --------
@@ -59,10 +62,11 @@ def best(W: sp.csr_array, found: Sequence[np.ndarray]) -> np.ndarray:
     >>> best(W, [halves, right]) is right
     True
     """
-    cuts = [normalized_cut(W, labels) for labels in found]
-    if min(cuts) < _SEPARATE:
-        return found[int(np.argmin(cuts))]
-    return max(found, key=lambda labels: quality(W, labels))
+    cuts = np.array([normalized_cut(W, labels) for labels in found])
+    chosen = int(np.argmax([modularity(W, labels) for labels in found] - cuts))
+    if cuts[chosen] < _SEPARATE and cuts.min() < _MUCH_CHEAPER * cuts[chosen]:
+        chosen = int(np.argmin(cuts))
+    return found[chosen]
 
 
 def refined(
