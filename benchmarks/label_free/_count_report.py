@@ -10,13 +10,12 @@ import numpy as np
 from benchmarks._report import Target, markdown_table
 from benchmarks._store import Store
 from benchmarks.label_free.structure import ALARM, ASKED, KINDS
+from unispectral.cli._fit import STABLE
 
 __all__ = ["section", "targets"]
 
 #: From this accuracy on, the advice that there is nothing is a false alarm.
 HIGH = 0.8
-#: Below this agreement with fits of most samples the command line calls clusters unstable.
-UNSTABLE = 0.75
 
 
 def targets(store: Store) -> list[Target]:
@@ -153,18 +152,18 @@ def _stability(store: Store) -> str:
             what,
             len(found),
             *(f"{np.quantile(found, share):.2f}" for share in (0.1, 0.5, 0.9)),
-            sum(value < UNSTABLE for value in found),
+            sum(value < STABLE for value in found),
         ]
         for what, found in groups.items()
         if found
     ]
     if not rows:
         return ""
-    head = ["clusters of", "number", "tenth", "median", "nine tenths", f"below {UNSTABLE}"]
+    head = ["clusters of", "number", "tenth", "median", "nine tenths", f"below {STABLE}"]
     return (
         "### Stability\n\nThe adjusted Rand index between a fit and others without a tenth of the "
         "samples (`unispectral.model_selection.stability`, mean of three): its quantiles, and how "
-        f"often it is below {UNSTABLE}, where the command line calls clusters unstable.\n\n"
+        f"often it is below {STABLE}, where the command line calls clusters unstable.\n\n"
         f"{markdown_table(head, rows)}\n"
     )
 

@@ -19,12 +19,21 @@ from unispectral.cli._methods import METHODS
 from unispectral.cli._outputs import say
 from unispectral.tables._source import TableError, plural
 
-__all__ = ["CommandFit", "fit", "size_lines", "summarise", "summary_lines", "tell", "unstable"]
+__all__ = [
+    "STABLE",
+    "CommandFit",
+    "fit",
+    "size_lines",
+    "summarise",
+    "summary_lines",
+    "tell",
+    "unstable",
+]
 
 #: From and up to this many samples three more fits go without a tenth of them; clusters that agree
 #: by less are not stable. On the design sets of the study those of high accuracy agree by more.
 _LEAST_REFITTED, _MOST_REFITTED = 20, 3_000
-_STABLE = 0.75
+STABLE = 0.75
 #: Clusters and kernels that are listed, and the length of the longest bar.
 _CLUSTERS, _KERNELS, _WIDTH = 40, 5, 24
 
@@ -87,7 +96,7 @@ def unstable(estimator: Any, samples: Any, n_samples: int) -> list[str]:
         return []
     seed = getattr(estimator, "random_state", 0)
     agreement = stability(estimator, samples, n_fits=3, random_state=seed).mean()
-    if agreement >= _STABLE:
+    if agreement >= STABLE:
         return []
     told = "Without a tenth of the samples the clusters are others: they agree by"
     index = "on the adjusted Rand index, which is 1 for the same"

@@ -160,7 +160,7 @@ def embed(P: np.ndarray, recipe: Recipe) -> np.ndarray:
 def read_out(
     W: sp.csr_array, embedding: np.ndarray, recipe: Recipe, rng: np.random.Generator
 ) -> np.ndarray:
-    """Labels of the embedding: k-means and a rotation, the best on the graph by :func:`best`.
+    """Labels of the embedding: of those of k-means and a rotation, the :func:`best` on the graph.
 
     Above ``READ_OUT_SAMPLES`` samples both are found on that many, and then applied to all. Starts
     of k-means that end with the same clusters count once.
