@@ -98,7 +98,7 @@ def unstable(estimator: Any, samples: Any, n_samples: int) -> list[str]:
     agreement = stability(estimator, samples, n_fits=3, random_state=seed).mean()
     if agreement >= STABLE:
         return []
-    told = "Without a tenth of the samples the clusters are others: they agree by"
+    told = "The clusters change when a tenth of the samples is left out: they agree by"
     index = "on the adjusted Rand index, which is 1 for the same"
     return [
         f"{told} {agreement:.2f} {index}; another number of clusters may be more stable, and "
