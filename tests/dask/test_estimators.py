@@ -27,15 +27,6 @@ da = pytest.importorskip("dask.array")
 from unispectral.dask import UnifiedSpectralClustering  # noqa: E402
 from unispectral.dask._neighbourhoods import DaskExecutor  # noqa: E402
 
-# A cluster leaves sockets and loops to be collected whenever Python likes.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::UserWarning:distributed"),
-    pytest.mark.xdist_group("dask"),
-]
-
 
 @pytest.fixture(scope="module")
 def client():
@@ -74,6 +65,36 @@ def test_a_table_that_is_here_will_do(client, X) -> None:
     local = unispectral.UnifiedSpectralClustering(10, whiten=None).fit(X)
     labels = UnifiedSpectralClustering(10, whiten=None, client=client).fit_predict(X)
     np.testing.assert_array_equal(labels.compute(), local.labels_)
+
+
+def test_blocks_of_whole_numbers_and_of_fractions_are_one_table(client, X) -> None:
+    """Only frames have such blocks; those with other columns are refused."""
+    table = _table_of(client, [X[:10].astype(int), X[10:30] / 3])
+    np.testing.assert_array_equal(table, np.concatenate([X[:10].astype(int), X[10:30] / 3]))
+    with pytest.raises(ValueError, match="X has blocks of 64 and of 1 columns; give blocks"):
+        _table_of(client, [X[:10], X[:10, :1]])
+
+
+def _table_of(client, parts: list[np.ndarray]) -> Any:
+    from dask import delayed
+    from unispectral.dask._blocks import Blocks
+
+    return Blocks([delayed(part) for part in parts], [len(part) for part in parts]).gather(
+        client, None
+    )
+
+
+def test_this_process_uses_the_threads_of_workers_that_wait(client, monkeypatch) -> None:
+    """A LocalCluster leaves the limit of its workers, one, in the environment of this process."""
+    from unispectral import _run
+    from unispectral.dask._estimators import _own_jobs
+
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setattr(_run, "cpu_count", lambda: 8)
+    assert _own_jobs(None, client) == 2
+    assert _own_jobs(5, client) == 5
+    with distributed.Client(client.scheduler.address) as elsewhere:
+        assert _own_jobs(None, elsewhere) is None
 
 
 def test_an_approximate_index_gives_the_same_candidates(client, X, monkeypatch) -> None:

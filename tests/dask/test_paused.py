@@ -17,14 +17,6 @@ from distributed.core import Status  # noqa: E402
 
 from unispectral.dask import UnifiedSpectralClustering, _waiting  # noqa: E402
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::UserWarning:distributed"),
-    pytest.mark.xdist_group("dask"),
-]
-
 
 @pytest.fixture
 def client(monkeypatch):

@@ -129,6 +129,19 @@ def test_an_index_travels_and_answers_for_new_points(index: str) -> None:
         np.testing.assert_array_equal(a.indices, brute(X, 5, new))
 
 
+@pytest.mark.parametrize("offset", [0.0, 300.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_cells_keep_the_table_or_a_centred_copy(offset, dtype) -> None:
+    """A copy only where products with the points themselves would lose digits."""
+    near = np.random.default_rng(0).normal(size=(2000, 12)).astype(np.float32)
+    X = (near + np.float32(offset)).astype(dtype)
+    cells = built("cells", X, 7)
+    assert (cells.sorted is None) == (dtype == np.float32 and offset == 0.0)
+    found, true = (one.search_own(np.arange(2000), 7) for one in (cells, ExactIndex(X)))
+    same = [np.isin(a, b).mean() for a, b in zip(found.indices, true.indices, strict=True)]
+    assert np.mean(same) == pytest.approx(cells.recall_, abs=0.02)
+
+
 def test_the_measured_recall_is_the_recall() -> None:
     X = manifold(5_000)
     cells = built("cells", X, 10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ import scipy.sparse as sp
 from unispectral._compat import optional
 from unispectral._errors import InputError, InputTypeError
 from unispectral._memory import give_back
-from unispectral.dask._waiting import able_workers, gathered
+from unispectral.dask._waiting import able_workers, gathered, wait_for
 
 __all__ = ["RETRIES", "Blocks", "as_blocks", "as_client", "as_dask", "is_dask", "map_labels"]
 
@@ -49,12 +50,31 @@ class Blocks:
             for block, part, start in zip(self.delayed, parts, starts, strict=True)
             if part is None or len(part)
         ]
-        found = gathered(client, client.compute(chosen, retries=RETRIES))
-        if len(found) == 1:
-            return _named(found[0], self.columns)
-        if sp.issparse(found[0]):
-            return sp.vstack(found, format="csr")
-        return _named(np.concatenate(found), self.columns)
+        futures = client.compute(chosen, retries=RETRIES)
+        wait_for(client, futures)
+        table = client.gather(futures[0])
+        if sp.issparse(table):
+            return sp.vstack(client.gather(futures), format="csr")
+        if len(futures) > 1:
+            n_rows = self.n_rows if rows is None else len(rows)
+            table = _filled(n_rows, (client.gather(futures.pop(0)) for _ in chosen))
+        return _named(table, self.columns)
+
+
+def _filled(n_rows: int, parts: Iterator[np.ndarray]) -> np.ndarray:
+    """Parts of a table below each other, of which only one is here beside it."""
+    table, stop = np.empty((0, 0)), 0
+    for part in parts:
+        if not len(table):
+            table = np.empty((n_rows, part.shape[1]), dtype=part.dtype)
+        if part.shape[1] != table.shape[1]:
+            problem = f"has blocks of {table.shape[1]} and of {part.shape[1]} columns"
+            raise InputError("X", problem, "give blocks of rows with the same columns")
+        # Blocks of a frame can be whole numbers here and fractions there.
+        table = table.astype(np.result_type(table, part), copy=False)
+        start, stop = stop, stop + len(part)
+        table[start:stop] = part
+    return table
 
 
 def as_client(client: Any) -> Any:

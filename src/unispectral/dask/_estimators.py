@@ -12,11 +12,11 @@ from sklearn.exceptions import NotFittedError
 from unispectral import estimator
 from unispectral._compat import as_generator, optional
 from unispectral._errors import InputError
-from unispectral._run import Run
+from unispectral._run import Run, thread_count
 from unispectral._validation import is_views
 from unispectral.dask import _blocks
 from unispectral.dask._neighbourhoods import DaskExecutor
-from unispectral.dask._waiting import wait_for
+from unispectral.dask._waiting import wait_for, workers_of
 
 __all__ = ["UnifiedSpectralClustering"]
 
@@ -96,7 +96,8 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
         rows = self._landmark_rows(views[0].n_rows)
         tables = [view.gather(client, rows) for view in views]
         model = clone(self.local)
-        run = Run.of(model.n_jobs, model.random_state, model.verbose, DaskExecutor(client))
+        n_jobs = _own_jobs(model.n_jobs, client)
+        run = Run.of(n_jobs, model.random_state, model.verbose, DaskExecutor(client))
         self.local_ = model._fit_in(tables if several else tables[0], run)
         if rows is None:
             self.labels_ = _blocks.as_dask(self.local_.labels_, views[0].sizes)
@@ -136,6 +137,19 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
             return None
         rng = as_generator(self.local.random_state)
         return np.sort(rng.choice(n, count, replace=False))
+
+
+def _own_jobs(n_jobs: int | None, client: Any) -> int | None:
+    """The threads of this process, which works while the workers wait.
+
+    Those of workers on this machine are free then. A cluster that is started here also leaves the
+    limit of its workers in the environment of this process.
+    """
+    local = isinstance(client.cluster, optional("distributed", extra="dask").LocalCluster)
+    if n_jobs is not None or not local:
+        return n_jobs
+    free = sum(known["nthreads"] for known in workers_of(client).values())
+    return max(thread_count(), min(free, thread_count(-1)))
 
 
 def _several(X: Any) -> bool:

@@ -209,11 +209,27 @@ class CellIndex(Index):
         self.offsets = np.concatenate([[0], *cuts])
         self.centres = np.repeat(self.centres, pieces, axis=0)
         self.order = order
-        self.sorted = np.empty(self.points.shape, dtype=np.float32)
+        # A centred copy, cell by cell, only where products with the points would lose digits.
+        copied = self.points.dtype != np.float32 or not _near_zero(self.points, self.origin)
+        self.sorted = np.empty(self.points.shape, dtype=np.float32) if copied else None
+        self.norms = np.empty(len(order), dtype=np.float32)
         for start in range(0, len(order), _ROWS):
             rows = slice(start, start + _ROWS)
-            self.sorted[rows] = self.points[order[rows]] - self.origin
-        self.norms = np.einsum("ij,ij->i", self.sorted, self.sorted)
+            some = _centred(self.points[order[rows]], self.origin)
+            self.norms[rows] = np.einsum("ij,ij->i", some, some)
+            if self.sorted is not None:
+                self.sorted[rows] = some
+
+    def _products(self, queries: np.ndarray, spans: list[slice], ids: np.ndarray) -> np.ndarray:
+        """Products of queries with the points of some cells, in single precision.
+
+        Points that are not centred add the same to all products of a query: ranks are the same.
+        """
+        if self.sorted is None:
+            points = self.points.take(ids, axis=0)
+        else:
+            points = np.concatenate([self.sorted[span] for span in spans])
+        return _centred(queries, self.origin) @ points.T
 
     def _calibrate(
         self, k: int, rng: np.random.Generator, run: Run | None
@@ -235,10 +251,10 @@ class CellIndex(Index):
         return np.ascontiguousarray(order[:, :probes]).astype(np.int32), float(found[probes - 1])
 
     def _true_neighbours(self, sample: np.ndarray, k: int, run: Run | None) -> np.ndarray:
-        """The nearest of some points among all, by their places in the sorted table."""
+        """The nearest of some points among all, by their places in the order of the cells."""
         from unispectral.graph import _select
 
-        chosen = self.sorted[sample]
+        chosen = self.points[self.order[sample]]
         skip = sample.astype(np.int32)
         step = max(k, _ROWS // 4)
 
@@ -246,7 +262,7 @@ class CellIndex(Index):
             places = np.arange(rows.start, rows.stop, dtype=np.int32)
             keys = np.empty((len(sample), k), dtype=np.float32)
             found = np.empty((len(sample), k), dtype=np.int32)
-            products = chosen @ self.sorted[rows].T
+            products = self._products(chosen, [rows], self.order[rows])
             _select.select_smallest(products, self.norms[rows], places, skip, k, keys, found)
             return keys, found
 
@@ -305,10 +321,9 @@ class CellIndex(Index):
         self, c: int, queries: Any, rows: np.ndarray, skip: np.ndarray, out: Neighbours
     ) -> None:
         spans = [slice(self.offsets[p], self.offsets[p + 1]) for p in self.order_of_cells[c]]
-        points = np.concatenate([self.sorted[span] for span in spans])
         norms = np.concatenate([self.norms[span] for span in spans])
         ids = np.concatenate([self.order[span] for span in spans])
-        products = (queries[rows] - self.origin).astype(np.float32) @ points.T
+        products = self._products(queries[rows], spans, ids)
         _put_nearest(out, rows, products, norms, ids, skip, queries, self.points)
 
 
@@ -352,6 +367,17 @@ def _put_nearest(
     out.distances[rows, :kept] = np.sqrt(distances[:, :kept])
 
 
+def _centred(points: np.ndarray, origin: np.ndarray) -> np.ndarray:
+    return (points - origin).astype(np.float32)
+
+
+def _near_zero(points: np.ndarray, mean: np.ndarray) -> bool:
+    """Whether the mean of points is no farther from zero than they are from it."""
+    blocks = (points[start : start + _ROWS] for start in range(0, len(points), _ROWS))
+    total = sum(float(np.einsum("ij,ij->", some, some)) for some in blocks)
+    return 2 * len(points) * float(mean @ mean) <= total
+
+
 def _centre_keys(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
     keys = points @ centres.T
     keys *= -2
@@ -365,7 +391,7 @@ def _nearest_centre(
     out = np.empty(len(points), dtype=np.int32)
 
     def work(rows: slice) -> None:
-        centred = (points[rows] - origin).astype(np.float32)
+        centred = _centred(points[rows], origin)
         out[rows] = _centre_keys(centred, centres).argmin(axis=1)
 
     map_blocks(work, len(points), 1024, run)
@@ -381,8 +407,8 @@ def _coarse_kmeans(
 ) -> np.ndarray:
     """Five rounds of Lloyd on a sample: cells need to be compact, not optimal."""
     n = len(points)
-    sample = points[np.sort(rng.choice(n, min(n, 40 * n_cells), replace=False))]
-    sample = (sample - origin).astype(np.float32)
+    chosen = np.sort(rng.choice(n, min(n, 40 * n_cells), replace=False))
+    sample = _centred(points[chosen], origin)
     nowhere = np.zeros(points.shape[1], dtype=np.float32)
     centres = sample[rng.choice(len(sample), min(n_cells, len(sample)), replace=False)].copy()
     for _ in range(5):
