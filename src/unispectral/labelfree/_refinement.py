@@ -51,16 +51,15 @@ def best(W: sp.csr_array, found: Sequence[np.ndarray]) -> np.ndarray:
 
     Examples
     --------
-    A large, a small and a tiny clique, and a cut through the large one:
+    Three chains, a long one and two short ones, and a cut through the long one:
 
-    >>> W = np.zeros((30, 30))
-    >>> for part in (slice(20), slice(20, 26), slice(26, 30)):
-    ...     W[part, part] = 1
-    >>> W = sp.csr_array(W)
-    >>> right = np.repeat([0, 1, 2], [20, 6, 4])
-    >>> halves = np.repeat([0, 1, 2], [10, 10, 10])
-    >>> best(W, [halves, right]) is right
-    True
+    >>> chains = [sp.diags_array(np.ones(n - 1), offsets=1) for n in (6000, 50, 20)]
+    >>> W = sp.csr_array(sp.block_diag(chains))
+    >>> W = W + W.T
+    >>> right = np.repeat([0, 1, 2], [6000, 50, 20])
+    >>> cut = np.repeat([0, 1, 2], [3000, 3000, 70])
+    >>> quality(W, right) < quality(W, cut), best(W, [cut, right]) is right
+    (True, True)
     """
     cuts = np.array([normalized_cut(W, labels) for labels in found])
     chosen = int(np.argmax([modularity(W, labels) for labels in found] - cuts))
