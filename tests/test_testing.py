@@ -87,12 +87,12 @@ class Crashing(Sound):
 @pytest.mark.parametrize(
     ("broken", "words"),
     [
-        (ByPosition, "- order: in another order the clusters are others"),
-        (ByPosition, "- clusters: of three clear clusters the clusters are others"),
+        (ByPosition, "- order: in another order the clusters differ"),
+        (ByPosition, "- clusters: three clear clusters are not found"),
         (AlwaysTwo, "- count: n_clusters=3 gives 2 clusters"),
         (Seedless, "- seed: NumPy's global generator is used or seeded"),
         (Wavering, "- seed: the same seed gives other labels"),
-        (Fixed, "- unit: with 1000 times the numbers the clusters are others"),
+        (Fixed, "- unit: with 1000 times the numbers the clusters differ"),
         (Writing, "- input: fit writes to the table"),
         (InBatches, "- new points: predict says something else of points alone than of all 35"),
         (Crashing, "- clusters: KeyError: 'width'"),

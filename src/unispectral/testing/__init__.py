@@ -75,7 +75,7 @@ def check_clusterer(
     Traceback (most recent call last):
     ...
     AssertionError: DBSCAN(eps=2.5) fails 1 of 8 checks:
-    - unit: with 1000 times the numbers the clusters are others (adjusted Rand index 0.00)
+    - unit: with 1000 times the numbers the clusters differ (adjusted Rand index 0.00)
     """
     exclude = set(exclude)
     if unknown := exclude - set(_CHECKS):
@@ -159,12 +159,14 @@ def _labels(estimator: Any, X: Any) -> np.ndarray:
 
 def _same_clusters(found: np.ndarray, wanted: np.ndarray, what: str) -> None:
     agreement = adjusted_rand_score(wanted, found)
-    problem = f"{what} the clusters are others (adjusted Rand index {agreement:.2f})"
+    problem = f"{what} (adjusted Rand index {agreement:.2f})"
     _require(agreement == 1.0, problem)
 
 
 def _clusters(estimator: Any, X: np.ndarray) -> None:
-    _same_clusters(_labels(estimator, X), np.argmax(X, axis=1), "of three clear clusters")
+    _same_clusters(
+        _labels(estimator, X), np.argmax(X, axis=1), "three clear clusters are not found"
+    )
 
 
 def _count(estimator: Any, X: np.ndarray) -> None:
@@ -191,23 +193,37 @@ def _seed(estimator: Any, X: np.ndarray) -> None:
 
 def _order(estimator: Any, X: np.ndarray) -> None:
     order = np.random.default_rng(2).permutation(len(X))
-    _same_clusters(_labels(estimator, X[order]), _labels(estimator, X)[order], "in another order")
+    _same_clusters(
+        _labels(estimator, X[order]),
+        _labels(estimator, X)[order],
+        "in another order the clusters differ",
+    )
 
 
 def _copies(estimator: Any, X: np.ndarray) -> None:
     found = _labels(estimator, np.vstack([X, X]))
-    _same_clusters(found, np.tile(_labels(estimator, X), 2), "with every row twice")
+    _same_clusters(
+        found, np.tile(_labels(estimator, X), 2), "with every row twice the clusters differ"
+    )
 
 
 def _unit(estimator: Any, X: np.ndarray) -> None:
     wanted = _labels(estimator, X)
     for unit in (1000.0, 0.001):
-        _same_clusters(_labels(estimator, unit * X), wanted, f"with {unit:g} times the numbers")
+        _same_clusters(
+            _labels(estimator, unit * X),
+            wanted,
+            f"with {unit:g} times the numbers the clusters differ",
+        )
 
 
 def _sparse(estimator: Any, X: np.ndarray) -> None:
     X = np.where(np.abs(X) < 0.5, 0.0, X)
-    _same_clusters(_labels(estimator, sp.csr_array(X)), _labels(estimator, X), "of a sparse table")
+    _same_clusters(
+        _labels(estimator, sp.csr_array(X)),
+        _labels(estimator, X),
+        "a sparse table has other clusters than a dense one",
+    )
 
 
 def _threads(estimator: Any, X: np.ndarray) -> None:
@@ -230,15 +246,25 @@ def _input(estimator: Any, X: np.ndarray) -> None:
 
 def _new_points(estimator: Any, X: np.ndarray) -> None:
     same_alone(estimator.fit(X), np.vstack([X[::2] + 0.1, X[:5]]))
-    _same_clusters(np.asarray(estimator.predict(X)), estimator.labels_, "of the training samples")
+    _same_clusters(
+        np.asarray(estimator.predict(X)),
+        estimator.labels_,
+        "predict gives the training samples other clusters than fit",
+    )
 
 
 def _views(estimator: Any, X: np.ndarray) -> None:
     other = 2.0 * X[:, ::-1]
     listed = _labels(estimator, [X, other])
-    _same_clusters(listed, np.argmax(X, axis=1), "of two views")
-    _same_clusters(_labels(estimator, {"a": X, "b": other}), listed, "of views by name")
-    _same_clusters(_labels(estimator, [other, X]), listed, "of views in another order")
+    _same_clusters(listed, np.argmax(X, axis=1), "clear clusters of two views are not found")
+    _same_clusters(
+        _labels(estimator, {"a": X, "b": other}),
+        listed,
+        "views by name have other clusters than a list of them",
+    )
+    _same_clusters(
+        _labels(estimator, [other, X]), listed, "with views in another order the clusters differ"
+    )
 
 
 _CHECKS: dict[str, Callable[[Any, np.ndarray], None]] = {
