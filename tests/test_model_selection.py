@@ -91,14 +91,24 @@ def test_each_fit_leaves_out_another_tenth():
 def test_samples_are_left_out_whatever_they_are(blobs):
     X, _ = blobs
     K, frame = X @ X.T, pd.DataFrame(X, index=[f"s{i}" for i in range(len(X))])
+    twice = pd.DataFrame(X, index=np.arange(len(X)) // 2)
     model = UnifiedSpectralClustering(4)
     for fitted, given in (
         (clone(model).fit({"a": frame, "b": frame[::-1]}), {"a": frame, "b": frame[::-1]}),
         (clone(model).fit([X, X]), [X, X]),
+        (clone(model).fit([twice, twice]), [twice, twice]),
         (clone(model).set_params(kernels="precomputed").fit(K), K),
         (make_pipeline(StandardScaler(), model).fit(X), X),
     ):
         assert stability(fitted, given, n_fits=1).tolist() == [1.0]
+
+
+def test_other_samples_than_those_of_the_fit_are_refused(blobs):
+    X, _ = blobs
+    model = UnifiedSpectralClustering(4).fit(X)
+    for other in (X[:-1], [X, X[1:]]):
+        with pytest.raises(ValueError, match=f"samples where the fit had {len(X)}; give"):
+            stability(model, other)
 
 
 class FirstSamples(ClusterMixin, BaseEstimator):

@@ -18,6 +18,7 @@ from unispectral.kernels._features import Table
 __all__ = [
     "Shift",
     "absent",
+    "aligned",
     "check_cluster_count",
     "check_feature_names",
     "check_kernel_matrices",
@@ -102,7 +103,7 @@ def check_views(X: Any, least: int = 2) -> tuple[list[Table], list[str]]:
         raise InputError("X", "holds no view", "give at least one table of samples")
     checked = []
     options = {"ensure_all_finite": False, "ensure_min_samples": least, **_AS_TABLE}
-    for name, table in zip(names, _aligned(names, tables), strict=True):
+    for name, table in zip(names, aligned(names, tables), strict=True):
         argument = f"view {name!r}"
         with _naming(table, argument):
             array = check_array(table, input_name=argument, **options)
@@ -184,7 +185,7 @@ def first_index(X: Any) -> Any:
     return next((table.index for table in tables if _has_index(table)), None)
 
 
-def _aligned(names: Sequence[str], tables: Sequence[Any]) -> list[Any]:
+def aligned(names: Sequence[str], tables: Sequence[Any]) -> list[Any]:
     """Frames with their rows in the order of the first frame's index; others as they are."""
     frames = [at for at, table in enumerate(tables) if _has_index(table)]
     aligned = list(tables)

@@ -17,10 +17,10 @@ from sklearn.metrics import (
 )
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
+from sklearn.utils.validation import _num_samples, check_array, check_is_fitted, column_or_1d
 
 from unispectral._errors import InputError
-from unispectral._validation import first_index, is_views
+from unispectral._validation import aligned, is_views, view_names
 from unispectral.graph.candidates import nearest
 from unispectral.graph.quality import modularity, normalized_cut
 
@@ -122,6 +122,10 @@ def stability(
         last = last.steps[-1][1]
     check_is_fitted(last, "labels_")
     n, rng, found = len(last.labels_), np.random.default_rng(random_state), []
+    for table in X.values() if isinstance(X, Mapping) else X if is_views(X) else [X]:
+        if _num_samples(table) != n:
+            problem = f"has {_num_samples(table)} samples where the fit had {n}"
+            raise InputError("X", problem, "give the samples of the fit")
     for _ in range(n_fits):
         rows = rng.permutation(n)[: n - max(1, round(_LEFT_OUT * n))]
         other = clone(estimator)
@@ -137,13 +141,9 @@ def stability(
 def _taken(X: Any, rows: np.ndarray, pairwise: bool) -> Any:
     """Some samples of a table, or of several views, in this order; of kernels both ways."""
     if is_views(X):
-        index = first_index(X)  # by which the rows of frames are matched
-        named = X.items() if isinstance(X, Mapping) else enumerate(X)
-        some = {
-            name: _taken(view.loc[index] if hasattr(view, "loc") else view, rows, pairwise)
-            for name, view in named
-        }
-        return some if isinstance(X, Mapping) else list(some.values())
+        tables = aligned(view_names(X), list(X.values()) if isinstance(X, Mapping) else X)
+        some = [_taken(table, rows, pairwise) for table in tables]
+        return dict(zip(X, some, strict=True)) if isinstance(X, Mapping) else some
     X = _safe_indexing(X, rows)
     return _safe_indexing(X, rows, axis=1) if pairwise else X
 
