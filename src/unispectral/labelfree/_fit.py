@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +14,9 @@ from unispectral._inputs import Samples
 from unispectral._result import Solution
 from unispectral._run import Run
 from unispectral.graph.candidates import EXACT_SAMPLES
-from unispectral.kernels import KernelBank
 from unispectral.labelfree._coding import MEDIAN, codes_of, read_out
 from unispectral.labelfree._component_repair import joined, repaired
-from unispectral.labelfree._contest import Choice, choose_geometry, in_geometry, other_forms
+from unispectral.labelfree._contest import Choice, choose_geometry, other_forms
 from unispectral.labelfree._core_samples import by_core_samples
 from unispectral.labelfree._counting import (
     STRUCTURELESS,
@@ -27,58 +26,26 @@ from unispectral.labelfree._counting import (
 )
 from unispectral.labelfree._coupling import Coupled, couple
 from unispectral.labelfree._doubts import doubts
-from unispectral.labelfree._geometry import KernelDistance, KernelPart, Whitening
-from unispectral.labelfree._neighbourhoods import Neighbourhoods, localize, near_duplicate_share
-from unispectral.labelfree._order import has_order, renumbered, spatial_order
+from unispectral.labelfree._geometry import KernelDistance, Whitening
+from unispectral.labelfree._order import has_order, renumbered
 from unispectral.labelfree._recipe import Recipe
 from unispectral.labelfree._refinement import refined
-from unispectral.labelfree._views import agreement, fused, informative, view_weights
+from unispectral.labelfree._view_choice import (
+    Chosen,
+    Located,
+    View,
+    located_views,
+    ordered,
+    widened,
+)
+from unispectral.labelfree._views import agreement
 from unispectral.labels import procrustes
 from unispectral.predict import UNKNOWN_SCORE, GeometryPart, warn_of_unknown
 
 __all__ = ["fit"]
 
-#: Above this many samples candidates are doubled, at most so often, where so many samples have
-#: mostly near-duplicates of themselves among them.
-_MANY_SAMPLES = 3_000
-_NEAR_DUPLICATES = 0.5
-_DOUBLINGS = 2
-#: A view whose eigenvalues are at least this share of those of a cloud is taken for noise; others
-#: are left out that are farther from the clearest than this part of its way to a cloud.
-_NOISE, _NEARLY = 0.87, 0.25
 #: Samples that each cluster must have on average, and more, for its clarity to be judged.
 _MEMBERS = 10
-
-
-@dataclass
-class _View:
-    """One kernel on one table: its distance, and the samples that the table has."""
-
-    name: str
-    distance: KernelDistance
-    present: np.ndarray | None
-
-    @property
-    def n_samples(self) -> int:
-        """All samples, whether the table has them or not."""
-        return self.distance.n_samples if self.present is None else len(self.present)
-
-    def localized(self, k: int, run: Run, form: Whitening | None = None) -> _Located:
-        geometry = in_geometry(self.distance, form, run)
-        return _Located(geometry, localize(geometry, k, run, self.present))
-
-    def among(self, known: np.ndarray) -> _View:
-        """The same where all samples are those that are known, which the table's own are."""
-        assert self.present is not None
-        present = self.present[known]
-        return replace(self, present=None if present.all() else present)
-
-
-class _Located(NamedTuple):
-    """A geometry with its neighbourhoods."""
-
-    geometry: Any
-    around: Neighbourhoods
 
 
 def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
@@ -88,7 +55,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     their own, and what is found of them is put back into that in which they came.
     """
     reordered = samples.bank is None and has_order(samples.tables)
-    numbers, samples, views, chosen = _ordered(samples, reordered, recipe, run)
+    numbers, samples, views, chosen = ordered(samples, reordered, recipe, run)
     together, used, kept = chosen.together, chosen.used, chosen.kept
     if chosen.known is not None:
         numbers = numbers[chosen.known]
@@ -101,14 +68,14 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     choice = None if together is None else choose_geometry(together, recipe, run)
     choice, structure = _judged(together, choice, count, recipe, run)
     form = None if choice is None else choice.form
-    k, located = _located(chosen, form, recipe, run)
+    k, located = located_views(chosen, form, recipe, run)
     shares = _shares(chosen.weights, together is not None, recipe)
     coupled, read, labels = _clusters(located, shares, k, recipe, run)
     if recipe.core_first and len(used) == 1 and together is not None:
 
         def cluster(distance: KernelDistance) -> tuple[Any, np.ndarray]:
             here = run.replace(executor=None)
-            wide, one = _widened(_View("", distance, None), form, recipe, k, here)
+            wide, one = widened(View("", distance, None), form, recipe, k, here)
             inner, _, found = _clusters([one], [1.0], wide, replace(recipe, max_iter=1), here)
             return inner.first, found
 
@@ -200,106 +167,8 @@ def _placed(
     return replace(solution, Z=Z, W=W, P=P, labels=labels), errors, parts
 
 
-def _ordered(
-    samples: Samples, reordered: bool, recipe: Recipe, run: Run
-) -> tuple[np.ndarray, Samples, list[_View], _Chosen]:
-    """The numbers of the samples in their order, the samples, their views, and those that count.
-
-    A view that shows nothing leaves no trace: the order is then found again without it.
-    """
-    numbers = np.arange(samples.n_samples)
-    given = samples
-    if reordered:
-        numbers = spatial_order(given.tables)
-        samples = given.taken(numbers)
-    views = _views(samples, run)
-    run.progress("neighbours")
-    k = recipe.candidates(samples.n_samples)
-    plain = [view.localized(k, run) for view in views] if len(views) > 1 else []
-    kept = _showing(views, plain, recipe, run)
-    if reordered and not kept.all():
-        counting = {given.kernel_views[at] for at in np.flatnonzero(kept)}
-        numbers = spatial_order([given.tables[view] for view in sorted(counting)])
-        samples = given.taken(numbers)
-        views = _views(samples, run)
-        plain = [views[at].localized(k, run) for at in np.flatnonzero(kept)]
-    else:
-        plain = [plain[at] for at in np.flatnonzero(kept)] if plain else []
-    used = [views[at] for at in np.flatnonzero(kept)]
-    return numbers, samples, views, _chosen(kept, used, plain)
-
-
-class _Chosen(NamedTuple):
-    """The views that show something, their weights and plain neighbourhoods, and their sum.
-
-    ``plain`` is empty if there was one view to begin with, ``together`` None where views lack
-    different samples. ``known`` are the samples that one of these views has, None for all: the
-    others are left out, and their views are of the known ones alone.
-    """
-
-    kept: np.ndarray
-    used: list[_View]
-    weights: np.ndarray
-    plain: list[_Located]
-    together: KernelDistance | None
-    known: np.ndarray | None
-
-
-def _showing(
-    views: list[_View], plain: Sequence[_Located], recipe: Recipe, run: Run
-) -> np.ndarray:
-    """Which views show something that another shows, too, or else by themselves."""
-    if len(views) == 1:
-        return np.ones(1, dtype=bool)
-    kept = informative([one.around for one in plain])
-    return kept if kept.any() else _structured(views, recipe, run)
-
-
-def _chosen(kept: np.ndarray, used: list[_View], plain: list[_Located]) -> _Chosen:
-    weights = np.ones(1)
-    if len(used) > 1:
-        weights = view_weights(
-            [view.distance for view in used],
-            [view.present for view in used],
-            [one.around for one in plain],
-        )
-    known = _known(used)
-    if known is not None:  # the others would be clusters of their own
-        used, plain = [view.among(known) for view in used], []
-    together = None
-    if all(view.present is None for view in used):  # else their rows are of different samples
-        distances = [view.distance for view in used]
-        together = fused(distances, weights) if len(used) > 1 else distances[0]
-    return _Chosen(kept, used, weights, plain, together, known)
-
-
-def _known(views: Sequence[_View]) -> np.ndarray | None:
-    """The samples that one of the views has; None for all."""
-    present = [view.present for view in views if view.present is not None]
-    known = np.any(present, axis=0)
-    return None if len(present) < len(views) or known.all() else known
-
-
-def _located(
-    chosen: _Chosen, form: Whitening | None, recipe: Recipe, run: Run
-) -> tuple[int, list[_Located]]:
-    """Neighbourhoods of all views together, if they can be, and of each; and their candidates."""
-    k = recipe.candidates(chosen.used[0].n_samples)
-    located: list[_Located] = []
-    if chosen.together is not None:
-        k, one = _widened(_View("", chosen.together, None), form, recipe, k, run)
-        located.append(one)
-    if len(chosen.used) > 1:
-        plain = [one for one in chosen.plain if one.around.neighbours.shape[1] >= k]
-        if form is None and len(plain) == len(chosen.used):
-            located += [one._replace(around=one.around.nearest(k)) for one in plain]
-        else:
-            located += [view.localized(k, run, form) for view in chosen.used]
-    return k, located
-
-
 def _clusters(
-    located: list[_Located], shares: list[float], k: int, recipe: Recipe, run: Run
+    located: list[Located], shares: list[float], k: int, recipe: Recipe, run: Run
 ) -> tuple[Coupled, np.ndarray, np.ndarray]:
     """The coupled graph, the labels read out of its embedding, and the same after refinement."""
     seed = int(run.rng.integers(2**31 - 1))
@@ -322,37 +191,6 @@ def _clusters(
     if not recipe.refine:
         return coupled, read, read
     return coupled, read, refined(coupled.first, read, recipe.n_clusters, run)
-
-
-def _views(samples: Samples, run: Run) -> list[_View]:
-    """Every kernel of every table, on the samples that the table has."""
-    if samples.bank is not None:
-        bank = samples.bank
-        return [
-            _View(name, KernelDistance([KernelPart(bank, r, -1)]), None)
-            for r, name in enumerate(bank.names)
-        ]
-    found = []
-    for view, table in enumerate(samples.tables):
-        present = None
-        if isinstance(table, np.ndarray) and np.isnan(table[:, 0]).any():
-            present = ~np.isnan(table[:, 0])
-            table = table[present]
-        bank = KernelBank(table, samples.kernels, normalize=samples.normalize, gram=False, run=run)
-        found += [
-            _View(name, KernelDistance([KernelPart(bank, r, view)]), present)
-            for r, name in enumerate(bank.names)
-        ]
-    return found
-
-
-def _structured(views: Sequence[_View], recipe: Recipe, run: Run) -> np.ndarray:
-    """Which views show clusters by themselves, nearly as clearly as the clearest; else all."""
-    count = recipe.n_clusters or None
-    found = np.array([structure_ratio(view.distance, count, recipe, run) for view in views])
-    best = float(found.min())
-    kept = found <= best + _NEARLY * (1.0 - best)
-    return kept if best < _NOISE else np.ones(len(views), dtype=bool)
 
 
 def _judged(
@@ -381,20 +219,6 @@ def _judged(
     return choice, min(found, 1.0)
 
 
-def _widened(
-    view: _View, form: Whitening | None, recipe: Recipe, k: int, run: Run
-) -> tuple[int, _Located]:
-    """Neighbourhoods with twice the candidates, or four times, where near-duplicates abound."""
-    located = view.localized(k, run, form)
-    if recipe.n_neighbors is None and len(located.around.neighbours) > _MANY_SAMPLES:
-        for _ in range(_DOUBLINGS):
-            if near_duplicate_share(located.around, run) <= _NEAR_DUPLICATES:
-                break
-            k *= 2
-            located = view.localized(k, run, form)
-    return k, located
-
-
 def _shares(weights: np.ndarray, together: bool, recipe: Recipe) -> list[float]:
     """Shares of the graphs: of all views together, if there is one, and of each view's own."""
     if len(weights) == 1:
@@ -404,8 +228,8 @@ def _shares(weights: np.ndarray, together: bool, recipe: Recipe) -> list[float]:
 
 
 def _described(
-    chosen: _Chosen,
-    located: Sequence[_Located],
+    chosen: Chosen,
+    located: Sequence[Located],
     errors: Sequence[np.ndarray],
     shares: Sequence[float],
     form: Whitening | None,
@@ -422,7 +246,7 @@ def _described(
     if chosen.together is not None:
         judges, judging = [located[0]], parts[:1]
         if form is not None:
-            plain = _View("", chosen.together, None).localized(k, run)
+            plain = View("", chosen.together, None).localized(k, run)
             judges, judging = [plain], [_part(plain, 0.0)]
             parts = parts + judging
             errors = [codes_of(plain.around, recipe, None, run).error]
@@ -436,7 +260,7 @@ def _described(
     return error / np.maximum(known, 1.0), parts
 
 
-def _part(located: _Located, weight: float) -> GeometryPart:
+def _part(located: Located, weight: float) -> GeometryPart:
     around, geometry = located.around, located.geometry
     base = getattr(geometry, "base", geometry)
     single = any(part.bank.dtype == np.float32 for part in base.parts)
