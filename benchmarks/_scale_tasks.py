@@ -102,14 +102,14 @@ class _Stages:
 
 def _ours(data: str, **params: Any) -> dict[str, Any]:
     from unispectral import UnifiedSpectralClustering
-    from unispectral.labelfree import _coding, _contest, _fit, _neighbourhoods
+    from unispectral.labelfree import _coding, _contest, _fit, _neighbourhoods, _view_choice
 
     X, y = _data(data)
     _warm()
     stages = _Stages()
     stages.watch(_neighbourhoods, "nearest_in", "search")
     stages.watch(_contest, "localize", "kernels")
-    stages.watch(_fit, "localize", "kernels")
+    stages.watch(_view_choice, "localize", "kernels")
     stages.watch(_coding, "codes_of", "codes")
     stages.watch(_coding, "smallest_eigenvectors", "eigenvectors")
     stages.watch(_fit, "read_out", "labels")

@@ -77,6 +77,8 @@ def test_a_task_runs_in_its_own_process() -> None:
     assert found["cpu"] > 0
     assert json.dumps(found)
     assert "failure" in scale.measure(task="ours", data="nonsense")
+    stages = scale.measure(task="ours", data="shape moons 600")["stages"]
+    assert set(stages) == {"search", "kernels", "codes", "eigenvectors", "labels"}
 
 
 def test_plane_shapes_are_judged_by_size_and_by_the_plain_search(cells) -> None:
