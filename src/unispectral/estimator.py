@@ -80,7 +80,9 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         cores, or ``OMP_NUM_THREADS`` where that is set, as for scikit-learn's own threads; −1 is
         all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None
-        Where random numbers come from; None takes others in every fit.
+        Draws the cells in which neighbours are searched for, above 10,000 samples of more than
+        8 columns; None draws others in every fit. Where all pairs are compared, the clusters do
+        not depend on it.
     verbose : int or callable
         1 reports progress on standard error; a function is called with the stage, the steps
         done, their number or None, and a note. Callbacks of :mod:`sklearn.callback`, such as its
@@ -145,7 +147,7 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
     True
     """
 
-    _remedy = "Compare the clusters with those of another random_state or n_neighbors."
+    _remedy = "Compare the clusters with those of another n_neighbors."
     _parameter_constraints: dict[str, list] = {
         **LearnedGraphClustering._parameter_constraints,
         "n_clusters": [AT_LEAST_ONE, AUTO],

@@ -69,6 +69,8 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     choice, structure = _judged(together, choice, count, recipe, run)
     form = None if choice is None else choice.form
     k, located = located_views(chosen, form, recipe, run)
+    # From here on the same random numbers whatever the seed: it is no choice between optima.
+    run = run.replace(rng=np.random.default_rng(0))
     shares = _shares(chosen.weights, together is not None, recipe)
     coupled, read, labels = _clusters(located, shares, k, recipe, run)
     if recipe.core_first and len(used) == 1 and together is not None:
