@@ -76,7 +76,7 @@ def section(store: Store) -> str:
     if not cells:
         return ""
     text = (
-        "## Several views\n\nAccuracy with the defaults, mean of three seeds: *together* all "
+        "## Several views\n\nAccuracy with the defaults: *together* all "
         "views; *one table* their columns side by side, each view with the same total variance; "
         "*chosen view* the single view whose own clusters have the largest modularity, which "
         "needs no labels; *GMC* graph-based multi-view clustering (Wang, Yang and Liu 2020), 15 "

@@ -1,4 +1,4 @@
-"""Samples in another order are the same samples, and give the same clusters."""
+"""Samples in another order, or with another seed, have the same clusters."""
 
 from __future__ import annotations
 
@@ -43,6 +43,19 @@ def test_the_order_of_the_samples_changes_nothing(name: str, count: str) -> None
     assert one.outlier_score_[p] == pytest.approx(other.outlier_score_, abs=1e-9)
     difference = one.affinity_matrix_[p][:, p] - other.affinity_matrix_
     assert abs(difference).max() < 1e-9
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_seed_changes_nothing(name: str) -> None:
+    load, k = TABLES[name]
+    X = load()
+    one, *others = (
+        UnifiedSpectralClustering(k + 2, n_init=1, random_state=seed).fit(X)
+        for seed in (0, 5, None)
+    )
+    for other in others:
+        np.testing.assert_array_equal(other.labels_, one.labels_)
+        np.testing.assert_array_equal(other.embedding_, one.embedding_)
 
 
 def test_the_order_of_views_with_absent_rows_changes_nothing() -> None:
