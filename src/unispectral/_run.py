@@ -85,6 +85,10 @@ def thread_count(n_jobs: int | None = None) -> int:
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
+#: Stages of so many samples, other than the search, are over before anybody wonders.
+_SHORT = 50_000
+
+
 class Progress:
     """Report stages of a fit: to a stream, to a function, or to nobody.
 
@@ -212,6 +216,12 @@ class Run:
         """
         with limit_blas(1):
             yield self.replace(is_limited=True)
+
+    def ticker(self, stage: str, n_samples: int) -> Callable[[int], None]:
+        """Tells the progress of a stage, in samples; of a short one nothing."""
+        if n_samples <= _SHORT:
+            return lambda steps: None
+        return self.progress.ticker(stage, n_samples)
 
     def map_blocks(self, work: Callable[[slice], T], total: int, step: int) -> list[T]:
         """Apply ``work`` to consecutive blocks of ``range(total)`` on the threads of this run."""

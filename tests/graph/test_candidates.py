@@ -298,6 +298,35 @@ def test_comparing_all_rows_of_a_large_sparse_table_is_announced(monkeypatch) ->
         kernel_nearest(KernelBank.precomputed(np.eye(120)), 0, 3)
 
 
+def test_every_long_stage_of_a_large_fit_tells_its_progress(monkeypatch) -> None:
+    from unispectral import _run
+    from unispectral.graph import candidates
+    from unispectral.labelfree import _coupling, _geometry
+    from unispectral.spectrum import _subspace
+
+    for where, name in (
+        (candidates, "EXACT_SAMPLES"),
+        (_geometry, "_HELD_SAMPLES"),
+        (_run, "_SHORT"),
+        (_coupling, "_MANY"),
+        (_subspace, "_TOLD"),
+    ):
+        monkeypatch.setattr(where, name, 500)
+    X = np.random.default_rng(0).normal(size=(16_000, 10))
+    seen: dict[str, list[tuple[int, int | None]]] = {}
+    UnifiedSpectralClustering(
+        3,
+        verbose=lambda stage, done, total, note: seen.setdefault(stage, []).append((done, total)),
+    ).fit(X)
+    stages = ["centres of cells", "cells", "candidates", "kernels", "codes", "graph"]
+    assert [stage for stage in seen if stage in stages] == stages
+    for stage in ("cells", "candidates", "kernels"):
+        steps = [done for done, _ in seen[stage]]
+        assert steps == sorted(steps)
+        assert seen[stage][-1] == (16_000, 16_000)
+    assert len(seen["eigenvectors"]) > 1
+
+
 def test_the_search_of_a_large_fit_says_how_far_it_is(monkeypatch) -> None:
     from unispectral import UnifiedSpectralClustering
     from unispectral.graph import candidates

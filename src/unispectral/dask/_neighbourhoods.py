@@ -171,8 +171,12 @@ class RemoteNeighbourhoods:
     def nearest(self, k: int) -> RemoteNeighbourhoods:
         return replace(self, neighbours=self.neighbours[:, :k])
 
-    def map_rows(self, work: Callable[..., Any], *arguments: Any, run: Run | None) -> list[Any]:
+    def map_rows(
+        self, work: Callable[..., Any], *arguments: Any, run: Run | None, stage: str = ""
+    ) -> list[Any]:
         """Apply ``work`` to each block where it is; results in the order of the samples."""
+        if run is not None and stage:
+            run.progress(stage)
         found = self.blocks.map(work, self.neighbours.shape[1], arguments)
         return [one for part in found for one in part]
 

@@ -18,6 +18,8 @@ _BLOCK_ENTRIES = 2**22
 _SPARE = 4
 #: The share of true neighbours that an approximate index finds.
 _RECALL = 0.97
+#: Rounds of Lloyd that find the cells.
+_ROUNDS = 5
 #: Rows of a table that are moved to its mean at a time.
 _ROWS = 16_384
 
@@ -189,7 +191,7 @@ class CellIndex(Index):
         self.origin = points.mean(axis=0, dtype=np.float64)
         cells = max(1, int(3 * np.sqrt(n)))
         self.centres = _coarse_kmeans(points, self.origin, cells, rng, run)
-        self._arrange(_nearest_centre(points, self.origin, self.centres, run))
+        self._arrange(_nearest_centre(points, self.origin, self.centres, run, "cells"))
         self.order_of_cells, self.recall_ = self._calibrate(k, rng, run)
 
     def _arrange(self, cell: np.ndarray) -> None:
@@ -386,13 +388,21 @@ def _centre_keys(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 
 def _nearest_centre(
-    points: np.ndarray, origin: np.ndarray, centres: np.ndarray, run: Run | None
+    points: np.ndarray,
+    origin: np.ndarray,
+    centres: np.ndarray,
+    run: Run | None,
+    stage: str = "",
 ) -> np.ndarray:
+    """The nearest centre of each point; ``stage`` is what this is called in the progress."""
     out = np.empty(len(points), dtype=np.int32)
+    tick = run.ticker(stage, len(points)) if run is not None and stage else None
 
     def work(rows: slice) -> None:
         centred = _centred(points[rows], origin)
         out[rows] = _centre_keys(centred, centres).argmin(axis=1)
+        if tick is not None:
+            tick(len(centred))
 
     map_blocks(work, len(points), 1024, run)
     return out
@@ -405,13 +415,15 @@ def _coarse_kmeans(
     rng: np.random.Generator,
     run: Run | None,
 ) -> np.ndarray:
-    """Five rounds of Lloyd on a sample: cells need to be compact, not optimal."""
+    """A few rounds of Lloyd on a sample: cells need to be compact, not optimal."""
     n = len(points)
     chosen = np.sort(rng.choice(n, min(n, 40 * n_cells), replace=False))
     sample = _centred(points[chosen], origin)
     nowhere = np.zeros(points.shape[1], dtype=np.float32)
     centres = sample[rng.choice(len(sample), min(n_cells, len(sample)), replace=False)].copy()
-    for _ in range(5):
+    for done in range(_ROUNDS):
+        if run is not None and n > len(sample):
+            run.progress("centres of cells", done, _ROUNDS)
         cell = _nearest_centre(sample, nowhere, centres, run)
         sizes = np.bincount(cell, minlength=len(centres))
         used = np.flatnonzero(sizes)

@@ -59,7 +59,7 @@ def codes_of(
     around: Neighbourhoods, recipe: Recipe, embedding: np.ndarray | None, run: Run | None = None
 ) -> LocalCodes:
     """The codes of all samples, with prices from the embedding if there is one already."""
-    parts = around.map_rows(_block_codes, recipe, embedding, run=run)
+    parts = around.map_rows(_block_codes, recipe, embedding, run=run, stage="codes")
     return LocalCodes(
         np.concatenate([part.values for part in parts]),
         sum(part.objective for part in parts),

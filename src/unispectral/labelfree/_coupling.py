@@ -74,6 +74,8 @@ def couple(
         graph = sp.csr_array((0, 0))  # the last one is let go before the next is made
         codes, value, residual, left = _blend(views, shares, recipe, embedding, run)
         errors = errors or left
+        if codes.shape[0] > _MANY:
+            run.progress("graph")
         if repair is not None:
             codes = repair(codes)
         graph = codes.T.tocsr()

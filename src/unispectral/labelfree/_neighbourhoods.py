@@ -66,10 +66,12 @@ class Neighbourhoods(Protocol):
     def nearest(self, k: int) -> Neighbourhoods:
         """The same with only the k nearest candidates of each sample."""
 
-    def map_rows(self, work: Callable[..., T], *arguments: Any, run: Run | None) -> list[T]:
+    def map_rows(
+        self, work: Callable[..., T], *arguments: Any, run: Run | None, stage: str = ""
+    ) -> list[T]:
         """``work(rows, their local neighbourhoods, *arguments)`` for consecutive blocks.
 
-        Results are in the order of the samples.
+        Results are in the order of the samples. ``stage`` is what this is called in the progress.
         """
 
 
@@ -97,13 +99,19 @@ class LocalNeighbourhoods(NamedTuple):
             neighbours=self.neighbours[rows], near=self.near[rows], among=self.among[rows]
         )
 
-    def map_rows(self, work: Callable[..., T], *arguments: Any, run: Run | None) -> list[T]:
-        return map_blocks(
-            lambda rows: work(rows, self.rows(rows), *arguments),
-            len(self.neighbours),
-            CODE_ROWS,
-            run,
-        )
+    def map_rows(
+        self, work: Callable[..., T], *arguments: Any, run: Run | None, stage: str = ""
+    ) -> list[T]:
+        n = len(self.neighbours)
+        tick = run.ticker(stage, n) if run is not None and stage else None
+
+        def told(rows: slice) -> T:
+            found = work(rows, self.rows(rows), *arguments)
+            if tick is not None:
+                tick(rows.stop - rows.start)
+            return found
+
+        return map_blocks(told, n, CODE_ROWS, run)
 
     def nearest(self, k: int) -> LocalNeighbourhoods:
         return self._replace(
@@ -151,9 +159,12 @@ def localize(
     near = np.empty((n, k), dtype=dtype)
     among = np.empty((n, k, k), dtype=dtype)
 
+    tick = run.ticker("kernels", n)
+
     def work(rows: slice) -> None:
         numbers = np.arange(rows.start, rows.stop)
         block_kernels(geometry, rate, numbers, neighbours[rows], near[rows], among[rows])
+        tick(len(numbers))
 
     map_blocks(work, n, KERNEL_ROWS, run)
     geometry.release()

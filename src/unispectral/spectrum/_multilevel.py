@@ -188,6 +188,7 @@ def _lobpcg(
     angle = least = expected = np.inf
     stuck = 0
     for iteration in range(max_iter + 1):
+        part.tell(iteration)
         values, rest = _ritz(part, basis, images)
         if expected <= tol or iteration == max_iter:
             break

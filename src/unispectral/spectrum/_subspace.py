@@ -38,6 +38,8 @@ _GAIN = 1e4
 _MAX_DEGREE = 1_500
 #: Rows that are added up together, and fit the cache.
 ROWS = 16_384
+#: Iterations on components of more nodes are reported.
+_TOLD = 50_000
 #: A component of more nodes is given only the gain that its residuals still ask for.
 _LARGE = 3_000
 
@@ -113,6 +115,11 @@ class Part:
     @property
     def n(self) -> int:
         return self.W.shape[0]
+
+    def tell(self, iteration: int) -> None:
+        """Report an iteration to those who wait for it, if it is a long one."""
+        if self.run is not None and self.n > _TOLD:
+            self.run.progress("eigenvectors", iteration)
 
     def coarser(self) -> tuple[sp.csr_array, Part]:
         """The prolongation from aggregates of nodes, and the normalized Laplacian of these."""
@@ -190,7 +197,8 @@ def filtered(part: Part, wanted: Wanted) -> Subspace:
         if large:
             best = float(residuals[:count].max())
             gain = _gain_left(best, tol * float(values[count]))
-    for _ in range(max_iter):
+    for iteration in range(max_iter):
+        part.tell(iteration)
         if gain <= 0:
             worst = best
             break
