@@ -81,8 +81,8 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None
         Draws the cells in which neighbours are searched for, above 10,000 samples of more than
-        8 columns; None draws others in every fit. Where all pairs are compared, the clusters do
-        not depend on it.
+        8 columns; None draws others in every fit. The clusters of other tables do not depend on
+        it.
     verbose : int or callable
         1 reports progress on standard error; a function is called with the stage, the steps
         done, their number or None, and a note. Callbacks of :mod:`sklearn.callback`, such as its

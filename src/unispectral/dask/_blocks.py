@@ -52,21 +52,20 @@ class Blocks:
         ]
         futures = client.compute(chosen, retries=RETRIES)
         wait_for(client, futures)
-        table = client.gather(futures[0])
-        if sp.issparse(table):
-            return sp.vstack(client.gather(futures), format="csr")
-        if len(futures) > 1:
+        first = client.gather(futures.pop(0))
+        if sp.issparse(first):
+            return sp.vstack([first, *client.gather(futures)], format="csr")
+        if futures:
             n_rows = self.n_rows if rows is None else len(rows)
-            table = _filled(n_rows, (client.gather(futures.pop(0)) for _ in chosen))
-        return _named(table, self.columns)
+            first = _filled(n_rows, first, (client.gather(futures.pop(0)) for _ in chosen[1:]))
+        return _named(first, self.columns)
 
 
-def _filled(n_rows: int, parts: Iterator[np.ndarray]) -> np.ndarray:
-    """Parts of a table below each other, of which only one is here beside it."""
-    table, stop = np.empty((0, 0)), 0
-    for part in parts:
-        if not len(table):
-            table = np.empty((n_rows, part.shape[1]), dtype=part.dtype)
+def _filled(n_rows: int, first: np.ndarray, others: Iterator[np.ndarray]) -> np.ndarray:
+    """Parts of a table below each other, of which only one of the others is here at a time."""
+    table, stop = np.empty((n_rows, first.shape[1]), dtype=first.dtype), len(first)
+    table[:stop] = first
+    for part in others:
         if part.shape[1] != table.shape[1]:
             problem = f"has blocks of {table.shape[1]} and of {part.shape[1]} columns"
             raise InputError("X", problem, "give blocks of rows with the same columns")
