@@ -45,5 +45,6 @@ def _inside_and_volumes(W: sp.csr_array, labels: np.ndarray) -> tuple[np.ndarray
     from unispectral.graph._loops import add_up
 
     found = np.zeros((2, int(labels.max()) + 1))
+    labels = labels.astype(np.intp, copy=False)  # compiled once, whatever their type
     add_up(W.indptr, W.indices, W.data, labels, found[0], found[1])
     return found[0], found[1]
