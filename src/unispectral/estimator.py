@@ -105,7 +105,8 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         Large for samples that their neighbours explain badly.
     kernel_weights_ : ndarray of shape (n_kernels,)
         Of all views. The closer a kernel puts samples that are neighbours by others, the more it
-        weighs; 0 for those whose neighbours no other shares, which show nothing but noise.
+        weighs; 0 for those whose neighbours no other shares, which show nothing but noise. Of
+        several tables two such weightings compete.
     kernel_names_ : tuple of str
     kernel_agreement_ : ndarray of shape (n_kernels,) or None
         The modularity of the clusters on each kernel's own graph: how well they show in it. None

@@ -10,8 +10,9 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from unispectral import DoubtfulResultWarning, UnifiedSpectralClustering
 from unispectral._run import Run
+from unispectral.datasets import load_multiview_digits
 from unispectral.kernels import Gaussian, KernelBank, Linear
-from unispectral.labelfree import Recipe, cluster
+from unispectral.labelfree import Recipe, _fit, _view_choice, cluster
 from unispectral.labelfree._geometry import (
     KernelDistance,
     KernelPart,
@@ -20,6 +21,7 @@ from unispectral.labelfree._geometry import (
 from unispectral.labelfree._neighbourhoods import localize
 from unispectral.labelfree._views import (
     LEAST_SHARED,
+    discriminant_weights,
     fused,
     informative,
     shared_neighbours,
@@ -201,6 +203,55 @@ def test_weights_are_inverse_to_the_distances_between_the_neighbours_of_others()
         views.append(KernelDistance([KernelPart(bank, 0, at)]))
         around.append(localize(views[-1], 4, Run.of(), own))
     np.testing.assert_allclose(view_weights(views, present, around), expected, rtol=1e-9)
+
+
+def test_discriminant_weights_are_those_of_fisher():
+    rng = np.random.default_rng(1)
+    y = rng.integers(3, size=90)
+    tables = [rng.normal(size=(3, d))[y] * 2 + rng.normal(size=(90, d)) for d in (2, 12)]
+    banks = [KernelBank(table, Linear(), normalize="none", gram=False) for table in tables]
+    views = [KernelDistance([KernelPart(bank, 0, at)]) for at, bank in enumerate(banks)]
+    around = [localize(view, 5, Run.of(1)) for view in views]
+    squared = [euclidean_distances(table, squared=True) for table in tables]
+    expected = []
+    for own, other in ((0, 1), (1, 0)):
+        pairs = squared[own][np.triu_indices(90, 1)]
+        near = squared[own][np.arange(90)[:, None], around[other].neighbours].mean()
+        # In raw units the discriminant; the sum of distances takes it in those of the median.
+        expected.append((pairs.mean() - near) / pairs.var() * np.median(pairs))
+    weights = discriminant_weights(views, around)
+    np.testing.assert_allclose(weights, np.array(expected) / np.sum(expected), rtol=1e-9)
+
+
+def test_discriminant_weights_of_constant_views_are_equal():
+    bank = KernelBank(np.zeros((9, 2)), Linear(), normalize="none", gram=False)
+    views = [KernelDistance([KernelPart(bank, 0, at)]) for at in range(2)]
+    around = [localize(view, 3, Run.of(1)) for view in views]
+    assert discriminant_weights(views, around).tolist() == [0.5, 0.5]
+
+
+def test_weights_compete_and_the_clearer_clusters_are_kept(monkeypatch, tmp_path):
+    digits = load_multiview_digits()
+    views = digits.views
+    model = UnifiedSpectralClustering(10).fit(views)
+    monkeypatch.setattr(_fit, "reweighted", lambda chosen: None)
+    first = UnifiedSpectralClustering(10).fit(views)
+    assert model.geometry_weights_ == {"all views": 1.0}
+    assert len(first.geometry_weights_) == 1 + len(views)
+    assert model.kernel_agreement_.max() > first.kernel_agreement_.max()
+    expected, found = (
+        adjusted_rand_score(digits.target, one.labels_) for one in (first, model)
+    )
+    assert found > expected + 0.05
+    assert (model.predict(views) == model.labels_).all()
+    save_model(model, tmp_path / "m")
+    np.testing.assert_array_equal(load_model(tmp_path / "m").predict(views), model.labels_)
+
+
+def test_kernels_of_one_table_do_not_compete(monkeypatch):
+    X, _ = make_blobs(80, random_state=0)
+    monkeypatch.setattr(_view_choice, "discriminant_weights", None)  # which is not called
+    UnifiedSpectralClustering(3, kernels=["linear", "gaussian"]).fit(X)
 
 
 def test_weights_of_views_without_common_samples_are_equal():

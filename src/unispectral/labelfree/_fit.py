@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,9 +35,11 @@ from unispectral.labelfree._view_choice import (
     View,
     located_views,
     ordered,
+    own_views,
+    reweighted,
     widened,
 )
-from unispectral.labelfree._views import agreement
+from unispectral.labelfree._views import agreement, own_graphs
 from unispectral.labels import procrustes
 from unispectral.predict import UNKNOWN_SCORE, GeometryPart, warn_of_unknown
 
@@ -68,35 +69,20 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     choice = None if together is None else choose_geometry(together, recipe, run)
     choice, structure = _judged(together, choice, count, recipe, run)
     form = None if choice is None else choice.form
-    k, located = located_views(chosen, form, recipe, run)
-    # From here on the same random numbers whatever the seed: it is no choice between optima.
-    run = run.replace(rng=np.random.default_rng(0))
-    shares = _shares(chosen.weights, together is not None, recipe)
-    coupled, read, labels = _clusters(located, shares, k, recipe, run)
-    if recipe.core_first and len(used) == 1 and together is not None:
-
-        def cluster(distance: KernelDistance) -> tuple[Any, np.ndarray]:
-            here = run.replace(executor=None)
-            wide, one = widened(View("", distance, None), form, recipe, k, here)
-            inner, _, found = _clusters([one], [1.0], wide, replace(recipe, max_iter=1), here)
-            return inner.first, found
-
-        labels = by_core_samples(together, coupled.first, labels, cluster)
-    if count is None:
-        _warn_of_doubts(coupled, labels, numbers, structure, run)
+    found = _clustered(chosen, form, recipe, run)
     agreed = None
     if len(views) > 1:
         agreed = np.zeros(len(views))
-        agreed[kept] = agreement(
-            [one.around for one in located[-len(used) :]], labels, recipe, run
-        )
+        found, agreed[kept] = _clearest(found, recipe, run)
+    if count is None:
+        _warn_of_doubts(found.coupled, found.labels, numbers, structure, run)
     weights = np.zeros(len(views))
-    weights[kept] = chosen.weights
+    weights[kept] = found.chosen.weights
     names = samples.public_names([view.name for view in views])
     titles = ["all views"] if len(used) > 1 and together is not None else []
     titles += [names[at] for at in np.flatnonzero(kept)]
-    error, parts = _described(chosen, located, coupled.errors, shares, form, k, recipe, run)
-    solution = _solution(coupled, labels, shares)
+    error, parts = _described(found, recipe, run)
+    solution = _solution(found)
     if reordered or chosen.known is not None:
         solution, error, parts = _placed(numbers, samples.n_samples, solution, error, parts)
     return Fitted(
@@ -106,18 +92,75 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
         kernel_names=names,
         geometry_weights={
             title + _done(one.geometry): share
-            for title, one, share in zip(titles, located, shares, strict=True)
+            for title, one, share in zip(titles, found.located, found.shares, strict=False)
         },
         outlier_score=error,
         parts=parts,
         alpha=recipe.alpha * MEDIAN,  # in the units of the Gaussian kernel
         ridge=recipe.ridge,
-        n_candidates=k,
-        by_labels=not np.array_equal(labels, read),
+        n_candidates=found.k,
+        by_labels=not np.array_equal(found.labels, found.read),
         kernel_agreement=agreed,
         structure=structure,
         cluster_count=count,
     )
+
+
+class _Clustering(NamedTuple):
+    """Clusters, and the views, geometries and graphs that they were found with."""
+
+    chosen: Chosen
+    form: Whitening | None
+    #: Candidates of each code.
+    k: int
+    located: list[Located]
+    shares: list[float]
+    coupled: Coupled
+    #: The labels read out of the embedding, and the same after refinement.
+    read: np.ndarray
+    labels: np.ndarray
+
+
+def _clustered(chosen: Chosen, form: Whitening | None, recipe: Recipe, run: Run) -> _Clustering:
+    """Neighbourhoods, the coupled graph and labels, by the weights that the views have."""
+    together = chosen.together
+    k, located = located_views(chosen, form, recipe, run)
+    # From here on the same random numbers whatever the seed: it is no choice between optima.
+    run = run.replace(rng=np.random.default_rng(0))
+    shares = _shares(chosen.weights, together is not None, recipe)
+    coupled, read, labels = _clusters(located, shares, k, recipe, run)
+    if recipe.core_first and len(chosen.used) == 1 and together is not None:
+
+        def cluster(distance: KernelDistance) -> tuple[Any, np.ndarray]:
+            here = run.replace(executor=None)
+            wide, one = widened(View("", distance, None), form, recipe, k, here)
+            inner, _, found = _clusters([one], [1.0], wide, replace(recipe, max_iter=1), here)
+            return inner.first, found
+
+        labels = by_core_samples(together, coupled.first, labels, cluster)
+    return _Clustering(chosen, form, k, located, shares, coupled, read, labels)
+
+
+def _clearest(found: _Clustering, recipe: Recipe, run: Run) -> tuple[_Clustering, np.ndarray]:
+    """These clusters, or those of the views by other weights; and how well each view shows them.
+
+    Views that cannot tell two clusters apart say nothing against them: either is judged by the
+    view that shows it the most clearly.
+    """
+    used = found.chosen.used
+    own = found.located[-len(used) :]
+    if len(own) < len(used):
+        own = own_views(found.chosen, found.form, found.k, run)
+    graphs = own_graphs([one.around for one in own], recipe, run)
+    shown = agreement(graphs, found.labels)
+    other = reweighted(found.chosen)
+    if other is None or other.together is None:
+        return found, shown
+    run.progress("other weights of the views")
+    form = choose_geometry(other.together, recipe, run).form
+    rival = _clustered(other, form, replace(recipe, fused_share=1.0), run)
+    rival_shown = agreement(graphs, rival.labels)
+    return (rival, rival_shown) if rival_shown.max() > shown.max() else (found, shown)
 
 
 def _warn_of_doubts(
@@ -135,14 +178,15 @@ def _warn_of_doubts(
         warn(doubt, DoubtfulResultWarning)
 
 
-def _solution(coupled: Coupled, labels: np.ndarray, shares: list[float]) -> Solution:
+def _solution(found: _Clustering) -> Solution:
+    coupled = found.coupled
     return Solution(
         Z=coupled.graph,
         W=coupled.affinity,
         P=coupled.embedding,
-        Q=procrustes(coupled.embedding, labels),
-        labels=labels,
-        weights=np.asarray(shares),
+        Q=procrustes(coupled.embedding, found.labels),
+        labels=found.labels,
+        weights=np.asarray(found.shares),
         objective=coupled.objective,
         n_iter=len(coupled.objective),
         converged=coupled.converged,
@@ -223,32 +267,26 @@ def _judged(
 
 def _shares(weights: np.ndarray, together: bool, recipe: Recipe) -> list[float]:
     """Shares of the graphs: of all views together, if there is one, and of each view's own."""
-    if len(weights) == 1:
-        return [1.0]
     share = recipe.fused_share if together else 0.0
+    if len(weights) == 1 or share == 1.0:
+        return [1.0]
     return ([share] if together else []) + ((1.0 - share) * weights).tolist()
 
 
 def _described(
-    chosen: Chosen,
-    located: Sequence[Located],
-    errors: Sequence[np.ndarray],
-    shares: Sequence[float],
-    form: Whitening | None,
-    k: int,
-    recipe: Recipe,
-    run: Run,
+    found: _Clustering, recipe: Recipe, run: Run
 ) -> tuple[np.ndarray, list[GeometryPart]]:
     """Outlier scores, and the geometries in which new samples are described.
 
     Outliers are judged by plain distances: whitened rows have all the same length.
     """
-    parts = [_part(one, share) for one, share in zip(located, shares, strict=True)]
+    located, errors = found.located, found.coupled.errors
+    parts = [_part(one, share) for one, share in zip(located, found.shares, strict=True)]
     judges, judging = list(located), parts
-    if chosen.together is not None:
+    if found.chosen.together is not None:
         judges, judging = [located[0]], parts[:1]
-        if form is not None:
-            plain = View("", chosen.together, None).localized(k, run)
+        if found.form is not None:
+            plain = View("", found.chosen.together, None).localized(found.k, run)
             judges, judging = [plain], [_part(plain, 0.0)]
             parts = parts + judging
             errors = [codes_of(plain.around, recipe, None, run).error]

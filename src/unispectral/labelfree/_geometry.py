@@ -34,6 +34,7 @@ __all__ = [
     "median_distance",
     "nearest_among",
     "nearest_in",
+    "sampled_distances",
     "whitened",
 ]
 
@@ -194,6 +195,10 @@ class KernelDistance(Geometry):
         return self._sum(near for near, _ in found), self._sum(among for _, among in found)
 
     def all_products(self, run: Run | None) -> np.ndarray:
+        if len(self.parts) > 1 and not any(part.bank.normalize for part in self.parts):
+            table = self.features()
+            if table is not None:  # one product is faster than a sum of many
+                return table @ table.T
         return self._sum(part.bank.matrix(part.r, run) for part in self.parts)
 
     def cross_products(
@@ -354,10 +359,15 @@ def evenly_spaced(n: int, most: int) -> np.ndarray:
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
 
 
+def sampled_distances(geometry: Geometry) -> np.ndarray:
+    """The squared distances of all pairs of an evenly spaced sample."""
+    chosen = evenly_spaced(geometry.n_samples, _MEDIAN_SAMPLES)
+    return squareform(geometry.distances(chosen, chosen), checks=False)
+
+
 def median_distance(geometry: Geometry) -> float:
     """The median squared distance between distinct samples, over an evenly spaced sample."""
-    chosen = evenly_spaced(geometry.n_samples, _MEDIAN_SAMPLES)
-    block = squareform(geometry.distances(chosen, chosen), checks=False)
+    block = sampled_distances(geometry)
     positive = block[block > 1e-12 * max(float(block.max(initial=0.0)), 1e-300)]
     return float(np.median(positive)) if positive.size else 1.0
 

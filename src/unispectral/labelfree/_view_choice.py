@@ -17,9 +17,18 @@ from unispectral.labelfree._geometry import KernelDistance, KernelPart, Whitenin
 from unispectral.labelfree._neighbourhoods import Neighbourhoods, localize, near_duplicate_share
 from unispectral.labelfree._order import spatial_order
 from unispectral.labelfree._recipe import Recipe
-from unispectral.labelfree._views import fused, informative, view_weights
+from unispectral.labelfree._views import discriminant_weights, fused, informative, view_weights
 
-__all__ = ["Chosen", "Located", "View", "located_views", "ordered", "widened"]
+__all__ = [
+    "Chosen",
+    "Located",
+    "View",
+    "located_views",
+    "ordered",
+    "own_views",
+    "reweighted",
+    "widened",
+]
 
 #: Above this many samples candidates are doubled, at most so often, where so many samples have
 #: mostly near-duplicates of themselves among them.
@@ -143,19 +152,40 @@ def _known(views: Sequence[View]) -> np.ndarray | None:
 def located_views(
     chosen: Chosen, form: Whitening | None, recipe: Recipe, run: Run
 ) -> tuple[int, list[Located]]:
-    """Neighbourhoods of all views together, if they can be, and of each; and their candidates."""
+    """Neighbourhoods of all views together, if they can be, and of each; and their candidates.
+
+    Each is left out where all views together have the whole share of the graph.
+    """
     k = recipe.candidates(chosen.used[0].n_samples)
     located: list[Located] = []
     if chosen.together is not None:
         k, one = widened(View("", chosen.together, None), form, recipe, k, run)
         located.append(one)
-    if len(chosen.used) > 1:
-        plain = [one for one in chosen.plain if one.around.neighbours.shape[1] >= k]
-        if form is None and len(plain) == len(chosen.used):
-            located += [one._replace(around=one.around.nearest(k)) for one in plain]
-        else:
-            located += [view.localized(k, run, form) for view in chosen.used]
+    if len(chosen.used) > 1 and (chosen.together is None or recipe.fused_share < 1.0):
+        located += own_views(chosen, form, k, run)
     return k, located
+
+
+def own_views(chosen: Chosen, form: Whitening | None, k: int, run: Run) -> list[Located]:
+    """Neighbourhoods of each view, with k candidates."""
+    plain = [one for one in chosen.plain if one.around.neighbours.shape[1] >= k]
+    if form is None and len(plain) == len(chosen.used):
+        return [one._replace(around=one.around.nearest(k)) for one in plain]
+    return [view.localized(k, run, form) for view in chosen.used]
+
+
+def reweighted(chosen: Chosen) -> Chosen | None:
+    """The same views together by other weights; None where they cannot be put together.
+
+    Also for several kernels of one table, whose neighbours are nearly the same.
+    """
+    tables = {view.distance.parts[0].view for view in chosen.used}
+    one_table = len(chosen.used) == 1 or (len(tables) == 1 and -1 not in tables)
+    if one_table or chosen.together is None or not chosen.plain:
+        return None
+    distances = [view.distance for view in chosen.used]
+    weights = discriminant_weights(distances, [one.around for one in chosen.plain])
+    return chosen._replace(weights=weights, together=fused(distances, weights))
 
 
 def widened(

@@ -10,12 +10,25 @@ import scipy.sparse as sp
 from unispectral._run import Run
 from unispectral.graph.quality import modularity
 from unispectral.labelfree._coding import code_graph
-from unispectral.labelfree._geometry import KernelDistance, evenly_spaced, median_distance
+from unispectral.labelfree._geometry import (
+    KernelDistance,
+    evenly_spaced,
+    median_distance,
+    sampled_distances,
+)
 from unispectral.labelfree._neighbourhoods import Neighbourhoods
 from unispectral.labelfree._recipe import Recipe
 from unispectral.spectrum import affinity
 
-__all__ = ["agreement", "fused", "informative", "shared_neighbours", "view_weights"]
+__all__ = [
+    "agreement",
+    "discriminant_weights",
+    "fused",
+    "informative",
+    "own_graphs",
+    "shared_neighbours",
+    "view_weights",
+]
 
 #: A view is used if it shares neighbours with another by so many standard deviations of chance.
 #: Views of pure noise stay below 5; the weakest informative ones were above 10.
@@ -99,15 +112,68 @@ def view_weights(
     >>> view_weights(views, [None, None], around).round(2)
     array([0.83, 0.17])
     """
-    rows = evenly_spaced(len(around[0].neighbours), _LOOKED_UP)
     far = np.ones(len(views))
+    for at, (view, near) in enumerate(zip(views, _apart(views, present, around), strict=True)):
+        if near is not None:
+            far[at] = max(near / median_distance(view), _CLOSEST)
+    return (1.0 / far) / np.sum(1.0 / far)
+
+
+def discriminant_weights(
+    views: Sequence[KernelDistance], around: Sequence[Neighbourhoods]
+) -> np.ndarray:
+    """Weights that sum to one, by which neighbours are best told from other pairs of samples.
+
+    They are those of Fisher's linear discriminant on the squared distances of pairs, each view for
+    itself: how much farther apart any two samples are than neighbours in the other views, over the
+    variance of the distances. Distances of few columns vary much, and count little for that.
+
+    Parameters
+    ----------
+    views : the distance of each, on all samples
+    around : their neighbourhoods
+
+    Examples
+    --------
+    Two views that show the same two groups, by ten columns and by one:
+
+    >>> from unispectral._run import Run
+    >>> from unispectral.kernels import KernelBank
+    >>> from unispectral.labelfree._geometry import KernelPart
+    >>> from unispectral.labelfree._neighbourhoods import localize
+    >>> rng = np.random.default_rng(0)
+    >>> group = np.repeat([0.0, 2.0], 50)[:, None]
+    >>> tables = [group + rng.normal(size=(100, columns)) for columns in (10, 1)]
+    >>> banks = [KernelBank(table, "linear", normalize="none", gram=False) for table in tables]
+    >>> views = [KernelDistance([KernelPart(bank, 0, at)]) for at, bank in enumerate(banks)]
+    >>> around = [localize(view, 4, Run.of()) for view in views]
+    >>> discriminant_weights(views, around).round(2)
+    array([0.79, 0.21])
+    """
+    found = np.zeros(len(views))
+    apart = _apart(views, [None] * len(views), around)
+    for at, (view, near) in enumerate(zip(views, apart, strict=True)):
+        distances = sampled_distances(view) / median_distance(view)
+        gap = 0.0 if near is None else float(distances.mean()) - near / median_distance(view)
+        found[at] = max(gap, 0.0) / max(float(distances.var()), 1e-12)
+    total = found.sum()
+    return found / total if total > 0 else np.full(len(views), 1.0 / len(views))
+
+
+def _apart(
+    views: Sequence[KernelDistance],
+    present: Sequence[np.ndarray | None],
+    around: Sequence[Neighbourhoods],
+) -> list[float | None]:
+    """How far apart each view puts samples that are neighbours in the others, on average."""
+    rows = evenly_spaced(len(around[0].neighbours), _LOOKED_UP)
+    found: list[float | None] = []
     for at, view in enumerate(views):
         others = [other.neighbours[rows] for u, other in enumerate(around) if u != at]
-        found = [_mean_distance(view, present[at], rows, other) for other in others]
-        known = [value for value in found if value is not None]
-        if known:
-            far[at] = max(float(np.mean(known)) / median_distance(view), _CLOSEST)
-    return (1.0 / far) / np.sum(1.0 / far)
+        means = [_mean_distance(view, present[at], rows, other) for other in others]
+        known = [mean for mean in means if mean is not None]
+        found.append(float(np.mean(known)) if known else None)
+    return found
 
 
 def _mean_distance(
@@ -139,9 +205,11 @@ def fused(views: Sequence[KernelDistance], weights: np.ndarray) -> KernelDistanc
     return together
 
 
-def agreement(
-    views: Sequence[Neighbourhoods], labels: np.ndarray, recipe: Recipe, run: Run
-) -> np.ndarray:
+def own_graphs(views: Sequence[Neighbourhoods], recipe: Recipe, run: Run) -> list[sp.csr_array]:
+    """The graph of each view, from nothing but its own neighbourhoods."""
+    return [affinity(code_graph(view, recipe, None, run)[0]) for view in views]
+
+
+def agreement(graphs: Sequence[sp.csr_array], labels: np.ndarray) -> np.ndarray:
     """The modularity of the clusters on each view's own graph: how well they show in it."""
-    graphs = (affinity(code_graph(view, recipe, None, run)[0]) for view in views)
     return np.array([modularity(graph, labels) for graph in graphs])
