@@ -27,7 +27,7 @@ def targets(store: Store) -> list[Target]:
     found = []
     for title, names in (
         ("", clean),
-        (" not looked at", [n for n in clean if not PROBLEMS[n].seen]),
+        (" by which nothing was chosen", [n for n in clean if not PROBLEMS[n].seen]),
     ):
         if names:
             found += _quality(cells, names, title)
@@ -71,7 +71,7 @@ def _quality(cells: dict[str, dict[str, Any]], names: Sequence[str], title: str)
 
 
 def section(store: Store) -> str:
-    """Three tables: problems that were looked at, those that were not, and those with noise."""
+    """Three tables: problems that choices were made by, the others, and those with noise."""
     cells = _cells(store)
     if not cells:
         return ""
@@ -86,10 +86,10 @@ def section(store: Store) -> str:
         "is in bold.\n\n"
     )
     groups = {
-        "Problems looked at while the model was designed": [
+        "Problems by which the model was designed": [
             name for name in cells if PROBLEMS[name].seen and not PROBLEMS[name].base
         ],
-        "Problems not looked at": [
+        "Problems by which nothing was chosen": [
             name for name in cells if not PROBLEMS[name].seen and not PROBLEMS[name].base
         ],
     }

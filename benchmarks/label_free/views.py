@@ -40,7 +40,7 @@ class Problem:
     load : callable
         Gives the views and the classes, or raises `Absent`.
     seen : bool
-        Whether it was looked at while the model was designed.
+        Whether choices were made by it while the model was designed.
     base : str
         The problem without the views of noise that this one has in addition.
     """
@@ -214,7 +214,7 @@ PROBLEMS: dict[str, Problem] = {
         _DRAWN,
         partial(shapes.blurred_views, 4, n_clusters=8, separations=(1.8, 1.8, 1.5), other=True),
     ),
-    # Not looked at before.
+    # Nothing was chosen by these.
     "nutrimouse": Problem("genes, lipids", _nutrimouse, seen=False),
     "MNIST, described": Problem(_DESCRIPTORS, partial(_mnist, 0, 2000), seen=False),
     "MNIST": Problem(_FEATURES, partial(_features, "mnist", 2000, 4000), seen=False),
