@@ -73,6 +73,10 @@ class KernelSumPart:
     samples: None = None
     is_joint: bool = True
 
+    def knows(self, new: list[Any]) -> np.ndarray:
+        """Whether it can speak of each new point."""
+        return np.ones(new[0].shape[0], dtype=bool)
+
     @property
     def width(self) -> int:
         """Numbers that are held for each new point."""
@@ -92,9 +96,9 @@ class KernelSumPart:
 class GeometryPart:
     """One geometry of the label-free model, with the kernel exp(rate · d²).
 
-    The weights are its part in the embedding and in the outlier score of new points. Up to the
-    squared distance ``close`` a new point is a training point; ``samples`` are the training
-    points that it has, None for all.
+    The weights are its part in the embedding and in the outlier score of new points; without any
+    it is asked about points that lack a view of the others. Up to the squared distance ``close``
+    a new point is a training point; ``samples`` are the training points that it has, None for all.
     """
 
     geometry: Any
@@ -110,6 +114,10 @@ class GeometryPart:
     def is_joint(self) -> bool:
         """Whether it is the sum of several, so that it tells what any of them tells."""
         return len(getattr(self.geometry, "base", self.geometry).parts) > 1
+
+    def knows(self, new: list[Any]) -> np.ndarray:
+        """Whether all its views have each new point."""
+        return _filled(new, self.geometry)[1]
 
     def equal_rows(self) -> np.ndarray:
         """The first of the training points that it has whose row is the same, of each."""
@@ -254,10 +262,11 @@ class Predictor:
         return Prediction(*(np.concatenate(values) for values in zip(*blocks, strict=True)))
 
     def _block(self, new: list[Any], run: Run) -> tuple[Prediction, np.ndarray]:
-        """What is said of new points, and which of them a part with a weight knows."""
-        coded = [self._coded(part, new, run) for part in self.parts]
-        weights = [part.weight for part in self.parts]
-        placing, match = _portions(weights, coded), self._match(weights, coded)
+        """What is said of new points, and which of them a part knows."""
+        parts = self._asked(new)
+        coded = [self._coded(part, new, run) for part in parts]
+        weights = [part.weight for part in parts]
+        placing, match = _portions(weights, coded), self._match(parts, weights, coded)
         embedding = np.zeros((len(match), self.embedding.shape[1]))
         for portion, one in zip(placing, coded, strict=True):
             mean = np.einsum("mk,mkc->mc", one.shares, self.embedding[one.neighbours])
@@ -271,8 +280,19 @@ class Predictor:
             found = assign(embedding, self.rotation)
         # A training point keeps its label, also where an empty cluster had to be filled.
         labels = np.where(match >= 0, self.labels[match], found).astype(np.int32)
-        score = self._outlier_score(coded, placing)
+        score = self._outlier_score(parts, coded, placing)
         return Prediction(labels, embedding, membership, score), placing.sum(axis=0) > 0
+
+    def _asked(self, new: list[Any]) -> list[Any]:
+        """The parts that have a weight; all of them where these do not know every sample."""
+        counting = [part for part in self.parts if part.weight > 0 or part.outlier_weight > 0]
+        placing = [part for part in counting if part.weight > 0]
+        if (
+            len(counting) == len(self.parts)
+            or np.any([part.knows(new) for part in placing], 0).all()
+        ):
+            return counting
+        return self.parts
 
     def _votes(self, coded: Sequence[_Coded], placing: np.ndarray) -> np.ndarray:
         """The share of each cluster in the codes of new points."""
@@ -284,10 +304,12 @@ class Predictor:
             votes += np.bincount(at.ravel(), weights.ravel(), minlength=m * c)
         return np.where((placing.sum(axis=0) > 0)[:, None], votes.reshape(m, c), 1.0 / c)
 
-    def _outlier_score(self, coded: Sequence[_Coded], placing: np.ndarray) -> np.ndarray:
+    def _outlier_score(
+        self, parts: Sequence[Any], coded: Sequence[_Coded], placing: np.ndarray
+    ) -> np.ndarray:
         """By the parts that judge outliers, or else by those that place the point."""
-        weights = [part.outlier_weight for part in self.parts]
-        judging, match = _portions(weights, coded), self._match(weights, coded)
+        weights = [part.outlier_weight for part in parts]
+        judging, match = _shared(weights, coded), self._match(parts, weights, coded)
         judging = np.where(judging.any(axis=0), judging, placing)
         by_degree = self.typical_degree is not None
         judged = [one.total if by_degree else one.error for one in coded]
@@ -298,14 +320,16 @@ class Predictor:
         score[~judging.any(axis=0)] = UNKNOWN_SCORE
         return np.where(match >= 0, self.outlier_score[match], score)
 
-    def _match(self, weights: Sequence[float], coded: Sequence[_Coded]) -> np.ndarray:
+    def _match(
+        self, parts: Sequence[Any], weights: Sequence[float], coded: Sequence[_Coded]
+    ) -> np.ndarray:
         """The training point that each new point is, by the parts that count; −1 for none.
 
         It has the same row as the new point in every part that knows this, and none in the others.
         """
         counting = [
             (part, one)
-            for part, weight, one in zip(self.parts, weights, coded, strict=True)
+            for part, weight, one in zip(parts, weights, coded, strict=True)
             if weight > 0
         ]
         if len(counting) == 1 or counting[0][0].is_joint:
@@ -360,8 +384,14 @@ def warn_of_unknown(count: int, total: int) -> None:
 def _portions(weights: Sequence[float], coded: Sequence[_Coded]) -> np.ndarray:
     """The share of each part in each new point: those that know it share it by weight.
 
-    Nothing where none knows it.
+    Where these have no weight they share it equally.
     """
+    portion = _shared(weights, coded)
+    return np.where(portion.any(axis=0), portion, _shared(np.ones(len(coded)), coded))
+
+
+def _shared(weights: Sequence[float] | np.ndarray, coded: Sequence[_Coded]) -> np.ndarray:
+    """The same by weight alone; nothing where no part with a weight knows the point."""
     portion = np.asarray(weights)[:, None] * np.stack([one.known for one in coded])
     total = portion.sum(axis=0)
     return portion / np.where(total > 0, total, 1.0)

@@ -239,13 +239,18 @@ def test_weights_compete_and_the_clearer_clusters_are_kept(monkeypatch, tmp_path
     assert model.geometry_weights_ == {"all views": 1.0}
     assert len(first.geometry_weights_) == 1 + len(views)
     assert model.kernel_agreement_.max() > first.kernel_agreement_.max()
-    expected, found = (
-        adjusted_rand_score(digits.target, one.labels_) for one in (first, model)
-    )
+    expected, found = (adjusted_rand_score(digits.target, one.labels_) for one in (first, model))
     assert found > expected + 0.05
     assert (model.predict(views) == model.labels_).all()
     save_model(model, tmp_path / "m")
-    np.testing.assert_array_equal(load_model(tmp_path / "m").predict(views), model.labels_)
+    loaded = load_model(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.predict(views), model.labels_)
+    lacking = {name: np.where(np.arange(1797)[:, None] % 9, 1.0, np.nan) * views[name]
+               if name == "pixels" else views[name] for name in views}  # fmt: skip
+    found = model.predict(lacking)
+    assert (found == model.labels_)[::9].mean() > 0.95  # by the other views
+    assert (found == model.labels_)[np.arange(1797) % 9 > 0].all()
+    np.testing.assert_array_equal(loaded.predict(lacking), found)
 
 
 def test_kernels_of_one_table_do_not_compete(monkeypatch):

@@ -297,6 +297,8 @@ def _described(
         here = np.ones(n) if one.around.present is None else one.around.present
         error += here * left
         known += here
+    if len(located) < len(found.chosen.used):  # new samples may lack a view
+        parts = parts + [_part(one, 0.0) for one in found.chosen.plain]
     return error / np.maximum(known, 1.0), parts
 
 
