@@ -326,16 +326,25 @@ class Predictor:
         """The training point that each new point is, by the parts that count; −1 for none.
 
         It has the same row as the new point in every part that knows this, and none in the others.
+        The sum of several tells what each of them tells, of points that lack none.
         """
         counting = [
             (part, one)
             for part, weight, one in zip(parts, weights, coded, strict=True)
             if weight > 0
         ]
-        if len(counting) == 1 or counting[0][0].is_joint:
-            return counting[0][1].match
+        first, found = counting[0]
+        if first.is_joint and not found.known.all():
+            single = [one for one in zip(parts, coded, strict=True) if not one[0].is_joint]
+            return np.where(found.known, found.match, self._match_of_each(single))
+        if len(counting) == 1 or first.is_joint:
+            return found.match
+        return self._match_of_each(counting)
+
+    def _match_of_each(self, counting: Sequence[tuple[Any, _Coded]]) -> np.ndarray:
+        """The training point that has the same rows, or lacks them, in each of these parts."""
         n, lacking, nobody = len(self.labels), -1, -2
-        rows = np.full((len(counting), n + len(coded[0].known)), lacking)
+        rows = np.full((len(counting), n + len(counting[0][1].known)), lacking)
         for row, (part, one) in zip(rows, counting, strict=True):
             own = np.arange(n) if part.samples is None else part.samples
             row[own] = own[part.equal_rows()]

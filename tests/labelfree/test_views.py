@@ -21,6 +21,7 @@ from unispectral.labelfree._geometry import (
 from unispectral.labelfree._neighbourhoods import localize
 from unispectral.labelfree._views import (
     LEAST_SHARED,
+    completed,
     discriminant_weights,
     fused,
     informative,
@@ -251,6 +252,51 @@ def test_weights_compete_and_the_clearer_clusters_are_kept(monkeypatch, tmp_path
     assert (found == model.labels_)[::9].mean() > 0.95  # by the other views
     assert (found == model.labels_)[np.arange(1797) % 9 > 0].all()
     np.testing.assert_array_equal(loaded.predict(lacking), found)
+
+
+def _absent(views, share, seed=0):
+    """The views without some of their rows, each sample being left in one of them at least."""
+    rng = np.random.default_rng(seed)
+    n = len(next(iter(views.values())))
+    lost = rng.random((len(views), n)) < share
+    lost[rng.integers(len(views), size=n), np.arange(n)] = False
+    return {
+        name: np.where(gone[:, None], np.nan, table)
+        for (name, table), gone in zip(views.items(), lost, strict=True)
+    }
+
+
+@pytest.mark.parametrize(("share", "least"), [(0.02, 0.95), (0.1, 0.9), (0.3, 0.75)])
+def test_rows_that_views_lack_are_filled_from_neighbours_in_others(share, least, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(6, size=400)
+    views = {}
+    for pair in range(3):  # tells the clusters of one pair apart, and the rest in two lumps
+        shown = np.where(y // 2 == pair, y, 10 + (y // 2 == (pair + 1) % 3))
+        lumps, at = np.unique(shown, return_inverse=True)
+        centres = 2.0 * rng.normal(size=(len(lumps), 10))
+        views[f"view {pair}"] = centres[at] + rng.normal(size=(400, 10))
+    given = _absent(views, share)
+    model = UnifiedSpectralClustering(6).fit(given)
+    assert adjusted_rand_score(y, model.labels_) > least
+    assert "all views" in model.geometry_weights_
+    np.testing.assert_array_equal(model.predict(given), model.labels_)
+    save_model(model, tmp_path / "m")
+    np.testing.assert_array_equal(load_model(tmp_path / "m").predict(given), model.labels_)
+
+
+def test_a_completed_view_has_the_mean_rows_of_neighbours():
+    rng = np.random.default_rng(2)
+    table, present = rng.normal(size=(8, 3)), np.arange(8) % 4 != 1  # lacks 1 and 5
+    bank = KernelBank(table[present], Linear(), normalize="none", gram=False)
+    view = KernelDistance([KernelPart(bank, 0, 0)])
+    others = [np.full((8, 2), -1), np.full((8, 1), -1)]
+    others[0][1], others[1][1] = [0, 5], [7]  # of which 5 is lacking here, too
+    found = completed(view, present, others).features()
+    expected = table.copy()
+    expected[1] = (table[0] + table[7]) / 2
+    expected[5] = table[present].mean(axis=0)
+    np.testing.assert_allclose(found, expected, atol=1e-14)
 
 
 def test_kernels_of_one_table_do_not_compete(monkeypatch):

@@ -131,8 +131,11 @@ class KernelBank:
         if kernel.matrix is not None:
             part = kernel.matrix[np.ix_(rows, rows)]
             return KernelBank.precomputed(part, normalize=self.normalize, names=[kernel.name])
-        table = kernel.features.X[rows]
-        return KernelBank(table, [kernel.spec], normalize=self.normalize, gram=False)
+        return self.on(r, kernel.features.X[rows])
+
+    def on(self, r: int, table: Any) -> KernelBank:
+        """A bank of kernel ``r`` alone on another table."""
+        return KernelBank(table, [self._bound[r].spec], normalize=self.normalize, gram=False)
 
     def abilities(self, r: int) -> Abilities:
         """What kernel ``r`` promises of its values."""

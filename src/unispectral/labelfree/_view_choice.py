@@ -17,7 +17,13 @@ from unispectral.labelfree._geometry import KernelDistance, KernelPart, Whitenin
 from unispectral.labelfree._neighbourhoods import Neighbourhoods, localize, near_duplicate_share
 from unispectral.labelfree._order import spatial_order
 from unispectral.labelfree._recipe import Recipe
-from unispectral.labelfree._views import discriminant_weights, fused, informative, view_weights
+from unispectral.labelfree._views import (
+    completed,
+    discriminant_weights,
+    fused,
+    informative,
+    view_weights,
+)
 
 __all__ = [
     "Chosen",
@@ -103,15 +109,17 @@ def ordered(
 class Chosen(NamedTuple):
     """The views that show something, their weights and plain neighbourhoods, and their sum.
 
-    ``plain`` is empty if there was one view to begin with, ``together`` None where views lack
-    different samples. ``known`` are the samples that one of these views has, None for all: the
-    others are left out, and their views are of the known ones alone.
+    ``plain`` is empty if there was one view to begin with. ``known`` are the samples that one of
+    these views has, None for all: the others are left out, and their views are of the known ones
+    alone. ``whole`` are the distances of the views on all these samples, and ``together`` is their
+    sum; None where it cannot be had.
     """
 
     kept: np.ndarray
     used: list[View]
     weights: np.ndarray
     plain: list[Located]
+    whole: list[KernelDistance]
     together: KernelDistance | None
     known: np.ndarray | None
 
@@ -135,11 +143,24 @@ def _chosen(kept: np.ndarray, used: list[View], plain: list[Located]) -> Chosen:
     known = _known(used)
     if known is not None:  # the others would be clusters of their own
         used, plain = [view.among(known) for view in used], []
+    whole = _whole(used, plain)
     together = None
-    if all(view.present is None for view in used):  # else their rows are of different samples
-        distances = [view.distance for view in used]
-        together = fused(distances, weights) if len(used) > 1 else distances[0]
-    return Chosen(kept, used, weights, plain, together, known)
+    if whole:
+        together = fused(whole, weights) if len(used) > 1 else whole[0]
+    return Chosen(kept, used, weights, plain, whole, together, known)
+
+
+def _whole(views: Sequence[View], plain: Sequence[Located]) -> list[KernelDistance]:
+    """The distances of the views on all samples; none where they cannot be had."""
+    if all(view.present is None for view in views):
+        return [view.distance for view in views]
+    lists = [one.around.neighbours for one in plain]
+    return [
+        view.distance
+        if view.present is None
+        else completed(view.distance, view.present, [*lists[:at], *lists[at + 1 :]])
+        for at, view in enumerate(views if lists else [])
+    ]
 
 
 def _known(views: Sequence[View]) -> np.ndarray | None:
@@ -183,9 +204,8 @@ def reweighted(chosen: Chosen) -> Chosen | None:
     one_table = len(chosen.used) == 1 or (len(tables) == 1 and -1 not in tables)
     if one_table or chosen.together is None or not chosen.plain:
         return None
-    distances = [view.distance for view in chosen.used]
-    weights = discriminant_weights(distances, [one.around for one in chosen.plain])
-    return chosen._replace(weights=weights, together=fused(distances, weights))
+    weights = discriminant_weights(chosen.whole, [one.around for one in chosen.plain])
+    return chosen._replace(weights=weights, together=fused(chosen.whole, weights))
 
 
 def widened(

@@ -22,6 +22,7 @@ from unispectral.spectrum import affinity
 
 __all__ = [
     "agreement",
+    "completed",
     "discriminant_weights",
     "fused",
     "informative",
@@ -188,6 +189,50 @@ def _mean_distance(
     if not here.any():
         return None
     return float(view.around(rows, np.maximum(neighbours, 0))[0][here].mean())
+
+
+def completed(
+    view: KernelDistance, present: np.ndarray, others: Sequence[np.ndarray]
+) -> KernelDistance:
+    """The distance of a view on all samples, also on those that it lacks.
+
+    These get the mean of the rows that their neighbours in other views have in this one.
+
+    Parameters
+    ----------
+    view : the distance on the samples that it has
+    present : which of all samples these are
+    others : neighbours of all samples in each of the other views; −1 for none
+
+    Examples
+    --------
+    >>> from unispectral.kernels import KernelBank
+    >>> from unispectral.labelfree._geometry import KernelPart
+    >>> bank = KernelBank(np.array([[1.0], [3.0]]), "linear", normalize="none", gram=False)
+    >>> view = KernelDistance([KernelPart(bank, 0, 0)])
+    >>> whole = completed(view, np.array([True, False, True]), [np.array([[2], [0], [0]])])
+    >>> whole.features().ravel().tolist()
+    [1.0, 1.0, 3.0]
+    """
+    part = view.parts[0]
+    features = part.bank.features[0]
+    assert features is not None, "a kernel that came as a matrix lacks no samples"
+    rows = features.X
+    lacking = np.flatnonzero(~present)
+    place = np.where(present, np.cumsum(present) - 1, -1)
+    near = np.hstack([other[lacking] for other in others])
+    near = np.where(near >= 0, place[near], -1)
+    at, column = np.nonzero(near >= 0)
+    votes = sp.csr_array(
+        (np.ones(len(at)), (at, near[at, column])), shape=(len(lacking), len(rows))
+    )
+    count = np.asarray(votes.sum(axis=1))[:, None]
+    table = np.empty((len(present), rows.shape[1]), dtype=rows.dtype)
+    table[present] = rows
+    table[lacking] = np.where(
+        count > 0, (votes @ rows) / np.maximum(count, 1.0), rows.mean(axis=0)
+    )
+    return KernelDistance([part._replace(bank=part.bank.on(part.r, table), r=0)], view.name)
 
 
 def fused(views: Sequence[KernelDistance], weights: np.ndarray) -> KernelDistance | None:
