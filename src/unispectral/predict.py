@@ -73,6 +73,11 @@ class KernelSumPart:
     samples: None = None
     is_joint: bool = True
 
+    @property
+    def n_samples(self) -> int:
+        """Training points that it has."""
+        return self.bank.n_samples
+
     def knows(self, new: list[Any]) -> np.ndarray:
         """Whether it can speak of each new point."""
         return np.ones(new[0].shape[0], dtype=bool)
@@ -114,6 +119,11 @@ class GeometryPart:
     def is_joint(self) -> bool:
         """Whether it is the sum of several, so that it tells what any of them tells."""
         return len(getattr(self.geometry, "base", self.geometry).parts) > 1
+
+    @property
+    def n_samples(self) -> int:
+        """Training points that it has."""
+        return self.geometry.n_samples
 
     def knows(self, new: list[Any]) -> np.ndarray:
         """Whether all its views have each new point."""
@@ -287,12 +297,13 @@ class Predictor:
         """The parts that have a weight; all of them where these do not know every sample."""
         counting = [part for part in self.parts if part.weight > 0 or part.outlier_weight > 0]
         placing = [part for part in counting if part.weight > 0]
-        if (
-            len(counting) == len(self.parts)
-            or np.any([part.knows(new) for part in placing], 0).all()
-        ):
-            return counting
-        return self.parts
+        if self._has_gaps() or not np.any([part.knows(new) for part in placing], axis=0).all():
+            return self.parts
+        return counting
+
+    def _has_gaps(self) -> bool:
+        """Whether some parts lack training points that others have."""
+        return len({part.n_samples for part in self.parts}) > 1
 
     def _votes(self, coded: Sequence[_Coded], placing: np.ndarray) -> np.ndarray:
         """The share of each cluster in the codes of new points."""
@@ -326,7 +337,7 @@ class Predictor:
         """The training point that each new point is, by the parts that count; −1 for none.
 
         It has the same row as the new point in every part that knows this, and none in the others.
-        The sum of several tells what each of them tells, of points that lack none.
+        The sum of several tells what each of them tells, where nothing is lacking.
         """
         counting = [
             (part, one)
@@ -334,9 +345,10 @@ class Predictor:
             if weight > 0
         ]
         first, found = counting[0]
-        if first.is_joint and not found.known.all():
-            single = [one for one in zip(parts, coded, strict=True) if not one[0].is_joint]
-            return np.where(found.known, found.match, self._match_of_each(single))
+        each = [one for one in zip(parts, coded, strict=True) if not one[0].is_joint]
+        if first.is_joint and each and (self._has_gaps() or not found.known.all()):
+            match = self._match_of_each(each)
+            return match if self._has_gaps() else np.where(found.known, found.match, match)
         if len(counting) == 1 or first.is_joint:
             return found.match
         return self._match_of_each(counting)
