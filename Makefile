@@ -38,7 +38,7 @@ browser:  ## Debian's headless Chromium, which the tests of the pages drive
 	  else echo "no chromium here: the tests of the pages will be skipped"; fi; }
 
 test: install browser lint  ## run all tests
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup --durations=15 $(ARGS)
 
 test-core: install  ## the tests of the estimators, the solvers and the files, as on every platform
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup $(CORE) $(ARGS)

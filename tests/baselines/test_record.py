@@ -47,7 +47,8 @@ def test_single_kernel_methods_meet_the_record(method, dataset, data_home, refer
     bank, classes = bank_and_classes(data_home, dataset)
     cells = record(reference)[dataset.upper()][method.lower()]
     skipped = NOT_EXACT["SC" if method == "SC" else "KKM"][dataset]
-    for name in KERNELS[skipped:]:
+    # Every third kernel of the larger sets; `make check-baselines` replays all of them.
+    for name in KERNELS[skipped :: 1 if dataset == "yale" else 3]:
         cell = cells[name]["res_uni_km"] if method == "SC" else cells[name]
         K = bank.matrix(bank.names.index(name))
 
