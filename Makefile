@@ -6,8 +6,8 @@ STAMP := $(VENV)/.installed
 # What `make dist` tries the package with, and the part of the tests that every platform runs.
 PYTHONS ?= $(PYTHON)
 CORE := tests/spectrum tests/graph tests/kernels tests/paper tests/tables tests/scverse \
-  tests/test_cluster.py tests/test_steps.py tests/test_metrics.py tests/test_files.py tests/test_persistence.py \
-  tests/test_platforms.py
+  tests/test_estimator.py tests/test_metrics.py tests/test_files.py tests/persistence/test_models.py \
+  tests/integration/test_platforms.py
 # Processor seconds are compared on one thread: waiting threads would be counted.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 export UNISPECTRAL_DATA ?= $(wildcard ../shared/data)

@@ -12,9 +12,9 @@ __all__ = ["test_module"]
 
 @cache
 def test_module(name: str) -> ModuleType:
-    """A module of the folder of tests, whatever other packages are called so."""
+    """A module of the folder of tests, such as ``bench/test_stateful``."""
     path = Path(__file__).resolve().parent.parent / "tests" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"robustness.{name}", path)
+    spec = importlib.util.spec_from_file_location(f"robustness.{Path(name).name}", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

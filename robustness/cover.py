@@ -26,18 +26,17 @@ _APART = ("cli", "bench", "report", "plotting", "datasets")
 #: Groups of tests; those of the second table run with the compiler off.
 _GROUPS: dict[str, tuple[str, ...]] = {
     "steps": (
-        "tests/test_steps.py", "tests/test_step_details.py", "tests/graph", "tests/kernels",
-        "tests/spectrum", "tests/paper", "tests/test_metrics.py",
+        "tests/graph", "tests/kernels", "tests/spectrum", "tests/paper", "tests/test_metrics.py",
     ),
     "estimators": (
-        "tests/test_cluster.py", "tests/labelfree", "tests/test_model_selection.py",
-        "tests/test_large_input.py", "tests/test_predict_invariance.py",
-        "tests/test_views_argument.py", "tests/test_silent_errors.py",
+        "tests/test_estimator.py", "tests/labelfree", "tests/test_model_selection.py",
+        "tests/integration/test_large_input.py", "tests/test_predict.py",
+        "tests/test_inputs.py", "tests/integration/test_silent_errors.py",
     ),
     "dask": ("tests/dask", "tests/labelfree/test_neighbourhoods.py"),
-    "persistence": ("tests/test_persistence.py", "tests/test_saved_pipelines.py"),
+    "persistence": ("tests/persistence/test_models.py", "tests/persistence/test_pipelines.py"),
     "input": (
-        "tests/test_hostile_input.py", "tests/tables", "tests/test_files.py",
+        "tests/integration/test_hostile_input.py", "tests/tables", "tests/test_files.py",
         "tests/test_graph_files.py",
     ),
     "baselines": ("tests/baselines",),
@@ -45,7 +44,8 @@ _GROUPS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 _UNCOMPILED: dict[str, tuple[str, ...]] = {
     "loops": (
-        "tests/test_steps.py", "tests/test_step_details.py", "tests/graph/test_codes.py",
+        "tests/paper/test_steps.py", "tests/paper/test_step_details.py",
+        "tests/graph/test_codes.py",
         "tests/kernels", "tests/spectrum/test_products.py",
         "tests/spectrum/test_aggregates.py",
         "tests/graph/test_components.py",

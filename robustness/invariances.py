@@ -48,7 +48,7 @@ def _same(plan: Plan) -> Result:
 def _new_points(plan: Plan) -> Result:
     """What is said of new points: one by one, in parts, in another order, twice, beside others."""
     result = Result("invariances: what is said of new points", plan.seed)
-    tests = test_module("test_predict_invariance")
+    tests = test_module("test_predict")
     checks: list[tuple[str, Callable[[], None]]] = []
     for form in tests.FORMS[:: plan.pick(6, 1)]:
         checks += [

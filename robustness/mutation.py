@@ -41,16 +41,16 @@ __all__ = ["main", "mutants", "page"]
 _ROOT = Path(__file__).resolve().parent.parent
 #: Modules and the tests that are about them.
 MODULES: dict[str, tuple[str, ...]] = {
-    "labels": ("tests/test_step_details.py", "tests/test_steps.py"),
-    "paper._weights": ("tests/test_step_details.py", "tests/test_steps.py"),
-    "spectrum._laplacian": ("tests/test_step_details.py", "tests/test_steps.py"),
-    "spectrum._stiefel": ("tests/spectrum/test_stiefel.py", "tests/test_step_details.py"),
-    "graph.quality": ("tests/test_step_details.py",),
+    "labels": ("tests/paper/test_step_details.py", "tests/paper/test_steps.py"),
+    "paper._weights": ("tests/paper/test_step_details.py", "tests/paper/test_steps.py"),
+    "spectrum._laplacian": ("tests/paper/test_step_details.py", "tests/paper/test_steps.py"),
+    "spectrum._stiefel": ("tests/spectrum/test_stiefel.py", "tests/paper/test_step_details.py"),
+    "graph.quality": ("tests/paper/test_step_details.py",),
     "graph._dense": ("tests/graph/test_codes.py",),
     "graph._loops": (
         "tests/graph/test_codes.py",
-        "tests/test_steps.py",
-        "tests/test_step_details.py",
+        "tests/paper/test_steps.py",
+        "tests/paper/test_step_details.py",
     ),
     "kernels._loops": ("tests/kernels/test_loops.py", "tests/kernels/test_neighbourhood_loop.py"),
     "paper._embedding": ("tests/paper/test_embedding.py",),

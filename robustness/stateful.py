@@ -17,9 +17,9 @@ __all__ = ["PARTS"]
 
 #: Where the state machines are, and how many sequences of each a full run takes.
 _MACHINES = {
-    "run, interrupt, retry, report": ("test_bench_stateful", "Bench", 40),
-    "fit, interrupt, another fit": ("test_fit_stateful", "Fits", 60),
-    "save, kill, change, load": ("test_fit_stateful", "Files", 60),
+    "run, interrupt, retry, report": ("bench/test_stateful", "Bench", 40),
+    "fit, interrupt, another fit": ("integration/test_fit_stateful", "Fits", 60),
+    "save, kill, change, load": ("integration/test_fit_stateful", "Files", 60),
 }
 
 

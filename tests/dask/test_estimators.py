@@ -77,6 +77,7 @@ def test_blocks_of_whole_numbers_and_of_fractions_are_one_table(client, X) -> No
 
 def _table_of(client, parts: list[np.ndarray]) -> Any:
     from dask import delayed
+
     from unispectral.dask._blocks import Blocks
 
     return Blocks([delayed(part) for part in parts], [len(part) for part in parts]).gather(

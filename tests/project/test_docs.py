@@ -25,7 +25,7 @@ from sklearn.utils import Bunch
 import unispectral
 from unispectral.metrics import clustering_accuracy
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.rst"))]
 PAGES += sorted((DOCS / "methods").glob("*.rst")) + sorted((DOCS / "api").glob("*.rst"))

@@ -21,7 +21,7 @@ from unispectral import SCMK, SCSK
 from unispectral.kernels import KernelBank
 from unispectral.metrics import clustering_accuracy
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ import pytest
 
 import unispectral
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "unispectral"
 #: Modules whose ``__all__`` the manual lists in full.
 LISTED = (
