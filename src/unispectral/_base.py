@@ -18,6 +18,7 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from unispectral._alignment import sample_index
 from unispectral._compat import (
     CallbackSupportMixin,
     FitTasks,
@@ -31,7 +32,6 @@ from unispectral._errors import warn
 from unispectral._inputs import Samples, read_new
 from unispectral._result import Solution
 from unispectral._run import Run, whole_or_as_before
-from unispectral._validation import first_index
 from unispectral.kernels import Kernel, as_kernels
 from unispectral.labels import fill_empty, label_shares, memberships, order_of_appearance
 from unispectral.predict import Prediction, Predictor, row_blocks
@@ -129,6 +129,7 @@ class LearnedGraphClustering(
         """Fit in a given run, whose executor may be a cluster."""
         with whole_or_as_before(self), run.limited() as run:
             self._store(self._solve(X, run))
+            self._sample_index_ = sample_index(X)
         run.progress.close()
         return self
 
@@ -219,7 +220,7 @@ class LearnedGraphClustering(
 
     def _indexed(self, embedding: np.ndarray, X: Any) -> Any:
         """With the index of several views, whose rows scikit-learn does not know."""
-        index = first_index(X) if output_container(self) == "pandas" else None
+        index = sample_index(X) if output_container(self) == "pandas" else None
         if index is None:
             return embedding
         return optional("pandas", extra="io").DataFrame(embedding, index=index)

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from unispectral._alignment import align, align_columns, is_views, view_names
 from unispectral._errors import InputError, InputTypeError
 from unispectral._validation import (
     Shift,
@@ -20,10 +21,8 @@ from unispectral._validation import (
     check_samples,
     check_views,
     feature_names,
-    is_views,
     recentred,
     refuse_stack,
-    view_names,
 )
 from unispectral.kernels import Abilities, Kernel, KernelBank
 
@@ -122,7 +121,7 @@ def read(
     if kernels is None:
         bank = X
         if not isinstance(X, KernelBank):
-            matrices = check_kernel_matrices(_stack(X))
+            matrices = check_kernel_matrices(_stack(align(X, pairwise=True)))
             names = view_names(X) if _is_named(X) else None
             bank = KernelBank.precomputed(matrices, normalize=normalize, names=names)
         estimator.n_features_in_ = bank.n_samples
@@ -188,7 +187,8 @@ def _refuse_absent(tables: Sequence[Any], names: Sequence[str]) -> None:
 def read_new(estimator: BaseEstimator, X: Any, layout: Layout) -> list[Any]:
     """Check new samples against the training samples: one table per view, or cross kernels."""
     if layout.kind == "kernels":
-        return _cross(_ordered(X, "kernel", estimator.kernel_names_), layout)
+        kernels = _stack(_ordered(align(X), "kernel", estimator.kernel_names_))
+        return _cross([align_columns(K, estimator) for K in kernels], layout)
     if layout.kind != "views":
         table = check_samples(estimator, X, reset=False)
         if layout.kind == "columns":
@@ -198,7 +198,7 @@ def read_new(estimator: BaseEstimator, X: Any, layout: Layout) -> list[Any]:
         views = f"{len(layout.view_names)} views ({', '.join(layout.view_names)})"
         problem = f"is one table, but the model was fitted on {views}"
         raise InputError("X", problem, "give one table per view")
-    X = _ordered(X, "view", layout.view_names)
+    X = _ordered(align(X), "view", layout.view_names)
     tables, _ = check_views(X, least=1)
     _require_fitted("X", "holds", len(tables), "views", len(layout.n_features))
     # Files of before the names were kept have none of them.
@@ -286,9 +286,9 @@ def _column_number(argument: str, item: Any, known: list[str], n_features: int) 
     return int(item) % n_features
 
 
-def _cross(X: Any, layout: Layout) -> list[np.ndarray]:
+def _cross(stack: list[Any], layout: Layout) -> list[np.ndarray]:
     """Cross kernels of new points: one (m, n) matrix for each kernel."""
-    stack, n = _stack(X), layout.n_features[0]
+    n = layout.n_features[0]
     _require_fitted("X", "holds", len(stack), "cross kernels", len(layout.n_features))
     tables = []
     for K in stack:

@@ -12,13 +12,13 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
+from unispectral._alignment import align, view_names
 from unispectral._errors import DoubtfulResultWarning, InputError, InputTypeError, warn
 from unispectral.kernels._features import Table
 
 __all__ = [
     "Shift",
     "absent",
-    "aligned",
     "check_cluster_count",
     "check_feature_names",
     "check_kernel_matrices",
@@ -26,11 +26,8 @@ __all__ = [
     "check_samples",
     "check_views",
     "feature_names",
-    "first_index",
-    "is_views",
     "recentred",
     "refuse_stack",
-    "view_names",
 ]
 
 #: How far a kernel may be from symmetric, relative to its largest entry.
@@ -50,23 +47,6 @@ _AS_TABLE: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "or
 #: The offset (one value per feature, or None) and the factor (one, or one per feature) of a table
 #: that was moved or scaled.
 Shift = tuple[np.ndarray | None, float | np.ndarray]
-
-
-def is_views(X: Any) -> bool:
-    """Whether ``X`` is several tables of the same samples rather than one table.
-
-    A stack of matrices is, though only of kernels: one of tables is rather a list of images.
-
-    Examples
-    --------
-    >>> is_views([[1.0, 2.0], [3.0, 4.0]]), is_views([np.eye(2), np.eye(2)])
-    (False, True)
-    """
-    if isinstance(X, Mapping):
-        return not sp.issparse(X)  # one of SciPy's formats is also a mapping
-    if isinstance(X, (list, tuple)):
-        return len(X) > 0 and all(len(getattr(view, "shape", ())) == 2 for view in X)
-    return isinstance(X, np.ndarray) and X.ndim == 3
 
 
 def refuse_stack(X: Any) -> None:
@@ -98,12 +78,13 @@ def check_views(X: Any, least: int = 2) -> tuple[list[Table], list[str]]:
     """
     refuse_stack(X)
     names = view_names(X)
-    tables = list(X.values()) if isinstance(X, Mapping) else list(X)
-    if not tables:
+    if not names:
         raise InputError("X", "holds no view", "give at least one table of samples")
     checked = []
     options = {"ensure_all_finite": False, "ensure_min_samples": least, **_AS_TABLE}
-    for name, table in zip(names, aligned(names, tables), strict=True):
+    X = align(X)
+    tables = list(X.values()) if isinstance(X, Mapping) else list(X)
+    for name, table in zip(names, tables, strict=True):
         argument = f"view {name!r}"
         with _naming(table, argument):
             array = check_array(table, input_name=argument, **options)
@@ -158,56 +139,6 @@ def check_feature_names(
 def absent(table: Table) -> np.ndarray:
     """The samples that a view lacks."""
     return np.zeros(table.shape[0], bool) if sp.issparse(table) else np.isnan(table[:, 0])
-
-
-def view_names(X: Any) -> list[str]:
-    """The names of several views, which must differ as text.
-
-    Examples
-    --------
-    >>> view_names({"left": None, 2: None}), view_names([None, None])
-    (['left', '2'], ['view0', 'view1'])
-    """
-    if not isinstance(X, Mapping):
-        return [f"view{position}" for position in range(len(X))]
-    names = [str(name) for name in X]
-    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-    if twice:
-        raise InputError("X", f"has two views called {twice[0]!r}", "give each its own name")
-    return names
-
-
-def first_index(X: Any) -> Any:
-    """The index that several views are brought in order by; None where there is none."""
-    if not is_views(X):
-        return None
-    tables = X.values() if isinstance(X, Mapping) else X
-    return next((table.index for table in tables if _has_index(table)), None)
-
-
-def aligned(names: Sequence[str], tables: Sequence[Any]) -> list[Any]:
-    """Frames with their rows in the order of the first frame's index; others as they are."""
-    frames = [at for at, table in enumerate(tables) if _has_index(table)]
-    aligned = list(tables)
-    for at in frames[1:]:
-        first, index = tables[frames[0]].index, tables[at].index
-        if first.equals(index):
-            continue
-        problem = ""
-        if not (first.is_unique and index.is_unique):
-            problem = "whose indexes differ and hold values more than once"
-        elif len(first) != len(index) or not first.isin(index).all():
-            problem = "with different rows in their indexes"
-        if problem:
-            pair = f"has views {names[frames[0]]!r} and {names[at]!r}"
-            remedy = "give both the same index, or .to_numpy() of each to match rows by position"
-            raise InputError("X", f"{pair} {problem}", remedy)
-        aligned[at] = tables[at].loc[first]
-    return aligned
-
-
-def _has_index(table: Any) -> bool:
-    return hasattr(table, "loc") and hasattr(getattr(table, "index", None), "is_unique")
 
 
 def check_kernel_matrix(

@@ -19,8 +19,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import _num_samples, check_array, check_is_fitted, column_or_1d
 
+from unispectral._alignment import align_to_fit, is_views
 from unispectral._errors import InputError
-from unispectral._validation import aligned, is_views, view_names
 from unispectral.graph.candidates import nearest
 from unispectral.graph.quality import modularity, normalized_cut
 
@@ -57,11 +57,12 @@ def internal_scores(X: Any, labels: Any, *, random_state: int | None = 0) -> dic
     >>> internal_scores(X, y)["silhouette"] > 0.7
     True
     """
+    given = labels
     labels = column_or_1d(labels)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InputError("labels", "holds NaN or infinity", "score the samples that have a label")
     labels = np.unique(labels, return_inverse=True)[1]
-    X = check_array(X, accept_sparse="csr", input_name="X")
+    X = check_array(align_to_fit(X, given), accept_sparse="csr", input_name="X")
     n, count = X.shape[0], int(labels.max()) + 1
     if len(labels) != n:
         raise InputError("labels", f"has {len(labels)} entries, but X has {n} samples")
@@ -126,6 +127,8 @@ def stability(
         if _num_samples(table) != n:
             problem = f"has {_num_samples(table)} samples where the fit had {n}"
             raise InputError("X", problem, "give the samples of the fit")
+    pairwise = get_tags(last).input_tags.pairwise
+    X = align_to_fit(X, last, pairwise=pairwise)
     for _ in range(n_fits):
         rows = rng.permutation(n)[: n - max(1, round(_LEFT_OUT * n))]
         other = clone(estimator)
@@ -133,7 +136,7 @@ def stability(
             other.set_params(**{f"{prefix}random_state": int(rng.integers(2**31 - 1))})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to say was said by the first fit
-            labels = other.fit_predict(_taken(X, rows, get_tags(last).input_tags.pairwise))
+            labels = other.fit_predict(_taken(X, rows, pairwise))
         found.append(float(adjusted_rand_score(last.labels_[rows], labels)))
     return np.array(found)
 
@@ -141,9 +144,9 @@ def stability(
 def _taken(X: Any, rows: np.ndarray, pairwise: bool) -> Any:
     """Some samples of a table, or of several views, in this order; of kernels both ways."""
     if is_views(X):
-        tables = aligned(view_names(X), list(X.values()) if isinstance(X, Mapping) else X)
-        some = [_taken(table, rows, pairwise) for table in tables]
-        return dict(zip(X, some, strict=True)) if isinstance(X, Mapping) else some
+        if isinstance(X, Mapping):
+            return {name: _taken(table, rows, pairwise) for name, table in X.items()}
+        return [_taken(table, rows, pairwise) for table in X]
     X = _safe_indexing(X, rows)
     return _safe_indexing(X, rows, axis=1) if pairwise else X
 

@@ -423,3 +423,22 @@ def test_what_a_reader_of_files_keeps_is_given_back(monkeypatch) -> None:
     found = _blocks._labels(Model(), [np.ones((3, 2))], [None], several=False)
     np.testing.assert_array_equal(found, np.ones(3, dtype=np.int32))
     assert given == ["given", "used", "given"]
+
+
+def test_rows_that_do_not_match(client, X) -> None:
+    """Frames that are here are put in order, as in the local fit; those of Dask are refused."""
+    pd = pytest.importorskip("pandas")
+    dd = pytest.importorskip("dask.dataframe")
+    left, right = pd.DataFrame(X[:200, :32]), pd.DataFrame(X[:200, 32:])
+    shuffled = right.sample(frac=1.0, random_state=0)
+    local = unispectral.UnifiedSpectralClustering(4, random_state=0).fit([left, right])
+    model = UnifiedSpectralClustering(4, random_state=0, client=client).fit([left, shuffled])
+    np.testing.assert_array_equal(model.labels_.compute(), local.labels_)
+    cut = [dd.from_pandas(view, npartitions=2, sort=False) for view in (left, shuffled)]
+    for method in (model.fit, model.predict):
+        with pytest.raises(ValueError, match="is a frame whose index is not"):
+            method(cut)
+    with pytest.raises(ValueError, match="different rows"):
+        model.fit([left, right[1:]])
+    same = [dd.from_pandas(view, npartitions=2) for view in (left, right)]
+    np.testing.assert_array_equal(model.predict(same).compute(), local.predict([left, right]))

@@ -248,7 +248,7 @@ def test_frames_of_different_rows_are_refused():
     left, right, shuffled = _frames()
     cases = {
         "different rows": right.rename(index=lambda name: f"{name}!"),
-        "different rows in their indexes": right[:-1],
+        "whose indexes have different rows": right[:-1],
         "hold values more than once": shuffled.set_axis([0] * len(X)),
     }
     for words, other in cases.items():

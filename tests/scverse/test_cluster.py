@@ -134,3 +134,18 @@ def test_any_parameter_can_be_written(cells, tmp_path):
     params = anndata.read_h5ad(tmp_path / "cells.h5ad").uns["unispectral"]["params"]
     assert params["n_clusters"] == 3
     assert params["views"] == {"1": "slice(0, 2, None)", "rest": "slice(2, None, None)"}
+
+
+def test_rows_that_do_not_match(cells):
+    """Modalities in another order are matched by the names of the cells, which must differ."""
+    kind = cells.obs["kind"].to_numpy().astype(int)
+    other = np.eye(3)[kind] * 9 + np.random.default_rng(0).normal(size=(90, 3))
+    second = anndata.AnnData(other, obs=pd.DataFrame(index=cells.obs_names))
+    second.var_names = ["a", "b", "c"]
+    shuffled = second[np.random.default_rng(1).permutation(90)].copy()
+    with mudata.set_options(pull_on_update=False):
+        right, turned = (mudata.MuData({"rna": cells, "atac": a}) for a in (second, shuffled))
+        for data in (right, turned):
+            scverse.cluster(data, 3)
+        found = [data.obs["unispectral"].loc[cells.obs_names] for data in (right, turned)]
+    assert adjusted_rand_score(*found) == 1.0

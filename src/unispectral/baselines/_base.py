@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from unispectral._alignment import align, is_views, sample_index
 from unispectral._compat import CallbackSupportMixin, FitTasks, fit_context
 from unispectral._errors import warn
 from unispectral._parameters import Declared, count, non_negative, parameter
@@ -21,7 +22,6 @@ from unispectral._validation import (
     check_cluster_count,
     check_kernel_matrices,
     check_samples,
-    is_views,
     recentred,
 )
 from unispectral.kernels import Abilities, KernelBank, as_kernel, as_kernels
@@ -125,6 +125,7 @@ class ClusteringMethod(Declared, CallbackSupportMixin, ClusterMixin, BaseEstimat
         run = Run.of(jobs, seed, tasks=FitTasks(self, X))
         with whole_or_as_before(self), run.limited() as run:
             self._keep(self._cluster(self._prepare(X, run), run))
+            self._sample_index_ = sample_index(X)
         run.progress.close()
         return self
 
@@ -207,7 +208,7 @@ class _OnKernels(RestartedMethod):
         return KernelBank(table, kernels, normalize=self.normalize, run=run)
 
     def _given(self, X: Any) -> KernelBank:
-        given = X if self._several and is_views(X) else [X]
+        given = align(X, pairwise=True) if self._several and is_views(X) else [X]
         given = given.values() if isinstance(given, Mapping) else given
         matrices = check_kernel_matrices(given, "X", definite=self._definite)
         return KernelBank.precomputed(matrices, normalize=self.normalize)

@@ -10,10 +10,11 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import pairwise_distances_chunked
 
+from unispectral._alignment import is_views
 from unispectral._errors import InputError
 from unispectral._parameters import count
 from unispectral._run import Run
-from unispectral._validation import check_cluster_count, check_views, is_views
+from unispectral._validation import check_cluster_count, check_views
 from unispectral.baselines._base import Partition, RestartedMethod, Stop
 from unispectral.spectrum._eigen import smallest_eigenvectors
 

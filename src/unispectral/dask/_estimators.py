@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.exceptions import NotFittedError
 
 from unispectral import estimator
+from unispectral._alignment import align, is_views
 from unispectral._compat import as_generator, optional
 from unispectral._errors import InputError
 from unispectral._run import Run, thread_count
-from unispectral._validation import is_views
 from unispectral.dask import _blocks
 from unispectral.dask._neighbourhoods import DaskExecutor
 from unispectral.dask._waiting import wait_for, workers_of
@@ -92,6 +92,7 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
         """
         self.local._validate_params()
         client, several = _blocks.as_client(self.client), _several(X)
+        X = _aligned(X, client)
         views = [_blocks.as_blocks(view, client) for view in (X if several else [X])]
         rows = self._landmark_rows(views[0].n_rows)
         tables = [view.gather(client, rows) for view in views]
@@ -116,6 +117,7 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
         if not _blocks.is_dask(X[0] if several else X):
             return local.predict(X)
         client = _blocks.as_client(self.client)
+        X = _aligned(X, client)
         views = [_blocks.as_blocks(view, client) for view in (X if several else [X])]
         return _blocks.map_labels(client, local, views, several)
 
@@ -155,3 +157,23 @@ def _own_jobs(n_jobs: int | None, client: Any) -> int | None:
 def _several(X: Any) -> bool:
     """Whether X is a list of views; a list of rows is one table."""
     return isinstance(X, (list, tuple)) and is_views(X)
+
+
+def _aligned(X: Any, client: Any) -> Any:
+    """Views whose rows belong together: frames that are here in one order, those of Dask checked.
+
+    To bring the rows of a Dask frame into another order is a shuffle of the whole table, which is
+    the user's to ask for.
+    """
+    if not _several(X):
+        return X
+    if not any(_blocks.is_dask(view) for view in X):
+        return align(X)
+    frames = [at for at, view in enumerate(X) if hasattr(view, "index") and hasattr(view, "loc")]
+    indexes: list[Any] = client.gather(client.compute([X[at].index for at in frames]))
+    for at, index in zip(frames[1:], indexes[1:], strict=True):
+        if not indexes[0].equals(index):
+            problem = f"is a frame whose index is not that of X[{frames[0]}]"
+            remedy = "sort both by it (set_index), or give .to_dask_array(lengths=True) of each "
+            raise InputError(f"X[{at}]", problem, f"{remedy}to match rows by position")
+    return X

@@ -332,6 +332,7 @@ def _restore_estimator(state: dict[str, Any], reader: Reader, known: dict[str, _
         if "predictor" not in state:
             raise ModelFileError("what it predicts with is missing.")
         estimator._predictor_ = restore_predictor(reader.decode(state["predictor"]), estimator)
+        estimator._sample_index_ = None  # a file holds no names of samples
     if name == "SimpleImputer":
         for key, dtype in zip(_DTYPES, map(np.dtype, map(str, state["dtypes"])), strict=True):
             if dtype.kind not in "biuf":

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
 
+from unispectral._alignment import align_to_fit
 from unispectral._errors import InputError
 from unispectral.plotting._base import Clusters, Display, fitted, plain, thin
 from unispectral.plotting._colors import GREY, INK, NAMED, key
@@ -74,6 +75,8 @@ class EmbeddingDisplay(Display):
     def _of(cls, estimator: Any, *, new: Any = None, **given: Any) -> Self:
         embedding, labels = fitted(estimator, *cls.needs)
         if new is None:
+            if "color" in given:
+                given["color"] = align_to_fit(given["color"], estimator, argument="color")
             given = {"membership": getattr(estimator, "membership_", None)} | given
             return cls(embedding, labels, **given)
         both = np.concatenate([labels, estimator.predict(new)])
@@ -238,7 +241,9 @@ class RepresentativesDisplay(Display):
             degrees = np.asarray(estimator.affinity_matrix_.sum(axis=1)).ravel()
             weight = 1e-7 * degrees / max(float(degrees.max()), 1e-300)
             given = {"typicality": own.round(6) + weight} | given
-        return cls(labels, *data, **given)
+        given = dict(zip(("X", "image_shape"), data, strict=False)) | given
+        given["X"] = align_to_fit(given.get("X"), estimator)
+        return cls(labels, **given)
 
     def __post_init__(self) -> None:
         X: Any = sp.csr_array(self.X) if sp.issparse(self.X) else np.asarray(self.X)

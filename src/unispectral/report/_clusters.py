@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 
+from unispectral._alignment import align_to_fit, is_views, view_names
 from unispectral._compat import optional
 from unispectral._errors import InputError
-from unispectral._validation import is_views, view_names
 
 __all__ = [
     "Certainty", "Contrasts", "as_numbers", "certainty_of", "cluster_tree", "contrasts",
@@ -152,9 +152,10 @@ def describe(model: Any, X: Any, *, n_features: int | None = None) -> Any:
     model : fitted clusterer, Pipeline, or array of labels
         Whose clusters are described.
     X : data frame, array, sparse matrix, or list or dict of these (views)
-        The samples in the units in which they shall be described, in the order of the fit. Text
-        columns are encoded as :class:`unispectral.tables.TablePreparer` does; the mean of a
-        category is its share. A missing value counts nowhere.
+        The samples in the units in which they shall be described, in the order of the fit; frames
+        are matched by their index, as in a fit of several views. Text columns are encoded as
+        :class:`unispectral.tables.TablePreparer` does; the mean of a category is its share. A
+        missing value counts nowhere.
     n_features : int, default=None
         How many features of each cluster; None is all.
 
@@ -183,7 +184,7 @@ def describe(model: Any, X: Any, *, n_features: int | None = None) -> Any:
     if labels.ndim != 1 or not len(labels):
         raise InputError("model", "has no labels_", "fit it first, or give labels in its place")
     clusters, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    values, names = as_numbers(X, len(labels))
+    values, names = as_numbers(align_to_fit(X, last), len(labels))
     found = contrasts(values, codes)
     parts = []
     for k, cluster in enumerate(clusters.tolist()):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._alignment import align_to_fit
 from unispectral._errors import InputError
 from unispectral._version import __version__
 from unispectral.metrics import scores
@@ -60,7 +61,12 @@ def report_data(
 ) -> dict[str, Any]:
     """Collect what the page shows; the parameters are those of :func:`write_report`."""
     estimator = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-    labels = _labels(estimator, labels)
+    given = align_to_fit(labels, estimator, argument="labels")
+    leader = estimator if hasattr(estimator, "_sample_index_") else given
+    X = align_to_fit(X, leader)
+    names = align_to_fit(names, leader, argument="names")
+    truth = align_to_fit(truth, leader, argument="truth")
+    labels = _labels(estimator, given)
     n, sizes = len(labels), np.bincount(labels)
     if X is not None:
         asked = columns
@@ -219,7 +225,10 @@ def _text(value: Any) -> str:
 
 
 def _texts(values: Any, rows: np.ndarray) -> list[str] | None:
-    return None if values is None else [_text(values[i]) for i in rows]
+    if values is None:
+        return None
+    values = list(values)  # a column of a frame would be asked for names of rows
+    return [_text(values[i]) for i in rows]
 
 
 def _weights(estimator: Any) -> list[list[Any]]:
