@@ -24,6 +24,7 @@ __all__ = [
     "check_kernel_matrices",
     "check_kernel_matrix",
     "check_samples",
+    "check_sparse_indices",
     "check_views",
     "feature_names",
     "recentred",
@@ -213,7 +214,7 @@ def _naming(X: Any, argument: str, remedy: str | None = None) -> Iterator[None]:
     if _reads_as_numbers(X):
         _refuse_values(X, argument, remedy)
     if sp.issparse(X):
-        _refuse_broken(X, argument)
+        check_sparse_indices(X, argument)
     try:
         yield
     except (ValueError, TypeError, OverflowError) as error:
@@ -231,7 +232,7 @@ def _naming(X: Any, argument: str, remedy: str | None = None) -> Iterator[None]:
         raise kind(argument, problem) from None
 
 
-def _refuse_broken(X: Any, argument: str) -> None:
+def check_sparse_indices(X: Any, argument: str) -> None:
     """A sparse matrix that points outside itself would make compiled code read foreign memory."""
     sound = True
     if X.format == "coo":

@@ -1,0 +1,252 @@
+"""Graphs that a user brings: checked, made symmetric, and described as rows of a table.
+
+The label-free model expresses each sample by a few others in the space of a kernel. Where there is
+a graph and nothing else, the row of a node in it takes the place of the sample: two nodes are
+alike as far as the same nodes are joined to them. The edges say which nodes a node may be
+expressed by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from unispectral._errors import InputError, InputTypeError
+from unispectral._validation import check_sparse_indices
+
+__all__ = ["GivenGraph", "check_affinities", "describe_nodes", "is_graph_object", "read_graph"]
+
+#: How far a graph may be from symmetric, relative to its largest weight, without being directed.
+_ROUNDING = 1e-8
+
+
+class GivenGraph(NamedTuple):
+    """A graph as it is used, and what was done to it in words.
+
+    ``weights`` is symmetric, without negative weights and without self-loops.
+    """
+
+    weights: sp.csr_array
+    notes: tuple[str, ...]
+
+    @property
+    def n_nodes(self) -> int:
+        return self.weights.shape[0]
+
+    @property
+    def degrees(self) -> np.ndarray:
+        """The sum of the weights of each node's edges."""
+        return np.asarray(self.weights.sum(axis=1)).ravel()
+
+
+def is_graph_object(graph: Any) -> bool:
+    """Whether this is a graph of networkx or igraph.
+
+    Examples
+    --------
+    >>> is_graph_object([[0, 1], [1, 0]])
+    False
+    """
+    return _is_networkx(graph) or _is_igraph(graph)
+
+
+def read_graph(graph: Any, argument: str = "X", *, n_nodes: int | None = None) -> GivenGraph:
+    """A symmetric affinity from whatever holds a graph.
+
+    Parameters
+    ----------
+    graph : sparse or dense matrix, frame, or graph of networkx or igraph
+        Weights of the edges, not negative. A graph whose edges have no weights counts each as 1.
+    argument : str
+        The name that messages give it.
+    n_nodes : int, default=None
+        How many nodes it must have.
+
+    Returns
+    -------
+    GivenGraph
+
+    Raises
+    ------
+    InputError
+        If it is not square, has negative, missing or infinite weights, no edges, or another number
+        of nodes.
+
+    Examples
+    --------
+    >>> found = read_graph([[0, 1, 0], [0, 0, 2], [0, 2, 0]])
+    >>> found.weights.toarray().tolist()
+    [[0.0, 0.5, 0.0], [0.5, 0.0, 2.0], [0.0, 2.0, 0.0]]
+    >>> found.notes[0]
+    'The graph is directed; each edge counts half in either direction.'
+    """
+    weights = _weights_of(graph, argument)
+    if weights.shape[0] != weights.shape[1]:
+        problem = f"is a graph of shape {weights.shape}, which is not square"
+        raise InputError(argument, problem, "give one row and one column for each node")
+    if n_nodes is not None and weights.shape[0] != n_nodes:
+        problem = f"is a graph of {weights.shape[0]} nodes, but there are {n_nodes} samples"
+        raise InputError(argument, problem, "give a graph on the same samples")
+    if weights.shape[0] < 2:
+        raise InputError(argument, "is a graph of fewer than two nodes", "give at least two")
+    _check_weights(weights, argument)
+    notes = []
+    weights, note = _drop_loops(weights)
+    notes.append(note)
+    weights, note = _make_symmetric(weights)
+    notes.append(note)
+    if weights.nnz == 0:
+        raise InputError(argument, "is a graph without edges", "give at least one weight above 0")
+    isolated = int((np.diff(weights.indptr) == 0).sum())
+    if isolated == 1:
+        notes.append("One node has no edge; nothing says which cluster it belongs to.")
+    elif isolated:
+        notes.append(f"{isolated} nodes have no edge; nothing says which cluster they belong to.")
+    return GivenGraph(weights, tuple(note for note in notes if note))
+
+
+def check_affinities(rows: Any, argument: str, n_nodes: int) -> sp.csr_array:
+    """The affinities of new nodes to the nodes of a graph, one row for each new node.
+
+    Examples
+    --------
+    >>> check_affinities([[0.0, 2.0]], "X", 2).toarray().tolist()
+    [[0.0, 2.0]]
+    """
+    found = _from_matrix(rows, argument)
+    if found.shape[1] != n_nodes:
+        problem = f"has {found.shape[1]} columns, but the model was fitted on {n_nodes} nodes"
+        remedy = "give the affinities of each new node to all nodes of the fit"
+        raise InputError(argument, problem, remedy)
+    _check_weights(found, argument)
+    return found
+
+
+def describe_nodes(affinities: sp.csr_array, loops: bool = True) -> sp.csr_array:
+    """Rows of length one whose inner products say how alike the surroundings of nodes are.
+
+    A node of the graph counts among its own neighbours, as much as the nearest of them, so that
+    two nodes are alike that are joined and have no other neighbour in common.
+
+    Parameters
+    ----------
+    affinities : CSR array of shape (m, n)
+        Of m nodes to the n nodes of the graph.
+    loops : bool, default=True
+        Whether these are the nodes of the graph itself.
+
+    Examples
+    --------
+    >>> rows = describe_nodes(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> (rows @ rows.T).toarray().round(6).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    rows = affinities.astype(np.float64)
+    if loops:
+        largest = rows.max(axis=1).toarray().ravel()
+        rows = rows + sp.diags_array(largest)
+    lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    return _with_short_indices(sp.csr_array(sp.diags_array(scale) @ rows))
+
+
+def _weights_of(graph: Any, argument: str) -> sp.csr_array:
+    if _is_networkx(graph):
+        import networkx
+
+        if graph.number_of_nodes() == 0:
+            raise InputError(argument, "is a graph without nodes", "give at least two")
+        return _from_matrix(networkx.to_scipy_sparse_array(graph, dtype=np.float64), argument)
+    if _is_igraph(graph):
+        attribute = "weight" if "weight" in graph.es.attributes() else None
+        return _from_matrix(graph.get_adjacency_sparse(attribute), argument)
+    return _from_matrix(graph, argument)
+
+
+def _is_networkx(graph: Any) -> bool:
+    return hasattr(graph, "adjacency") and hasattr(graph, "number_of_nodes")
+
+
+def _is_igraph(graph: Any) -> bool:
+    return hasattr(graph, "get_adjacency_sparse") and hasattr(graph, "vcount")
+
+
+def _from_matrix(graph: Any, argument: str) -> sp.csr_array:
+    """A matrix of any kind as a CSR array of double precision."""
+    if isinstance(graph, Mapping) or (isinstance(graph, Sequence) and not len(graph)):
+        problem = f"is a {type(graph).__name__}, not a graph"
+        remedy = "give a square matrix of weights, or a graph of networkx or igraph"
+        raise InputTypeError(argument, problem, remedy)
+    if sp.issparse(graph):
+        check_sparse_indices(graph, argument)
+        matrix = graph
+    else:
+        try:
+            matrix = np.asarray(graph, dtype=np.float64)
+        except (TypeError, ValueError):
+            problem = "is no matrix of numbers"
+            remedy = "give a square matrix of weights, or a graph of networkx or igraph"
+            raise InputTypeError(argument, problem, remedy) from None
+    if matrix.ndim != 2:
+        problem = f"has {matrix.ndim} dimensions, where a graph has two"
+        raise InputError(argument, problem, "give a square matrix of weights")
+    if matrix.dtype.kind == "c":
+        raise InputError(argument, "has complex weights", "give real ones")
+    found = sp.csr_array(matrix).astype(np.float64)
+    found.sum_duplicates()
+    found.eliminate_zeros()
+    return _with_short_indices(found)
+
+
+def _with_short_indices(matrix: sp.csr_array) -> sp.csr_array:
+    """The same with 32-bit indices where they suffice, which compiled code asks for."""
+    if max(matrix.nnz, *matrix.shape) >= 2**31:
+        return matrix
+    indices = matrix.indices.astype(np.int32)
+    starts = matrix.indptr.astype(np.int32)
+    return sp.csr_array((matrix.data, indices, starts), shape=matrix.shape)
+
+
+def _check_weights(weights: sp.csr_array, argument: str) -> None:
+    if not np.isfinite(weights.data).all():
+        problem = "is a graph with missing or infinite weights"
+        raise InputError(argument, problem, "remove these edges, or give them a weight")
+    least = float(weights.data.min(initial=0.0))
+    if least < 0:
+        problem = f"is a graph with negative weights (the least is {least:.3g})"
+        remedy = "give similarities of at least 0, such as abs(A), or A clipped at 0"
+        raise InputError(argument, problem, remedy)
+    largest = float(weights.data.max(initial=0.0))
+    if largest > 1e100 or 0 < largest < 1e-100:
+        problem = f"is a graph with weights up to {largest:.3g}"
+        raise InputError(argument, problem, "divide it by its largest weight")
+
+
+def _drop_loops(weights: sp.csr_array) -> tuple[sp.csr_array, str]:
+    """The graph without edges from a node to itself, and a sentence where there were some."""
+    loops = int((weights.diagonal() > 0).sum())
+    if not loops:
+        return weights, ""
+    kept = sp.csr_array(weights - sp.diags_array(weights.diagonal()))
+    kept.eliminate_zeros()
+    if loops == 1:
+        return kept, "One node has an edge to itself, which is left out."
+    return kept, f"{loops} nodes have an edge to themselves; these edges are left out."
+
+
+def _make_symmetric(weights: sp.csr_array) -> tuple[sp.csr_array, str]:
+    """The mean of both directions, and a sentence where they differ by more than rounding."""
+    transposed = sp.csr_array(weights.T)
+    gap = abs(weights - transposed)
+    largest = float(gap.max()) if gap.nnz else 0.0
+    if largest == 0.0:
+        weights.sort_indices()
+        return weights, ""
+    mean = _with_short_indices(sp.csr_array((weights + transposed) * 0.5))
+    mean.sort_indices()
+    if largest <= _ROUNDING * float(weights.data.max(initial=0.0)):
+        return mean, ""
+    return mean, "The graph is directed; each edge counts half in either direction."
