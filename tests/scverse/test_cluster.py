@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import anndata
 import mudata
 import numpy as np
@@ -112,7 +114,7 @@ def test_some_modalities(multi):
 def test_refusals(cells, multi):
     for data, use_rep, message in (
         (cells, "X_umap", "use_rep='X_umap' is not in data, which has X"),
-        (cells, {"rna": "X"}, "must be a str for AnnData"),
+        (cells, {"rna": "X"}, "must be a str, or a list of them, for AnnData"),
         (multi, {"protein": "X"}, "must name modalities among rna, atac"),
         (multi, "X_pca", "is not in modality 'rna', which has X"),
         (cells.X, None, "data must be an AnnData or MuData object, not"),
@@ -149,3 +151,104 @@ def test_rows_that_do_not_match(cells):
             scverse.cluster(data, 3)
         found = [data.obs["unispectral"].loc[cells.obs_names] for data in (right, turned)]
     assert adjusted_rand_score(*found) == 1.0
+
+
+@pytest.fixture(scope="module")
+def blood():
+    """700 blood cells that come with scanpy."""
+    scanpy = pytest.importorskip("scanpy")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return scanpy.datasets.pbmc68k_reduced()
+
+
+def test_scanpy_reads_what_is_written(blood, tmp_path):
+    """Its tools take the learned graph, also after a file."""
+    import scanpy
+
+    cells = blood[::3].copy()
+    scverse.cluster(cells, 5, key_added="found")
+    cells.write_h5ad(tmp_path / "cells.h5ad")
+    cells = anndata.read_h5ad(tmp_path / "cells.h5ad")
+    n = cells.n_obs
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scanpy.tl.umap(cells, neighbors_key="found", maxiter=5)
+        scanpy.tl.leiden(
+            cells,
+            neighbors_key="found",
+            flavor="igraph",
+            n_iterations=2,
+            directed=False,
+        )
+        scanpy.tl.paga(cells, groups="found", neighbors_key="found")
+    assert cells.obsm["X_umap"].shape == (n, 2)
+    assert np.isfinite(cells.obsm["X_umap"]).all()
+    assert cells.uns["paga"]["connectivities"].shape == (5, 5)
+    assert len(cells.obs["leiden"].cat.categories) > 1
+
+
+def test_distances_are_those_of_the_representation(cells):
+    scverse.cluster(cells, 3, use_rep="X")
+    distances = cells.obsp["unispectral_distances"].tocoo()
+    assert distances.nnz > 0
+    gaps = cells.X[distances.row].astype(float) - cells.X[distances.col]
+    np.testing.assert_allclose(distances.data, np.linalg.norm(gaps, axis=1), rtol=1e-6)
+    params = cells.uns["unispectral"]["params"]
+    assert params["n_neighbors"] == np.diff(distances.tocsr().indptr).max() + 1
+
+
+def test_certainty_is_written_beside_the_cluster(cells):
+    scverse.cluster(cells, 3)
+    model = UnifiedSpectralClustering(3, random_state=0).fit(cells.X)
+    np.testing.assert_array_equal(
+        cells.obs["unispectral_membership"], model.membership_.max(axis=1)
+    )
+    np.testing.assert_array_equal(cells.obs["unispectral_outlier_score"], model.outlier_score_)
+
+
+def test_several_representations_are_views(cells):
+    cells.obsm["X_pca"] = np.asarray(cells.X[:, :5])
+    scverse.cluster(cells, 3, use_rep=["X", "X_pca"])
+    model = UnifiedSpectralClustering(3, random_state=0).fit(
+        {"X": np.asarray(cells.X), "X_pca": cells.obsm["X_pca"]}
+    )
+    assert cells.obs["unispectral"].astype(int).tolist() == model.labels_.tolist()
+    assert cells.uns["unispectral"]["view_weights"] == model.view_weights_
+    assert cells.uns["unispectral"]["params"]["use_rep"] == ["X", "X_pca"]
+
+
+def test_some_groups_are_clustered_and_the_others_kept(cells):
+    cells.obs["kind"] = cells.obs["kind"].astype("category")
+    scverse.cluster(cells, 2, restrict_to=("kind", ["0", "2"]), key_added="part")
+    found = cells.obs["part"]
+    inside = cells.obs["kind"].isin(["0", "2"])
+    assert found[~inside].unique().tolist() == ["1"]
+    assert sorted(found[inside].unique()) == ["0-2,0", "0-2,1"]
+    assert found.cat.categories.tolist() == ["0-2,0", "0-2,1", "1"]
+    alone = UnifiedSpectralClustering(2, random_state=0).fit(cells.X[inside.to_numpy()])
+    names = [f"0-2,{label}" for label in alone.labels_]
+    assert found[inside].tolist() == names
+    assert np.isnan(cells.obs["part_membership"][~inside]).all()
+    assert cells.obsp["part_connectivities"][(~inside).to_numpy()].nnz == 0
+
+
+def test_arguments_that_do_not_fit_are_named(cells):
+    cells.obs["kind"] = cells.obs["kind"].astype("category")
+    for arguments, message in (
+        ({"resolution": 1.0}, "resolution is no argument of scverse.cluster"),
+        ({"n_neighbours": 9}, "did you mean n_neighbors"),
+        ({"neighbors_key": "neighbors"}, "is not in data.uns, which knows of no neighbours"),
+        ({"obsp": "connectivities"}, "names the graph 'connectivities', but data.obsp holds"),
+        ({"obsp": "a", "neighbors_key": "b"}, "neighbors_key and obsp both name a graph"),
+        ({"obsp": "a", "use_rep": "X"}, "use_rep and obsp were both given"),
+        ({"restrict_to": ("kind", ["7"])}, "names the group '7'"),
+        ({"restrict_to": ("sort", ["7"])}, "names 'sort', but data.obs holds 'kind'"),
+        ({"restrict_to": "kind"}, "must be a pair of a column of obs"),
+        ({"restrict_to": ("kind", "0")}, "must list the groups of 'kind'"),
+        ({"use_rep": ["X", "X"]}, "names 'X' more than once"),
+        ({"use_rep": []}, "names nothing"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            scverse.cluster(cells, 3, **arguments)
+    assert "unispectral" not in cells.uns

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -10,19 +11,21 @@ import scipy.sparse as sp
 
 from unispectral._compat import optional
 from unispectral._errors import InputError, InputTypeError
-from unispectral._version import __version__
+from unispectral.scverse._fields import edge_distances, group_names, write_fields
+from unispectral.scverse._samples import Chosen, choose_samples, restrict_cells
 
 __all__ = ["cluster"]
-
-#: From this many columns on, principal components are taken if they are there, as in scanpy.
-_MANY = 50
 
 
 def cluster(
     data: Any,
     n_clusters: int | Literal["auto"] = "auto",
     *,
-    use_rep: str | Mapping[str, str | None] | None = None,
+    use_rep: str | Sequence[str] | Mapping[str, str | None] | None = None,
+    neighbors_key: str | None = None,
+    obsp: str | None = None,
+    adjacency: Any = None,
+    restrict_to: tuple[str, Sequence[str]] | None = None,
     key_added: str = "unispectral",
     random_state: int | None = 0,
     copy: bool = False,
@@ -36,10 +39,20 @@ def cluster(
         The modalities of a MuData object are views of the same cells; a modality may lack some.
     n_clusters : int or "auto", default="auto"
         The number of clusters, or leave it to the data.
-    use_rep : str, mapping or None, default=None
+    use_rep : str, list, mapping or None, default=None
         ``"X"`` or a key of ``obsm``; None takes ``X_pca`` if it is there and there are more than
-        50 variables, else ``X``. For MuData also a mapping from modality to one of these, which
-        names the modalities to use.
+        50 variables, else ``X``. A list of them are views of the same cells. For MuData also a
+        mapping from modality to one of these, which names the modalities to use.
+    neighbors_key : str or None, default=None
+        Cluster the graph of ``sc.pp.neighbors`` that is stored in ``uns[neighbors_key]``, such as
+        ``"neighbors"``, instead of a representation.
+    obsp : str or None, default=None
+        Cluster the graph ``obsp[obsp]``.
+    adjacency : matrix or None, default=None
+        Cluster this graph.
+    restrict_to : tuple of str and list of str, or None, default=None
+        A column of ``obs`` and some of its groups: only their cells are clustered, and the others
+        keep their group.
     key_added : str, default="unispectral"
         Under which name the results are stored.
     random_state : int or None, default=0
@@ -55,12 +68,17 @@ def cluster(
 
         ``.obs[key_added]`` : categorical of str
             Cluster of each cell.
+        ``.obs[key_added + "_membership"]``, ``.obs[key_added + "_outlier_score"]`` : float
+            How much a cell belongs to its cluster, and how badly its neighbours explain it.
         ``.obsm["X_" + key_added]`` : ndarray of shape (n_obs, n_clusters)
             The embedding.
         ``.obsp[key_added + "_connectivities"]`` : CSR matrix of shape (n_obs, n_obs)
             The learned graph, symmetric.
+        ``.obsp[key_added + "_distances"]`` : CSR matrix of shape (n_obs, n_obs)
+            The distance of each cell to those that it is expressed by.
         ``.uns[key_added]`` : dict
-            Parameters, key of the graph, and weights of the modalities.
+            Parameters, keys of the graph, and weights of the views. ``sc.tl.umap``,
+            ``sc.tl.paga`` and ``sc.tl.leiden`` take it with ``neighbors_key=key_added``.
 
     Examples
     --------
@@ -78,88 +96,74 @@ def cluster(
     from unispectral.estimator import UnifiedSpectralClustering
 
     optional("anndata", extra="scverse")
-    pandas = optional("pandas", extra="scverse")
-    X, used = _samples(data, use_rep)
+    _check_names(parameters, UnifiedSpectralClustering)
+    chosen = choose_samples(data, use_rep, neighbors_key, obsp, adjacency)
+    cells = np.arange(data.n_obs)
+    if restrict_to is not None:
+        cells = np.flatnonzero(restrict_cells(data, restrict_to))
+        chosen = _take(chosen, cells)
+    if chosen.is_graph:
+        parameters["kernels"] = "graph"
+    model = UnifiedSpectralClustering(n_clusters, random_state=random_state, **parameters)
+    model.fit(chosen.X)
     data = data.copy() if copy else data
-    model = UnifiedSpectralClustering(n_clusters, random_state=random_state, **parameters).fit(X)
-    names = [str(k) for k in range(model.n_clusters_)]
-    labels = pandas.Categorical.from_codes(model.labels_, names)
-    data.obs[key_added] = pandas.Series(labels, index=data.obs_names)
-    data.obsm[f"X_{key_added}"] = np.asarray(model.embedding_)
-    graph = f"{key_added}_connectivities"
-    data.obsp[graph] = sp.csr_matrix(model.affinity_matrix_)
-    given = model.get_params() | {"use_rep": used, "version": __version__}
-    data.uns[key_added] = {
-        "connectivities_key": graph,
-        "params": {name: _plain(value) for name, value in given.items() if value is not None},
+    given = {
+        "use_rep": chosen.representation,
+        "neighbors_key": neighbors_key,
+        "obsp": obsp,
+        "restrict_to": _in_words(restrict_to),
     }
-    if isinstance(X, dict):
+    write_fields(
+        data,
+        key_added,
+        model,
+        cells,
+        group_names(data, model.labels_, cells, restrict_to),
+        _distances(data, chosen, model, cells),
+        given,
+    )
+    if isinstance(chosen.X, dict):
         weights = {view: float(weight) for view, weight in model.view_weights_.items()}
         data.uns[key_added]["view_weights"] = weights
     return data if copy else None
 
 
-def _samples(data: Any, use_rep: Any) -> tuple[Any, Any]:
-    """What to fit, and which representation that is."""
-    if not hasattr(data, "obs_names"):
-        problem = f"must be an AnnData or MuData object, not {type(data).__name__}"
-        raise InputTypeError("data", problem)
-    if not hasattr(data, "mod"):
-        if use_rep is not None and not isinstance(use_rep, str):
-            raise InputTypeError("use_rep", "must be a str for AnnData", value=use_rep)
-        return _representation(data, use_rep, "data")
-    if getattr(data, "axis", 0) != 0:
-        raise InputError("data", "has modalities that share variables, not cells")
-    if isinstance(use_rep, Mapping):
-        chosen = dict(use_rep)
-        unknown = [name for name in chosen if name not in data.mod]
-        if unknown or not chosen:
-            known = ", ".join(data.mod)
-            raise InputError("use_rep", f"must name modalities among {known}", value=chosen)
-    else:
-        chosen = dict.fromkeys(data.mod, use_rep)
-    if not data.obs_names.is_unique:
-        raise InputError("data", "has cells of one name", "call obs_names_make_unique()")
-    views: dict[str, Any] = {}
-    used: dict[str, str] = {}
-    for name, wanted in chosen.items():
-        part = data.mod[name]
-        values, used[name] = _representation(part, wanted, f"modality {name!r}")
-        views[name] = _rows_of(values, part.obs_names.get_indexer(data.obs_names), name)
-    return views, used
+def _check_names(parameters: Mapping[str, Any], estimator: type) -> None:
+    """Refuse what neither this function nor the estimator knows, with the nearest name."""
+    own = ["use_rep", "neighbors_key", "obsp", "adjacency", "restrict_to", "key_added", "copy"]
+    known = own + list(estimator().get_params())
+    for name in parameters:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            remedy = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+            problem = "is no argument of scverse.cluster"
+            raise InputTypeError(name, problem, remedy.rstrip("?"))
+    if isinstance(parameters.get("kernels"), str) and parameters["kernels"] == "graph":
+        problem = "takes its graph from neighbors_key, obsp or adjacency here"
+        raise InputError("kernels", problem, "give one of them instead", value="graph")
 
 
-def _representation(adata: Any, use_rep: str | None, what: str) -> tuple[Any, str]:
-    if getattr(adata, "isbacked", False):
-        raise InputError("data", "is backed by a file", "load it first: data.to_memory()")
-    if use_rep is None:
-        use_rep = "X_pca" if "X_pca" in adata.obsm and adata.n_vars > _MANY else "X"
-    if use_rep != "X" and use_rep not in adata.obsm:
-        there = ", ".join(["X", *adata.obsm])
-        raise InputError("use_rep", f"is not in {what}, which has {there}", value=use_rep)
-    values = adata.X if use_rep == "X" else adata.obsm[use_rep]
-    if values is None:
-        there = ", ".join(adata.obsm) or "none"
-        raise InputError("use_rep", f"must be a key of obsm ({there}), as {what} has no X")
-    return values if sp.issparse(values) else np.asarray(values), use_rep
+def _take(chosen: Chosen, cells: np.ndarray) -> Chosen:
+    """The same of some of the cells."""
+    if chosen.is_graph:
+        graph = chosen.X if sp.issparse(chosen.X) else np.asarray(chosen.X)
+        if sp.issparse(graph):
+            graph = sp.csr_array(graph)
+        return chosen._replace(X=graph[cells][:, cells])
+    if isinstance(chosen.X, dict):
+        return chosen._replace(X={name: table[cells] for name, table in chosen.X.items()})
+    return chosen._replace(X=chosen.X[cells])
 
 
-def _rows_of(values: Any, rows: np.ndarray, name: str) -> Any:
-    """The rows of a modality in the order of all cells, NaN for those that it lacks."""
-    absent = rows < 0
-    if not absent.any():
-        return values[rows]
-    if sp.issparse(values):
-        problem = f"of modality {name!r} is sparse and lacks {absent.sum()} of {len(rows)} cells"
-        raise InputError("use_rep", problem, "compute principal components and use 'X_pca'")
-    whole = np.array(values[rows], dtype=np.result_type(values.dtype, np.float32))
-    whole[absent] = np.nan
-    return whole
+def _distances(data: Any, chosen: Chosen, model: Any, cells: np.ndarray) -> sp.csr_matrix:
+    """Those that came with the graph, or else along the edges that were learned."""
+    if chosen.distances_key is not None:
+        return sp.csr_matrix(sp.csr_array(data.obsp[chosen.distances_key])[cells][:, cells])
+    return edge_distances(model.graph_, None if chosen.is_graph else chosen.X)
 
 
-def _plain(value: Any) -> Any:
-    """What a file of either kind can hold."""
-    if isinstance(value, dict):
-        return {str(name): _plain(one) for name, one in value.items()}
-    value = value.item() if isinstance(value, np.generic) else value
-    return value if isinstance(value, (str, bool, int, float)) else repr(value)
+def _in_words(restrict_to: Any) -> str | None:
+    if restrict_to is None:
+        return None
+    key, groups = restrict_to
+    return f"{key}: {', '.join(map(str, groups))}"
