@@ -102,17 +102,17 @@ class _Stages:
 
 def _ours(data: str, **params: Any) -> dict[str, Any]:
     from unispectral import UnifiedSpectralClustering
-    from unispectral.labelfree import _coding, _contest, _fit, _neighbourhoods, _view_choice
+    from unispectral.labelfree import _fit, _graph, _neighbourhoods, _views
 
     X, y = _data(data)
     _warm()
     stages = _Stages()
     stages.watch(_neighbourhoods, "nearest_in", "search")
-    stages.watch(_contest, "localize", "kernels")
-    stages.watch(_view_choice, "localize", "kernels")
-    stages.watch(_coding, "codes_of", "codes")
-    stages.watch(_coding, "smallest_eigenvectors", "eigenvectors")
-    stages.watch(_fit, "read_out", "labels")
+    stages.watch(_graph, "localize", "kernels")
+    stages.watch(_views, "localize", "kernels")
+    stages.watch(_neighbourhoods, "compute_codes", "codes")
+    stages.watch(_graph, "smallest_eigenvectors", "eigenvectors")
+    stages.watch(_fit, "assign_labels", "labels")
     model = UnifiedSpectralClustering(len(np.unique(y)), **params)
     return _measured(lambda: model.fit(X).labels_, y) | {"stages": stages.seconds}
 

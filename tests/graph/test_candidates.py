@@ -301,14 +301,14 @@ def test_comparing_all_rows_of_a_large_sparse_table_is_announced(monkeypatch) ->
 def test_every_long_stage_of_a_large_fit_tells_its_progress(monkeypatch) -> None:
     from unispectral import _run
     from unispectral.graph import candidates
-    from unispectral.labelfree import _coupling, _geometry
+    from unispectral.labelfree import _geometry, _graph
     from unispectral.spectrum import _subspace
 
     for where, name in (
         (candidates, "EXACT_SAMPLES"),
         (_geometry, "_HELD_SAMPLES"),
         (_run, "_SHORT"),
-        (_coupling, "_MANY"),
+        (_graph, "_MANY"),
         (_subspace, "_TOLD"),
     ):
         monkeypatch.setattr(where, name, 500)

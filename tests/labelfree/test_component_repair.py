@@ -14,9 +14,10 @@ from unispectral import UnifiedSpectralClustering
 from unispectral._run import Run
 from unispectral.graph.candidates import nearest
 from unispectral.kernels import KernelBank
-from unispectral.labelfree import Recipe, _component_repair
-from unispectral.labelfree._component_repair import joined, repaired
+from unispectral.labelfree import Recipe, _graph
 from unispectral.labelfree._geometry import KernelDistance, KernelPart, nearest_among
+from unispectral.labelfree._graph import join_components, repair_components
+from unispectral.labelfree._neighbourhoods import Layer, LocalNeighbourhoods
 
 
 def knn_codes(X: np.ndarray, k: int) -> sp.csr_array:
@@ -29,9 +30,15 @@ def geometry_of(X: np.ndarray, kernel: str = "linear", **settings) -> KernelDist
     return KernelDistance([KernelPart(KernelBank(X, kernel, normalize="none", **settings), 0, 0)])
 
 
+def layer_of(geometry: KernelDistance) -> Layer:
+    """With the rate of a kernel, and no neighbourhoods, which repair does not ask for."""
+    nobody = np.empty((geometry.n_samples, 0))
+    return Layer(geometry, LocalNeighbourhoods(nobody, nobody, nobody, -1e-3))
+
+
 def mend(X: np.ndarray, codes: sp.csr_array, n_clusters: int, k: int) -> sp.csr_array:
-    geometry = geometry_of(X, gram=False)
-    return repaired(codes, geometry, -1e-3, Recipe(n_clusters), k, 0, Run.of())
+    layer = layer_of(geometry_of(X, gram=False))
+    return repair_components(codes, layer, Recipe(n_clusters), k, 0, Run.of())
 
 
 def test_duplicates_are_joined_as_one_sample_would_be() -> None:
@@ -72,7 +79,7 @@ def test_large_components_are_left_alone() -> None:
 
 def test_no_small_component_means_no_search() -> None:
     codes = sp.csr_array(np.ones((4, 4)) / 4)
-    assert repaired(codes, None, -1.0, Recipe(1), 2, 0, Run.of()) is codes
+    assert repair_components(codes, None, Recipe(1), 2, 0, Run.of()) is codes
 
 
 def test_a_graph_without_edges_becomes_one() -> None:
@@ -109,16 +116,16 @@ def test_replicated_digits_are_clustered_as_the_digits_are() -> None:
 def test_repair_ends_after_its_rounds(monkeypatch) -> None:
     """Pairs, then pairs of pairs: what one round leaves apart the next ones join."""
     X = np.array([[float(f"{i:b}")] for i in range(16)])  # 0, 1, 10, 11, 100, …
-    monkeypatch.setattr(_component_repair, "SMALL_SHARE", 1.0)
+    monkeypatch.setattr(_graph, "SMALL_SHARE", 1.0)
 
     def join() -> int:
         joined = mend(X, sp.csr_array((16, 16)), 1, 1)
         return connected_components(joined, directed=False)[0]
 
     assert join() == 1
-    monkeypatch.setattr(_component_repair, "_ROUNDS", 1)
+    monkeypatch.setattr(_graph, "_ROUNDS", 1)
     assert join() == 8
-    monkeypatch.setattr(_component_repair, "_ROUNDS", 0)
+    monkeypatch.setattr(_graph, "_ROUNDS", 0)
     assert join() == 16
 
 
@@ -149,7 +156,7 @@ def smallest_first(X: np.ndarray, group: np.ndarray, n_clusters: int) -> np.ndar
 @pytest.mark.parametrize("n_clusters", [1, 2, 4, 6])
 def test_components_are_joined_from_the_smallest_on(seed: int, n_clusters: int) -> None:
     X, group, codes = apart([9, 4, 17, 6, 30, 5, 12], seed)
-    graph = joined(codes, geometry_of(X), n_clusters)
+    graph = join_components(codes, geometry_of(X), n_clusters)
     n, member = connected_components(graph, directed=False)
     assert n == n_clusters
     assert adjusted_rand_score(member, smallest_first(X, group, n_clusters)) == 1
@@ -160,19 +167,19 @@ def test_components_are_joined_from_the_smallest_on(seed: int, n_clusters: int) 
 
 def test_no_more_components_than_clusters_are_left_alone(monkeypatch) -> None:
     _, _, codes = apart([5, 6, 7])
-    assert joined(codes, None, 3) is codes
-    monkeypatch.setattr(_component_repair, "_MOST_COMPONENTS", 2)
-    assert joined(codes, None, 1) is codes
+    assert join_components(codes, None, 3) is codes
+    monkeypatch.setattr(_graph, "_MOST_COMPONENTS", 2)
+    assert join_components(codes, None, 1) is codes
 
 
 def test_gaps_between_some_samples_of_each_component(monkeypatch) -> None:
     X, group, codes = apart([40, 3, 50, 60])
-    monkeypatch.setattr(_component_repair, "_GAP_SAMPLES", 10)
-    some = _component_repair._of_each(group)
+    monkeypatch.setattr(_graph, "_GAP_SAMPLES", 10)
+    some = _graph._pick_from_each(group)
     assert len(some) <= 14
     assert (np.diff(group[some]) >= 0).all()
     assert set(group[some]) == {0, 1, 2, 3}
-    graph = joined(codes, geometry_of(X), 2)
+    graph = join_components(codes, geometry_of(X), 2)
     assert connected_components(graph, directed=False)[0] == 2
 
 

@@ -1,4 +1,4 @@
-"""Clusters that thin samples between them would blur."""
+"""Clusters that samples of low density between them would blur."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.datasets import make_moons
 from unispectral.graph.quality import normalized_cut
 from unispectral.kernels import KernelBank
 from unispectral.labelfree import Recipe, cluster
-from unispectral.labelfree._core_samples import _spread, by_core_samples, core_samples
+from unispectral.labelfree._assignment import _spread, find_core_samples, prefer_core_labels
 from unispectral.labelfree._geometry import KernelDistance, KernelPart
 from unispectral.metrics import clustering_accuracy
 
@@ -49,9 +49,9 @@ def test_unequal_clusters_in_noise_are_found_without_the_noise() -> None:
     assert with_core.mean() > without.mean() + 0.1
 
 
-def test_thin_samples_are_those_of_low_density_beside_their_surroundings() -> None:
+def test_low_density_samples_are_those_of_low_density_beside_their_surroundings() -> None:
     X, y = _bars_in_noise(0)
-    core = core_samples(_distance(X))
+    core = find_core_samples(_distance(X))
     assert core is not None
     assert core.mean() >= 0.8
     assert core[y >= 0].mean() > 0.85
@@ -62,7 +62,7 @@ def test_thin_samples_are_those_of_low_density_beside_their_surroundings() -> No
 @pytest.mark.parametrize("shape", [(100, 2), (300, 9), (20_001, 2)])
 def test_densities_of_few_or_many_samples_or_columns_are_not_looked_at(shape: tuple) -> None:
     table = np.random.default_rng(0).normal(size=shape)
-    assert core_samples(_distance(table)) is None
+    assert find_core_samples(_distance(table)) is None
 
 
 def test_clear_clusters_keep_their_labels_without_a_second_look() -> None:
@@ -73,13 +73,13 @@ def test_clear_clusters_keep_their_labels_without_a_second_look() -> None:
 
 
 @pytest.mark.parametrize("better", ["without", "with", "both", "neither"])
-def test_both_judges_must_prefer_the_labels_of_core_samples(better: str) -> None:
-    """Two dense groups and thin samples; the first labels or the graphs make one judge say no."""
+def test_both_criteria_must_prefer_the_labels_of_core_samples(better: str) -> None:
+    """Two dense groups and others; the first labels or the graphs make one criterion say no."""
     rng = np.random.default_rng(0)
     table = np.vstack([rng.normal(0, 0.1, (150, 2)), rng.normal(3, 0.1, (150, 2))])
     table = np.vstack([table, rng.uniform(-3, 6, (30, 2))])
     distance = _distance(table)
-    core = core_samples(distance)
+    core = find_core_samples(distance)
     assert core is not None
     truth = (table.sum(axis=1) > 3).astype(int)
     wrong = np.where(np.arange(len(table)) % 5 == 0, 1 - truth, truth)
@@ -89,7 +89,7 @@ def test_both_judges_must_prefer_the_labels_of_core_samples(better: str) -> None
     inner = W if better in ("without", "both") else against
     inside = sp.csr_array(inner[core][:, core])
     assert normalized_cut(full, wrong) > 2e-3
-    got = by_core_samples(distance, full, wrong, lambda _: (inside, truth[core]))
+    got = prefer_core_labels(full, wrong, core, inside, truth[core])
     expected = truth if better == "both" else wrong
     assert np.array_equal(got[core], expected[core])
 

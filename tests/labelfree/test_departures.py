@@ -11,8 +11,7 @@ from sklearn.datasets import make_blobs
 
 from unispectral import SCMK, SCSK, UnifiedSpectralClustering
 from unispectral.labelfree import Recipe, cluster
-from unispectral.labelfree._coding import read_out
-from unispectral.labelfree._refinement import quality, refined
+from unispectral.labelfree._assignment import assign_labels, quality, refine_labels
 from unispectral.labels import rotate
 from unispectral.spectrum import affinity, laplacian
 
@@ -103,7 +102,7 @@ def test_repair_joins_what_fell_off():
 def test_the_better_read_out_is_kept(blobs, seed):
     found = _plain(blobs, n_clusters=5, max_iter=1)
     W, recipe = affinity(found.Z), Recipe(5, n_init=3)
-    best = read_out(W, found.P, recipe, np.random.default_rng(seed))
+    best = assign_labels(W, found.P, recipe, np.random.default_rng(seed))
     drawn = np.random.default_rng(seed)
     others = [
         KMeans(5, n_init=1, random_state=one).fit_predict(found.P)
@@ -118,10 +117,10 @@ def test_refinement_gets_out_of_a_local_optimum():
     wrong = np.repeat([0, 0, 1, 2], 8)
     wrong[24:28] = 3
     np.testing.assert_array_equal(
-        np.unique(refined(W, wrong, 4).reshape(4, 8), axis=1).shape, (4, 1)
+        np.unique(refine_labels(W, wrong, 4).reshape(4, 8), axis=1).shape, (4, 1)
     )
     right = np.repeat(np.arange(4), 8)
-    np.testing.assert_array_equal(refined(W, right, 4), right)
+    np.testing.assert_array_equal(refine_labels(W, right, 4), right)
 
 
 def test_refinement_never_lowers_the_quality(blobs):

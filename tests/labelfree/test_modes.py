@@ -7,13 +7,9 @@ import pytest
 
 from unispectral import UnifiedSpectralClustering
 from unispectral.kernels import KernelBank
+from unispectral.labelfree._count import find_prominences, mode_prominences
 from unispectral.labelfree._geometry import KernelDistance, KernelPart
-from unispectral.labelfree._modes import (
-    local_dimension,
-    mode_prominences,
-    nearest_squared,
-    prominences,
-)
+from unispectral.labelfree._selection import estimate_dimension, nearest_squared
 
 
 def _distance(points):
@@ -53,19 +49,19 @@ def test_prominences_are_those_of_the_definition(seed):
     rng = np.random.default_rng(seed)
     near = np.array([rng.choice(np.delete(np.arange(30), i), 2, replace=False) for i in range(30)])
     height = rng.permutation(30).astype(float)
-    np.testing.assert_allclose(prominences(near, height), _plain_prominences(near, height))
+    np.testing.assert_allclose(find_prominences(near, height), _plain_prominences(near, height))
 
 
 def test_components_have_infinite_prominence():
     near = np.array([[1], [0], [3], [2]])
-    assert prominences(near, np.arange(4.0)).tolist() == [np.inf, np.inf]
+    assert find_prominences(near, np.arange(4.0)).tolist() == [np.inf, np.inf]
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 4])
 def test_the_dimension_is_that_of_the_samples(dimension):
     plane = np.random.default_rng(0).uniform(size=(800, dimension))
     turned = plane @ np.linalg.qr(np.random.default_rng(1).normal(size=(9, dimension)))[0].T
-    found = local_dimension(nearest_squared(_distance(turned))[1])
+    found = estimate_dimension(nearest_squared(_distance(turned))[1])
     assert found == pytest.approx(dimension, rel=0.2)
 
 

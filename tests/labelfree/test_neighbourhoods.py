@@ -11,12 +11,12 @@ from sklearn.metrics.pairwise import euclidean_distances
 from unispectral._run import Run
 from unispectral.kernels import KernelBank
 from unispectral.labelfree import Recipe
-from unispectral.labelfree._coding import codes_of
 from unispectral.labelfree._geometry import KernelDistance, KernelPart
 from unispectral.labelfree._neighbourhoods import (
     CODE_ROWS,
     LocalNeighbourhoods,
     Neighbourhoods,
+    compute_codes,
     localize,
     near_duplicate_share,
 )
@@ -130,7 +130,7 @@ def test_what_is_made_of_them_is_the_same_everywhere(find: Find, present) -> Non
     here = localize(KernelDistance([KernelPart(bank, 0, 0)]), K, run, present)
     embedding = np.random.default_rng(1).normal(size=(N, 2))
     for prices in (None, embedding):
-        mine, theirs = (codes_of(one, recipe, prices, run) for one in (around, here))
+        mine, theirs = (compute_codes(one, recipe, prices, run) for one in (around, here))
         np.testing.assert_array_equal(mine.values, theirs.values)
         np.testing.assert_array_equal(mine.error, theirs.error)
         assert mine.objective == theirs.objective

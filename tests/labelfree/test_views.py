@@ -12,19 +12,18 @@ from unispectral import DoubtfulResultWarning, UnifiedSpectralClustering
 from unispectral._run import Run
 from unispectral.datasets import load_multiview_digits
 from unispectral.kernels import Gaussian, KernelBank, Linear
-from unispectral.labelfree import Recipe, _fit, _view_choice, cluster
+from unispectral.labelfree import Recipe, _fit, cluster
 from unispectral.labelfree._geometry import (
     KernelDistance,
     KernelPart,
     nearest_in,
 )
 from unispectral.labelfree._neighbourhoods import localize
-from unispectral.labelfree._views import (
+from unispectral.labelfree._views import complete_view, fuse_views
+from unispectral.labelfree._weights import (
     LEAST_SHARED,
-    completed,
+    are_informative,
     discriminant_weights,
-    fused,
-    informative,
     shared_neighbours,
     view_weights,
 )
@@ -73,8 +72,8 @@ def test_shared_neighbours_are_counted_beyond_chance():
         )
         assert found[i, j] == pytest.approx((both - chance) / np.sqrt(chance), rel=1e-5)
     assert found[0, 2] > LEAST_SHARED > max(found[0, 1], found[1, 2])
-    assert informative(around).tolist() == [True, False, True]
-    assert informative(around[:2]).tolist() == [False, False]
+    assert are_informative(around).tolist() == [True, False, True]
+    assert are_informative(around[:2]).tolist() == [False, False]
 
 
 @pytest.mark.parametrize("n_features", [2, 10])
@@ -163,7 +162,7 @@ def test_each_view_is_measured_in_its_own_median():
         for unit, d in ((1e-3, 3), (1e4, 2))
     ]
     distances = [KernelDistance([KernelPart(bank, 0, at)]) for at, bank in enumerate(banks)]
-    together = fused(distances, np.array([0.25, 0.75]))
+    together = fuse_views(distances, np.array([0.25, 0.75]))
     every = np.arange(30)
     shares = [
         part.scale * KernelDistance([part._replace(scale=1.0)]).distances(every, every)
@@ -235,7 +234,7 @@ def test_weights_compete_and_the_clearer_clusters_are_kept(monkeypatch, tmp_path
     digits = load_multiview_digits()
     views = digits.views
     model = UnifiedSpectralClustering(10).fit(views)
-    monkeypatch.setattr(_fit, "reweighted", lambda chosen: None)
+    monkeypatch.setattr(_fit, "reweigh_views", lambda chosen: None)
     first = UnifiedSpectralClustering(10).fit(views)
     assert model.geometry_weights_ == {"all views": 1.0}
     assert len(first.geometry_weights_) == 1 + len(views)
@@ -292,7 +291,7 @@ def test_a_completed_view_has_the_mean_rows_of_neighbours():
     view = KernelDistance([KernelPart(bank, 0, 0)])
     others = [np.full((8, 2), -1), np.full((8, 1), -1)]
     others[0][1], others[1][1] = [0, 5], [7]  # of which 5 is lacking here, too
-    found = completed(view, present, others).features()
+    found = complete_view(view, present, others).features()
     expected = table.copy()
     expected[1] = (table[0] + table[7]) / 2
     expected[5] = table[present].mean(axis=0)
@@ -301,7 +300,8 @@ def test_a_completed_view_has_the_mean_rows_of_neighbours():
 
 def test_kernels_of_one_table_do_not_compete(monkeypatch):
     X, _ = make_blobs(80, random_state=0)
-    monkeypatch.setattr(_view_choice, "discriminant_weights", None)  # which is not called
+    # which is not called
+    monkeypatch.setattr("unispectral.labelfree._views.discriminant_weights", None)
     UnifiedSpectralClustering(3, kernels=["linear", "gaussian"]).fit(X)
 
 

@@ -35,7 +35,7 @@ __all__ = [
     "nearest_among",
     "nearest_in",
     "sampled_distances",
-    "whitened",
+    "whiten",
 ]
 
 #: Samples whose pairs give the median distance, and landmarks of the Gaussian map.
@@ -55,10 +55,12 @@ class Geometry:
     """Squared distances among samples, and from new samples to them, by inner products.
 
     Those of all pairs may be held while neighbours are sought; else they are computed when they
-    are asked for. ``own`` are those of each sample with itself.
+    are asked for. ``own`` are those of each sample with itself; ``base`` is the distance of the
+    kernels that a geometry was made from, or is.
     """
 
     name: str
+    base: KernelDistance
     n_samples: int
     own: np.ndarray
     _held: np.ndarray | None = None
@@ -182,6 +184,10 @@ class KernelDistance(Geometry):
         self.name = name or parts[0].bank.names[parts[0].r]
         self.n_samples = parts[0].bank.n_samples
         self.own = self._sum(part.bank.diagonal(part.r).astype(np.float64) for part in self.parts)
+
+    @property
+    def base(self) -> KernelDistance:  # type: ignore[override]
+        return self
 
     def products(self, rows: Any, cols: Any) -> np.ndarray:
         return self._sum(part.bank.block(part.r, rows, cols) for part in self.parts)
@@ -328,7 +334,7 @@ class WhitenedDistance(Geometry):
         return self.table
 
 
-def whitened(base: KernelDistance, form: Whitening, run: Run | None = None) -> WhitenedDistance:
+def whiten(base: KernelDistance, form: Whitening, run: Run | None = None) -> WhitenedDistance:
     """The whitened form of a geometry."""
     n, columns = base.n_samples, base.n_columns
     rate = landmarks = root = None

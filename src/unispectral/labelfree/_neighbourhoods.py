@@ -1,4 +1,4 @@
-"""A geometry reduced to what codes need: each sample's candidates and small kernels."""
+"""A geometry reduced to what codes need, candidates and small kernels; and the codes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,27 @@ import scipy.sparse as sp
 from unispectral._memory import require_memory
 from unispectral._run import Run, map_blocks
 from unispectral.labelfree._geometry import Geometry, median_distance, nearest_in
+from unispectral.labelfree._recipe import Recipe
 
 __all__ = [
     "CODE_ROWS",
+    "MEDIAN",
+    "Layer",
+    "LocalCodes",
     "LocalNeighbourhoods",
     "Neighbourhoods",
     "block_kernels",
+    "build_graph",
+    "compute_codes",
     "kernel_dtype",
     "localize",
     "near_duplicate_share",
+    "solve_block",
     "sparse_codes",
 ]
+
+#: The median of a Gaussian kernel of median width over pairs: the unit of penalties.
+MEDIAN = float(np.exp(-0.5))
 
 #: Above this many samples neighbourhoods are kept in single precision: half the memory.
 SINGLE_SAMPLES = 50_000
@@ -136,6 +146,14 @@ class LocalNeighbourhoods(NamedTuple):
         return LocalNeighbourhoods(neighbours, near, among, self.rate, present)
 
 
+class Layer(NamedTuple):
+    """A geometry with its neighbourhoods, and the share of its graph in the sum of layers."""
+
+    geometry: Geometry
+    around: Neighbourhoods
+    share: float = 1.0
+
+
 def localize(
     geometry: Geometry, k: int, run: Run, present: np.ndarray | None = None
 ) -> Neighbourhoods:
@@ -236,3 +254,99 @@ def sparse_codes(neighbours: np.ndarray, codes: np.ndarray) -> sp.csr_array:
     matrix = sp.csr_array((codes[keep], neighbours[keep], starts), shape=(n, n))
     matrix.sort_indices()
     return matrix
+
+
+class LocalCodes(NamedTuple):
+    """Codes over candidates.
+
+    ``values`` has the shape of the candidates; ``objective`` is that before they were scaled, and
+    ``residual`` by how much its optimality conditions fail at most; ``error`` is what the code of
+    each sample leaves unexplained.
+    """
+
+    values: np.ndarray
+    objective: float
+    residual: float
+    error: np.ndarray
+
+
+def compute_codes(
+    around: Neighbourhoods, recipe: Recipe, embedding: np.ndarray | None, run: Run | None = None
+) -> LocalCodes:
+    """The codes of all samples, with penalties from the embedding if there is one already."""
+    parts = around.map_rows(_block_codes, recipe, embedding, run=run, stage="codes")
+    return LocalCodes(
+        np.concatenate([part.values for part in parts]),
+        sum(part.objective for part in parts),
+        max(part.residual for part in parts),
+        np.concatenate([part.error for part in parts]),
+    )
+
+
+def _block_codes(
+    rows: slice, block: LocalNeighbourhoods, recipe: Recipe, embedding: np.ndarray | None
+) -> LocalCodes:
+    """The codes of consecutive samples, given their neighbourhoods only."""
+    gap = None
+    if embedding is not None:
+        # Several times faster than an index of arrays where the rows are far apart in memory.
+        gap = embedding.take(block.neighbours, axis=0, mode="clip")
+        gap -= embedding[rows][:, None, :]
+    z, penalties, residual = solve_block(block, recipe, gap)
+    error = _unexplained(z, block)
+    value = error.sum() + np.vdot(z, penalties) + recipe.ridge * np.vdot(z, z)
+    if recipe.scale_codes:
+        _scale(z, block.valid)
+    # Solved in double precision, kept in that of the kernels.
+    return LocalCodes(z.astype(block.near.dtype, copy=False), float(value), residual, error)
+
+
+def _scale(z: np.ndarray, valid: np.ndarray) -> None:
+    """Scale each row to sum one; a sample that nothing explains leans on all candidates alike."""
+    total = z.sum(axis=1, keepdims=True)
+    z /= np.where(total > 0, total, 1.0)
+    lonely = total[:, 0] <= 0
+    allowed = valid[lonely]
+    z[lonely] = allowed / np.maximum(allowed.sum(axis=1, keepdims=True), 1)
+
+
+def solve_block(
+    block: LocalNeighbourhoods, recipe: Recipe, gap: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Codes that are not scaled yet, the penalties of their coefficients, and the residual.
+
+    ``gap`` are the differences to the candidates in the embedding, if there is one already.
+    """
+    from unispectral.graph import _loops
+
+    z = np.empty(block.near.shape)
+    penalties = np.full(z.shape, recipe.alpha * MEDIAN)
+    if gap is not None:
+        penalties += (0.5 * recipe.beta * MEDIAN) * np.einsum("bkc,bkc->bk", gap, gap)
+    residual = _loops.solve_blocks(
+        block.among,
+        block.near,
+        np.ones(len(z)),
+        penalties,
+        block.valid,
+        float(recipe.ridge),
+        z,
+        1e-6,
+    )
+    return z, penalties, residual
+
+
+def _unexplained(z: np.ndarray, block: LocalNeighbourhoods) -> np.ndarray:
+    fit = np.matmul(block.among, z[:, :, None])[:, :, 0] - 2.0 * block.near
+    return 1.0 + np.einsum("bk,bk->b", z, fit)
+
+
+def build_graph(
+    around: Neighbourhoods,
+    recipe: Recipe,
+    embedding: np.ndarray | None = None,
+    run: Run | None = None,
+) -> tuple[sp.csr_array, LocalCodes]:
+    """The codes of all samples as a CSR array whose row i is the code of sample i, and these."""
+    codes = compute_codes(around, recipe, embedding, run)
+    return sparse_codes(around.neighbours, codes.values), codes

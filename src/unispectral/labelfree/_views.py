@@ -1,197 +1,220 @@
-"""Several views or kernels: which show something, their weights, and their sum as one geometry."""
+"""Views: every kernel of every table, those that show something, and their sum as one geometry."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._inputs import Samples
 from unispectral._run import Run
-from unispectral.graph.quality import modularity
-from unispectral.labelfree._coding import code_graph
+from unispectral.kernels import KernelBank
 from unispectral.labelfree._geometry import (
     KernelDistance,
-    evenly_spaced,
+    KernelPart,
+    Whitening,
     median_distance,
-    sampled_distances,
 )
-from unispectral.labelfree._neighbourhoods import Neighbourhoods
+from unispectral.labelfree._neighbourhoods import (
+    Layer,
+    Neighbourhoods,
+    localize,
+    near_duplicate_share,
+)
 from unispectral.labelfree._recipe import Recipe
-from unispectral.spectrum import affinity
+from unispectral.labelfree._selection import apply_form, structure_ratio
+from unispectral.labelfree._weights import are_informative, discriminant_weights, view_weights
 
 __all__ = [
-    "agreement",
-    "completed",
-    "discriminant_weights",
-    "fused",
-    "informative",
-    "own_graphs",
-    "shared_neighbours",
-    "view_weights",
+    "Layers",
+    "View",
+    "Views",
+    "build_layers",
+    "build_own_layers",
+    "build_views",
+    "combine_views",
+    "complete_view",
+    "fuse_views",
+    "locate",
+    "reweigh_views",
+    "select_views",
 ]
 
-#: A view is used if it shares neighbours with another by so many standard deviations of chance.
-#: Views of pure noise stay below 5; the weakest informative ones were above 10.
-LEAST_SHARED = 6.0
-#: Samples whose neighbours in one view are looked up in the others.
-_LOOKED_UP = 300
-#: Neighbours that are copies of each other make no view closer than this share of its median.
-_CLOSEST = 0.01
+#: Above this many samples candidates are doubled, at most so often, where so many samples have
+#: mostly near-duplicates of themselves among them.
+_MANY_SAMPLES = 3_000
+_NEAR_DUPLICATES = 0.5
+_DOUBLINGS = 2
+#: A view whose eigenvalues are at least this share of those of the null model is taken for noise;
+#: others are left out that are farther from the clearest than this part of its way to the model.
+_NOISE = 0.87
+_NEARLY = 0.25
 #: Up to this many samples all pairs may be looked at where no table stands for a sum.
 _ALL_PAIRS_SAMPLES = 20_000
 
 
-def shared_neighbours(views: Sequence[Neighbourhoods]) -> np.ndarray:
-    """How far each two views share neighbours beyond chance, in standard deviations of chance.
+class View(NamedTuple):
+    """One kernel on one table.
 
-    Two unrelated lists of neighbours share as many pairs as chance lets them; noise shares no
-    more with any other view.
-
-    Returns
-    -------
-    ndarray of shape (n_views, n_views)
-        Zero on the diagonal.
+    ``present`` are the samples that the table has, None for all, ``distance`` is among these.
+    ``around`` are its neighbourhoods in this distance, where there are several views.
     """
-    n = len(views[0].neighbours)
-    lists, everyone = [], np.ones(n, dtype=bool)
-    for view in views:
-        rows, columns = np.nonzero(view.neighbours >= 0)
-        ones = np.ones(len(rows), dtype=np.float32)
-        lists.append(sp.csr_array((ones, (rows, view.neighbours[rows, columns])), shape=(n, n)))
-    here = [everyone if view.present is None else view.present for view in views]
-    found = np.zeros((len(views), len(views)))
-    for i in range(len(views)):
-        for j in range(i):
-            both = (here[i] & here[j]).astype(np.float32)
-            size = float(both.sum())
-            mask = sp.diags_array(both)
-            left, right = (lists[i], lists[j]) if both.all() else (
-                mask @ lists[i] @ mask, mask @ lists[j] @ mask
-            )  # fmt: skip
-            chance = left.sum() * right.sum() / max(size * (size - 1.0), 1.0)
-            shared = float(left.multiply(right).sum())
-            found[i, j] = found[j, i] = (shared - chance) / np.sqrt(max(chance, 1e-12))
+
+    name: str
+    distance: KernelDistance
+    present: np.ndarray | None = None
+    around: Neighbourhoods | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """All samples, whether the table has them or not."""
+        return self.distance.n_samples if self.present is None else len(self.present)
+
+
+class Views(NamedTuple):
+    """Views with their weights, and their sum.
+
+    ``known`` are the samples that one of the views has, None for all: the others are left out, and
+    the views are of the known ones alone. ``complete`` are the distances of the views on all these
+    samples, ``joint`` is their weighted sum; none where it cannot be had.
+    """
+
+    views: list[View]
+    weights: np.ndarray
+    known: np.ndarray | None
+    complete: list[KernelDistance]
+    joint: KernelDistance | None
+
+
+class Layers(NamedTuple):
+    """The layers of a graph, each with k candidates of every sample."""
+
+    layers: list[Layer]
+    k: int
+
+
+def build_views(
+    samples: Samples,
+    order: np.ndarray | None,
+    recipe: Recipe,
+    run: Run,
+    kept: np.ndarray | None = None,
+) -> list[View]:
+    """Every kernel of every table, or those that are kept, with the samples in some order.
+
+    Where there are several, each has its neighbourhoods.
+    """
+    if order is not None:
+        samples = samples.taken(order)
+    views = _bind_views(samples, run)
+    run.progress("neighbours")
+    if len(views) == 1:
+        return views
+    k = recipe.candidates(samples.n_samples)
+    chosen = range(len(views)) if kept is None else np.flatnonzero(kept)
+    return [
+        views[at]._replace(around=localize(views[at].distance, k, run, views[at].present))
+        for at in chosen
+    ]
+
+
+def _bind_views(samples: Samples, run: Run) -> list[View]:
+    """Every kernel of every table, on the samples that the table has."""
+    if samples.bank is not None:
+        bank = samples.bank
+        return [
+            View(name, KernelDistance([KernelPart(bank, r, -1)]))
+            for r, name in enumerate(bank.names)
+        ]
+    found = []
+    for view, table in enumerate(samples.tables):
+        present = None
+        if isinstance(table, np.ndarray) and np.isnan(table[:, 0]).any():
+            present = ~np.isnan(table[:, 0])
+            table = table[present]
+        bank = KernelBank(table, samples.kernels, normalize=samples.normalize, gram=False, run=run)
+        for r, name in enumerate(bank.names):
+            found.append(View(name, KernelDistance([KernelPart(bank, r, view)]), present))
     return found
 
 
-def informative(views: Sequence[Neighbourhoods]) -> np.ndarray:
-    """Which views show something that another shows, too."""
-    return shared_neighbours(views).max(axis=1) > LEAST_SHARED
+def select_views(views: Sequence[View], recipe: Recipe, run: Run) -> np.ndarray:
+    """Which views show something that another shows, too, or else by themselves."""
+    if len(views) == 1:
+        return np.ones(1, dtype=bool)
+    kept = are_informative([_located(view) for view in views])
+    return kept if kept.any() else _select_structured(views, recipe, run)
 
 
-def view_weights(
-    views: Sequence[KernelDistance],
-    present: Sequence[np.ndarray | None],
-    around: Sequence[Neighbourhoods],
-) -> np.ndarray:
-    """Weights that sum to one, large for views in which the others' neighbours are close.
-
-    The squared distances of a view between samples that are neighbours in another one, in the unit
-    of its median, are small where its clusters are clear and are those of the others. Its own
-    neighbours are not asked: they are close in any view of few columns.
-
-    Parameters
-    ----------
-    views : the distance of each, on the samples that it has
-    present : which of all samples these are, None for all
-    around : their neighbourhoods
-
-    Examples
-    --------
-    Two views of the same two groups, which the first tells apart more clearly:
-
-    >>> from unispectral._run import Run
-    >>> from unispectral.kernels import KernelBank
-    >>> from unispectral.labelfree._geometry import KernelPart
-    >>> from unispectral.labelfree._neighbourhoods import localize
-    >>> group, within = np.repeat([0.0, 1.0], 8), np.tile(np.arange(8) % 4, 2)
-    >>> tables = [np.c_[gap * group, within, within**2] for gap in (100, 10)]
-    >>> banks = [KernelBank(table, "linear", normalize="none", gram=False) for table in tables]
-    >>> views = [KernelDistance([KernelPart(bank, 0, at)]) for at, bank in enumerate(banks)]
-    >>> around = [localize(view, 2, Run.of()) for view in views]
-    >>> view_weights(views, [None, None], around).round(2)
-    array([0.83, 0.17])
-    """
-    far = np.ones(len(views))
-    for at, (view, near) in enumerate(zip(views, _apart(views, present, around), strict=True)):
-        if near is not None:
-            far[at] = max(near / median_distance(view), _CLOSEST)
-    return (1.0 / far) / np.sum(1.0 / far)
+def _located(view: View) -> Neighbourhoods:
+    assert view.around is not None, "of several views each has its neighbourhoods"
+    return view.around
 
 
-def discriminant_weights(
-    views: Sequence[KernelDistance], around: Sequence[Neighbourhoods]
-) -> np.ndarray:
-    """Weights that sum to one, by which neighbours are best told from other pairs of samples.
-
-    They are those of Fisher's linear discriminant on the squared distances of pairs, each view for
-    itself: how much farther apart any two samples are than neighbours in the other views, over the
-    variance of the distances. Distances of few columns vary much, and count little for that.
-
-    Parameters
-    ----------
-    views : the distance of each, on all samples
-    around : their neighbourhoods
-
-    Examples
-    --------
-    Two views that show the same two groups, by ten columns and by one:
-
-    >>> from unispectral._run import Run
-    >>> from unispectral.kernels import KernelBank
-    >>> from unispectral.labelfree._geometry import KernelPart
-    >>> from unispectral.labelfree._neighbourhoods import localize
-    >>> rng = np.random.default_rng(0)
-    >>> group = np.repeat([0.0, 2.0], 50)[:, None]
-    >>> tables = [group + rng.normal(size=(100, columns)) for columns in (10, 1)]
-    >>> banks = [KernelBank(table, "linear", normalize="none", gram=False) for table in tables]
-    >>> views = [KernelDistance([KernelPart(bank, 0, at)]) for at, bank in enumerate(banks)]
-    >>> around = [localize(view, 4, Run.of()) for view in views]
-    >>> discriminant_weights(views, around).round(2)
-    array([0.79, 0.21])
-    """
-    found = np.zeros(len(views))
-    apart = _apart(views, [None] * len(views), around)
-    for at, (view, near) in enumerate(zip(views, apart, strict=True)):
-        distances = sampled_distances(view) / median_distance(view)
-        gap = 0.0 if near is None else float(distances.mean()) - near / median_distance(view)
-        found[at] = max(gap, 0.0) / max(float(distances.var()), 1e-12)
-    total = found.sum()
-    return found / total if total > 0 else np.full(len(views), 1.0 / len(views))
+def _select_structured(views: Sequence[View], recipe: Recipe, run: Run) -> np.ndarray:
+    """Which views show clusters by themselves, nearly as clearly as the clearest; else all."""
+    count = recipe.n_clusters or None
+    found = np.array([structure_ratio(view.distance, count, recipe, run) for view in views])
+    best = float(found.min())
+    if best >= _NOISE:
+        return np.ones(len(views), dtype=bool)
+    return found <= best + _NEARLY * (1.0 - best)
 
 
-def _apart(
-    views: Sequence[KernelDistance],
-    present: Sequence[np.ndarray | None],
-    around: Sequence[Neighbourhoods],
-) -> list[float | None]:
-    """How far apart each view puts samples that are neighbours in the others, on average."""
-    rows = evenly_spaced(len(around[0].neighbours), _LOOKED_UP)
-    found: list[float | None] = []
-    for at, view in enumerate(views):
-        others = [other.neighbours[rows] for u, other in enumerate(around) if u != at]
-        means = [_mean_distance(view, present[at], rows, other) for other in others]
-        known = [mean for mean in means if mean is not None]
-        found.append(float(np.mean(known)) if known else None)
-    return found
+def combine_views(views: list[View]) -> Views:
+    """The views with their weights, and their sum."""
+    weights = np.ones(1)
+    if len(views) > 1:
+        weights = view_weights(
+            [view.distance for view in views],
+            [view.present for view in views],
+            [_located(view) for view in views],
+        )
+    known = _find_known(views)
+    if known is not None:  # the others would be clusters of their own
+        views = [_restrict(view, known) for view in views]
+    complete = _complete_views(views)
+    joint = None
+    if complete:
+        joint = complete[0] if len(views) == 1 else fuse_views(complete, weights)
+    return Views(views, weights, known, complete, joint)
 
 
-def _mean_distance(
-    view: KernelDistance, present: np.ndarray | None, rows: np.ndarray, neighbours: np.ndarray
-) -> float | None:
-    """The mean squared distance between samples and some others, of those that the view has."""
-    if present is not None:
-        place = np.where(present, np.cumsum(present) - 1, -1)
-        neighbours = np.where(neighbours >= 0, place[neighbours], -1)[present[rows]]
-        rows = place[rows[present[rows]]]
-    here = neighbours >= 0
-    if not here.any():
+def _find_known(views: Sequence[View]) -> np.ndarray | None:
+    """The samples that one of the views has; None for all."""
+    present = [view.present for view in views if view.present is not None]
+    if len(present) < len(views):
         return None
-    return float(view.around(rows, np.maximum(neighbours, 0))[0][here].mean())
+    known = np.any(present, axis=0)
+    return None if known.all() else known
 
 
-def completed(
+def _restrict(view: View, known: np.ndarray) -> View:
+    """The same where all samples are those that are known, which the table's own are."""
+    assert view.present is not None
+    present = view.present[known]
+    return view._replace(present=None if present.all() else present, around=None)
+
+
+def _complete_views(views: Sequence[View]) -> list[KernelDistance]:
+    """The distances of the views on all samples; none where they cannot be had."""
+    if all(view.present is None for view in views):
+        return [view.distance for view in views]
+    if any(view.around is None for view in views):
+        return []
+    lists = [_located(view).neighbours for view in views]
+    found = []
+    for at, view in enumerate(views):
+        distance = view.distance
+        if view.present is not None:
+            distance = complete_view(distance, view.present, [*lists[:at], *lists[at + 1 :]])
+        found.append(distance)
+    return found
+
+
+def complete_view(
     view: KernelDistance, present: np.ndarray, others: Sequence[np.ndarray]
 ) -> KernelDistance:
     """The distance of a view on all samples, also on those that it lacks.
@@ -210,7 +233,7 @@ def completed(
     >>> from unispectral.labelfree._geometry import KernelPart
     >>> bank = KernelBank(np.array([[1.0], [3.0]]), "linear", normalize="none", gram=False)
     >>> view = KernelDistance([KernelPart(bank, 0, 0)])
-    >>> whole = completed(view, np.array([True, False, True]), [np.array([[2], [0], [0]])])
+    >>> whole = complete_view(view, np.array([True, False, True]), [np.array([[2], [0], [0]])])
     >>> whole.features().ravel().tolist()
     [1.0, 1.0, 3.0]
     """
@@ -235,7 +258,7 @@ def completed(
     return KernelDistance([part._replace(bank=part.bank.on(part.r, table), r=0)], view.name)
 
 
-def fused(views: Sequence[KernelDistance], weights: np.ndarray) -> KernelDistance | None:
+def fuse_views(views: Sequence[KernelDistance], weights: np.ndarray) -> KernelDistance | None:
     """The weighted sum of the distances of views of all samples, each in its own median.
 
     None if it would cost too much.
@@ -244,17 +267,71 @@ def fused(views: Sequence[KernelDistance], weights: np.ndarray) -> KernelDistanc
         view.parts[0]._replace(scale=float(weight) / median_distance(view))
         for view, weight in zip(views, weights, strict=True)
     ]
-    together = KernelDistance(parts, "all views")
-    if together.n_samples > _ALL_PAIRS_SAMPLES and together.search_table() is None:
+    joint = KernelDistance(parts, "all views")
+    if joint.n_samples > _ALL_PAIRS_SAMPLES and joint.search_table() is None:
         return None
-    return together
+    return joint
 
 
-def own_graphs(views: Sequence[Neighbourhoods], recipe: Recipe, run: Run) -> list[sp.csr_array]:
-    """The graph of each view, from nothing but its own neighbourhoods."""
-    return [affinity(code_graph(view, recipe, None, run)[0]) for view in views]
+def reweigh_views(views: Views) -> Views | None:
+    """The same views together by other weights; None where they cannot be put together.
+
+    Also for several kernels of one table, whose neighbours are nearly the same.
+    """
+    tables = {view.distance.parts[0].view for view in views.views}
+    one_table = len(views.views) == 1 or (len(tables) == 1 and -1 not in tables)
+    if one_table or views.joint is None or views.views[0].around is None:
+        return None
+    weights = discriminant_weights(views.complete, [_located(view) for view in views.views])
+    return views._replace(weights=weights, joint=fuse_views(views.complete, weights))
 
 
-def agreement(graphs: Sequence[sp.csr_array], labels: np.ndarray) -> np.ndarray:
-    """The modularity of the clusters on each view's own graph: how well they show in it."""
-    return np.array([modularity(graph, labels) for graph in graphs])
+def build_layers(views: Views, form: Whitening | None, recipe: Recipe, run: Run) -> Layers:
+    """Neighbourhoods of all views together, if they can be, and of each, with their shares.
+
+    Each is left out where all views together have the whole share of the graph.
+    """
+    k = recipe.candidates(views.views[0].n_samples)
+    if views.joint is None:
+        return Layers(build_own_layers(views, form, k, 1.0, run), k)
+    joint = locate(views.joint, form, k, recipe, run)
+    if len(views.views) == 1 or recipe.fused_share == 1.0:
+        return joint
+    first = joint.layers[0]._replace(share=recipe.fused_share)
+    own = build_own_layers(views, form, joint.k, 1.0 - recipe.fused_share, run)
+    return joint._replace(layers=[first, *own])
+
+
+def build_own_layers(
+    views: Views, form: Whitening | None, k: int, share: float, run: Run
+) -> list[Layer]:
+    """Neighbourhoods of each view with k candidates, whose graphs have this share together."""
+    found = []
+    shares = (share * views.weights).tolist()
+    located = [view for view in views.views if _has_candidates(view, k)]
+    for view, part in zip(views.views, shares, strict=True):
+        if form is None and len(located) == len(views.views):
+            found.append(Layer(view.distance, _located(view).nearest(k), part))
+        else:
+            geometry = apply_form(view.distance, form, run)
+            found.append(Layer(geometry, localize(geometry, k, run, view.present), part))
+    return found
+
+
+def _has_candidates(view: View, k: int) -> bool:
+    return view.around is not None and view.around.neighbours.shape[1] >= k
+
+
+def locate(
+    distance: KernelDistance, form: Whitening | None, k: int, recipe: Recipe, run: Run
+) -> Layers:
+    """Neighbourhoods with k candidates, or two or four times k where near-duplicates abound."""
+    geometry = apply_form(distance, form, run)
+    around = localize(geometry, k, run)
+    if recipe.n_neighbors is None and distance.n_samples > _MANY_SAMPLES:
+        for _ in range(_DOUBLINGS):
+            if near_duplicate_share(around, run) <= _NEAR_DUPLICATES:
+                break
+            k *= 2
+            around = localize(geometry, k, run)
+    return Layers([Layer(geometry, around)], k)

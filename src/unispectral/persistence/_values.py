@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral.kernels import Gaussian, Linear, Metric, Polynomial
-from unispectral.labelfree._counting import ClusterCount
+from unispectral.labelfree._count import ClusterCount
 from unispectral.persistence._archive import ModelFileError
 from unispectral.tables._arrays import sparse_array
 

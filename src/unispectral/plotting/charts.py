@@ -129,7 +129,7 @@ class ClusterCountDisplay(Display):
 
     In few dimensions a bar says how much more, in proportion, cutting off one cluster more would
     cost than the last one did; in many, how far the modularity of so many clusters exceeds that of
-    samples without any (:class:`unispectral.labelfree._counting.ClusterCount`).
+    samples without any (:class:`unispectral.labelfree._count.ClusterCount`).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How many clusters, and whether there are any.
+"""Count the clusters: how many there are, and whether there are any.
 
 A graph of near neighbours has small eigenvalues and a large modularity whatever the data, the more
 so the fewer dimensions the data have. So both are compared with those of Gaussian samples of the
@@ -6,13 +6,18 @@ same covariance, which have the same size, shape and dimension, and no clusters.
 a number of clusters is the better, the more the eigenvalues rise after it, and the more prominent
 so many modes of the density are beside the next; in many dimensions, where the density says
 nothing, the more its modularity exceeds that of the reference.
+
+A mode of the density is a sample that is denser than its neighbours; its prominence is the
+difference in log density to the highest pass over which a denser mode can be reached (persistence:
+Chazal, Guibas, Oudot and Skraba, Journal of the ACM 60, 2013, article 41). Unlike a cut it does
+not mind of what size or shape a cluster is, or how many samples of low density lie in between; in
+many dimensions it sees little.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,38 +25,33 @@ from sklearn.cluster import KMeans
 
 from unispectral._errors import InputError
 from unispectral._run import Run, one_thread
-from unispectral.kernels import KernelBank
-from unispectral.labelfree._coding import eigenvectors, embed
-from unispectral.labelfree._contest import (
-    LEAST_COLUMNS,
-    SEPARATE,
-    Choice,
-    eigenvalue_sum,
-    first_affinity,
-    unseeded,
-)
-from unispectral.labelfree._geometry import (
-    KernelDistance,
-    KernelPart,
-    Whitening,
-    evenly_spaced,
-    whitened,
-)
-from unispectral.labelfree._modes import local_dimension, mode_prominences, nearest_squared
+from unispectral.labelfree._geometry import KernelDistance, Whitening, evenly_spaced
+from unispectral.labelfree._graph import embed
 from unispectral.labelfree._recipe import NEIGHBORS, Recipe
+from unispectral.labelfree._selection import (
+    LEAST_COLUMNS,
+    STRUCTURELESS,
+    TESTED,
+    build_whitened_graph,
+    compare_spectra,
+    draw_null_samples,
+    estimate_dimension,
+    least_ratio,
+    nearest_squared,
+)
 from unispectral.spectrum import smallest_eigenvectors
 
-__all__ = ["ClusterCount", "count_clusters", "merged_modularity", "structure_ratio"]
+__all__ = [
+    "ClusterCount",
+    "count_clusters",
+    "find_prominences",
+    "merge_clusters",
+    "mode_prominences",
+]
 
-#: Samples whose spectrum is looked at, and reference samples drawn, to count clusters.
-_COUNTED, _DRAWS = 1_200, 2
-#: The same to find out whether there are any, and the numbers of clusters that are tried; for a
-#: given number one draw is enough unless the ratio lies in between.
-_TESTED, _TEST_DRAWS, _ADVICE_DRAWS = 400, 6, 3
-_TRIED = (2, 3, 4, 6, 10)
-_UNDECIDED = (0.5, 0.75)
-#: A spectrum that is no smaller than this share of the reference shows no clusters.
-STRUCTURELESS = 0.6
+#: Samples whose spectrum is looked at, and null samples drawn.
+_COUNTED = 1_200
+_DRAWS = 2
 #: Added to the eigenvalues' share of the reference: below it clusters are separate.
 _FLOOR = 0.02
 #: Candidates of each code in the graphs that are looked at; the clearest of them decides.
@@ -74,6 +74,8 @@ _PROMINENCES, _MODES = (1.5, 4.0), 1.5
 _DOUBTFUL, _SECOND_MODE = (0.45, 0.7), 3.0
 #: Members that a cluster has at least on average.
 _MEMBERS = 3
+#: In more dimensions than this, neighbours are too far away to tell the density.
+_MOST_DIMENSIONS = 5.0
 
 
 class ClusterCount(NamedTuple):
@@ -113,15 +115,17 @@ def count_clusters(distance: KernelDistance, recipe: Recipe, run: Run) -> Cluste
     few = distance.subset(evenly_spaced(n, _COUNTED))
     most = max(2, min(recipe.max_clusters, few.n_samples // _MEMBERS))
     forms = _forms(few, recipe)
-    tested = distance.subset(evenly_spaced(n, _TESTED))
-    structure = min(_least_share(tested, form, recipe, run) for form in forms)
+    tested = distance.subset(evenly_spaced(n, TESTED))
+    structure = min(least_ratio(tested, form, recipe, run) for form in forms)
     low = distance.n_columns is None or distance.n_columns < LEAST_COLUMNS
-    modes, limit = mode_prominences(few) if low else None, STRUCTURELESS
+    modes = mode_prominences(few) if low else None
+    limit = STRUCTURELESS
     if modes is None:
-        scores, witness = _excess_modularity(few, forms, most, recipe, run)
+        scores, evidence = _excess_modularity(few, forms, most, recipe, run)
     else:
         gaps = _eigenvalue_gaps(few, forms, most, recipe, run)
-        scores, witness = gaps + _MODES * _mode_gaps(modes, len(gaps)), "eigenvalues"
+        scores = gaps + _MODES * _mode_gaps(modes, len(gaps))
+        evidence = "eigenvalues"
         limit = _DOUBTFUL[int(len(modes) > 1 and modes[1] > _SECOND_MODE)]
     if structure > limit or not len(scores):
         reason = "the samples show no more clusters than Gaussian samples of the same covariance"
@@ -129,7 +133,7 @@ def count_clusters(distance: KernelDistance, recipe: Recipe, run: Run) -> Cluste
     highest = float(scores.max())
     found = int(np.argmax(scores >= highest - _PLATEAU * abs(highest))) + 2
     density = "" if modes is None else " and the modes of the density"
-    reason = f"{found} clusters stand out most, by the {witness} of the graph{density}"
+    reason = f"{found} clusters stand out most, by the {evidence} of the graph{density}"
     return ClusterCount(found, scores, structure, reason)
 
 
@@ -143,7 +147,7 @@ def _eigenvalue_gaps(
         tried = _NEIGHBORS if form is None else (NEIGHBORS,)
         for k in (recipe.n_neighbors,) if recipe.n_neighbors else tried:
             wanted = min(most + 1, few.n_samples)
-            values, reference = _spectra(few, form, wanted, k, recipe, run, _DRAWS)
+            values, reference = compare_spectra(few, form, wanted, k, recipe, run, _DRAWS)
             looks.append(_gaps(values, reference))
     return max(looks, key=lambda gaps: gaps.max(initial=-np.inf))
 
@@ -159,7 +163,7 @@ def _excess_modularity(
     """
     n = few.n_samples
     excess, clearest = np.zeros(most - 1), np.zeros(most - 1)
-    references = list(_references(few, _DRAWS, run))
+    references = list(draw_null_samples(few, _DRAWS, run))
     if not references:  # all samples are equal
         return excess, "modularity"
     large = n // np.arange(2, most + 1) > _MANY
@@ -169,7 +173,7 @@ def _excess_modularity(
         k, looks = recipe.n_neighbors or k, []
         for form in forms:
             (own, values), *drawn = (
-                merged_modularity(_graph(_formed(one, form), k, recipe, run), most, run)
+                merge_clusters(build_whitened_graph(one, form, k, recipe, run), most, run)
                 for one in (few, *references)
             )
             looks.append((own - np.mean([one[0] for one in drawn], axis=0))[judged])
@@ -185,7 +189,7 @@ def _gaps(values: np.ndarray, reference: np.ndarray) -> np.ndarray:
     return np.log(shares[2:] / shares[1:-1])
 
 
-def merged_modularity(W: sp.csr_array, most: int, run: Run) -> tuple[np.ndarray, np.ndarray]:
+def merge_clusters(W: sp.csr_array, most: int, run: Run) -> tuple[np.ndarray, np.ndarray]:
     """The modularity of 2, 3, … clusters, found by merging more of them one pair at a time.
 
     k-means in the embedding finds at least 60, if there are three samples for each; then the pair
@@ -198,7 +202,7 @@ def merged_modularity(W: sp.csr_array, most: int, run: Run) -> tuple[np.ndarray,
     Three cliques:
 
     >>> W = sp.csr_array(np.kron(np.eye(3), np.ones((4, 4))))
-    >>> merged_modularity(W, 4, Run.of(random_state=0))[0].round(3).tolist()
+    >>> merge_clusters(W, 4, Run.of(random_state=0))[0].round(3).tolist()
     [0.444, 0.667, 0.583]
     """
     n = W.shape[0]
@@ -239,111 +243,61 @@ def _mode_gaps(modes: np.ndarray, count: int) -> np.ndarray:
     return np.log(heights[1:-1] / heights[2:])
 
 
-def structure_ratio(
-    distance: KernelDistance,
-    n_clusters: int | None,
-    recipe: Recipe,
-    run: Run,
-    choice: Choice | None = None,
-) -> float:
-    """How far the sum of the first c eigenvalues is from that of samples without clusters.
+def mode_prominences(distance: KernelDistance) -> np.ndarray | None:
+    """Prominences of the modes, descending, in units of what chance alone brings about.
 
-    It is 0 for separate clusters and about 1 for none. Without a number c the smallest ratio of a
-    few numbers is taken. ``choice`` is the geometry of both, and what is known of it already; the
-    plain distance by default.
+    None where samples are all equal or have too many dimensions.
+
+    The log density that k neighbours show is uncertain by 1/√k; among n samples chance raises and
+    lowers it by a multiple of √(log(n/k)/k), which is the unit.
     """
-    sample = evenly_spaced(distance.n_samples, _TESTED) if choice is None else choice.sample
-    few, form = distance.subset(sample), None if choice is None else choice.form
-    if n_clusters is not None:
-        recipe = recipe.with_clusters(min(max(2, n_clusters), few.n_samples - 1))
-        return _clarity(few, recipe, run, form, None if choice is None else choice.eigenvalue_sum)
-    return _least_share(few, form, recipe, run)
+    near, squared = nearest_squared(distance)
+    dimension = estimate_dimension(squared)
+    if not 0.0 < dimension <= _MOST_DIMENSIONS:
+        return None
+    n, k = near.shape
+    least = 1e-12 * float(squared.max())
+    density = -0.5 * dimension * np.log(np.maximum(squared, least)).mean(axis=1)
+    return find_prominences(near, density) / np.sqrt(np.log(max(n / k, 2.0)) / k)
 
 
-def _least_share(few: KernelDistance, form: Whitening | None, recipe: Recipe, run: Run) -> float:
-    """The smallest ratio of sums of first eigenvalues, for a few numbers of clusters."""
-    tried = [c for c in _TRIED if c <= few.n_samples // 4] or [2]
-    k = recipe.n_neighbors or NEIGHBORS
-    values, reference = _spectra(few, form, max(tried), k, recipe, run, _TEST_DRAWS)
-    sums, references = np.cumsum(values), np.cumsum(reference)
-    at = np.array(tried) - 1
-    return float(np.min(sums[at] / np.maximum(references[at], 1e-12)))
+def find_prominences(near: np.ndarray, height: np.ndarray) -> np.ndarray:
+    """How far each peak of a graph stands above the pass to a higher one, descending.
 
+    Neighbours (n, k) are linked both ways. The highest peak of each component is infinitely so.
 
-def _clarity(
-    few: KernelDistance, recipe: Recipe, run: Run, form: Whitening | None, own: float | None
-) -> float:
-    """The ratio for one number of clusters: reference samples are drawn until it is decided."""
-    alone = unseeded(run)
-    if own is None:
-        own = eigenvalue_sum(_formed(few, form), recipe, alone)
-    if own < SEPARATE:
-        return 0.0
-    ratio, sums = 1.0, []  # that of samples that are all equal
-    for reference in _references(few, _ADVICE_DRAWS, run):
-        sums.append(eigenvalue_sum(_formed(reference, form), recipe, alone))
-        ratio = own / max(float(np.mean(sums)), 1e-12)
-        if not _UNDECIDED[0] < ratio < _UNDECIDED[1]:
-            break
-    return ratio
+    Examples
+    --------
+    Two peaks on a path, of heights 3 and 2, with a pass at 1 between them:
 
-
-def _spectra(
-    distance: KernelDistance,
-    form: Whitening | None,
-    count: int,
-    k: int,
-    recipe: Recipe,
-    run: Run,
-    draws: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest eigenvalues of the first graph, and the mean of those of reference samples."""
-    references = list(_references(distance, draws, run))
-    if not references:  # all samples are equal
-        return np.ones(count), np.ones(count)
-    wide, found = recipe.with_clusters(max(2, min(10, count))), []
-    for one in (distance, *references):
-        W = _graph(_formed(one, form), k, wide, run)
-        found.append(eigenvectors(W, recipe.with_clusters(count), unseeded(run)).values)
-    return found[0], np.mean(found[1:], axis=0)
-
-
-def _references(distance: KernelDistance, draws: int, run: Run) -> Iterator[KernelDistance]:
-    """Gaussian samples of the same number and covariance; none where all samples are equal."""
-    deviations = _deviations(distance, run)
-    for draw in range(draws if len(deviations) else 0):
-        drawn = np.random.default_rng(draw).normal(size=(distance.n_samples, len(deviations)))
-        bank = KernelBank(drawn * deviations, ["linear"], normalize=None, gram=False)
-        yield KernelDistance([KernelPart(bank, 0, 0)])
-
-
-def _formed(distance: KernelDistance, form: Whitening | None) -> Any:
-    return distance if form is None else whitened(distance, form)
-
-
-def _deviations(distance: KernelDistance, run: Run) -> np.ndarray:
-    """The standard deviations of the samples along their principal directions.
-
-    Of a kernel that is not of a table they say nothing, since a kernel bends its samples into
-    many directions: then as many equal ones as the samples have dimensions locally.
+    >>> find_prominences(np.array([[1], [2], [3], [4], [3]]), np.array([0.0, 3.0, 1.0, 2.0, 0.5]))
+    array([inf,  1.])
     """
-    n, columns = distance.n_samples, distance.n_columns
-    if columns is None:
-        return np.ones(round(local_dimension(nearest_squared(distance)[1])))
-    features = distance.features() if columns <= n else None
-    if features is None:
-        products = distance.all_products(run).astype(np.float64)
-        products -= products.mean(axis=0)
-        products -= products.mean(axis=1)[:, None]
-    else:
-        centred = features - features.mean(axis=0, dtype=np.float64)
-        products = centred.T @ centred
-    values = np.linalg.eigvalsh(products)
-    values = values[values > 1e-10 * max(float(values[-1]), 1e-300)]
-    return np.sqrt(values / max(n - 1, 1)) if len(values) and values[-1] > 1e-300 else np.zeros(0)
+    n, k = near.shape
+    order = np.argsort(-height, kind="stable")
+    place = np.empty(n, dtype=np.intp)
+    place[order] = np.arange(n)
+    rows = np.repeat(place, k)
+    links = sp.csr_array((np.ones(n * k), (rows, place[near].ravel())), shape=(n, n))
+    links = sp.csr_array(links + links.T)
+    starts, others = links.indptr.tolist(), links.indices.tolist()
+    falling = height[order].tolist()
+    above = list(range(n))  # leads from each sample, in falling order, towards its peak
 
+    def peak(i: int) -> int:
+        while above[i] != i:
+            above[i] = above[above[i]]
+            i = above[i]
+        return i
 
-def _graph(distance: Any, k: int, recipe: Recipe, run: Run) -> sp.csr_array:
-    """The first graph of a geometry, with k candidates."""
-    recipe = recipe.with_clusters(recipe.n_clusters or 10)
-    return first_affinity(distance, min(k, distance.n_samples - 1), recipe, unseeded(run))
+    found = []
+    for i in range(n):
+        peaks = sorted({peak(j) for j in others[starts[i] : starts[i + 1]] if j < i})
+        if not peaks:
+            continue
+        above[i] = peaks[0]
+        for lower in peaks[1:]:
+            found.append(falling[lower] - falling[i])
+            above[lower] = peaks[0]
+    highest = sum(above[i] == i for i in range(n))
+    return np.concatenate([np.full(highest, np.inf), np.sort(found)[::-1]])

@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from unispectral import UnifiedSpectralClustering
-from unispectral.labelfree import _coding
+from unispectral.labelfree import _graph
 from unispectral.spectrum import _direct, _eigen, smallest_eigenvectors
 
 
@@ -22,7 +22,7 @@ def test_a_fit_whose_eigenvectors_did_not_converge_says_so(
     monkeypatch.setattr(_eigen, "LARGE_NODES", 1_000)
     monkeypatch.setattr(_direct, "_MAX_NODES", 1_000)
     monkeypatch.setattr(
-        _coding,
+        _graph,
         "smallest_eigenvectors",
         lambda *args, **named: smallest_eigenvectors(*args, **named, max_iter=0),
     )
@@ -37,8 +37,7 @@ def test_a_fit_whose_eigenvectors_did_not_converge_says_so(
 
 def test_codes_of_single_precision_are_those_of_double():
     from unispectral.labelfree import Recipe
-    from unispectral.labelfree._coding import solve_block
-    from unispectral.labelfree._neighbourhoods import LocalNeighbourhoods
+    from unispectral.labelfree._neighbourhoods import LocalNeighbourhoods, solve_block
 
     rng = np.random.default_rng(0)
     points = rng.normal(size=(50, 7, 3))
@@ -61,9 +60,8 @@ def test_codes_of_single_precision_are_those_of_double():
 @pytest.mark.parametrize("reach", [1e-3, 0.1, 2.0])
 def test_no_embedding_changes_the_codes_by_more_than_the_bound(scaled: bool, reach: float) -> None:
     from unispectral.labelfree import Recipe
-    from unispectral.labelfree._coding import code_graph
-    from unispectral.labelfree._coupling import change_bound
-    from unispectral.labelfree._neighbourhoods import LocalNeighbourhoods
+    from unispectral.labelfree._graph import change_bound
+    from unispectral.labelfree._neighbourhoods import LocalNeighbourhoods, build_graph
 
     rng = np.random.default_rng(0)
     points = np.vstack([rng.normal(size=(80, 3)), [[50.0, 0, 0]]])  # one that nothing explains
@@ -77,11 +75,11 @@ def test_no_embedding_changes_the_codes_by_more_than_the_bound(scaled: bool, rea
         -0.5,
     )
     recipe = Recipe(n_clusters=2, scale_codes=scaled)
-    before, codes = code_graph(around, recipe)
+    before, codes = build_graph(around, recipe)
     graph = before.T.tocsr()
     for _ in range(5):
         embedding = reach * rng.normal(size=(81, 2))
-        after, _ = code_graph(around, recipe, embedding)
+        after, _ = build_graph(around, recipe, embedding)
         most = change_bound(graph, embedding, [around], [1.0], [codes.error], recipe)
         assert 0.0 < np.linalg.norm((after - before).toarray()) <= most
     there = around._replace(present=np.ones(81, dtype=bool))
@@ -89,13 +87,11 @@ def test_no_embedding_changes_the_codes_by_more_than_the_bound(scaled: bool, rea
 
 
 def test_an_iteration_that_changes_nothing_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    from unispectral.labelfree import _coupling
-
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6_000, 2))
     X[::2, 0] += 7.0
     found = UnifiedSpectralClustering(2, tol=0.2).fit(X)
-    monkeypatch.setattr(_coupling, "_MANY", 1_000)
+    monkeypatch.setattr(_graph, "_MANY", 1_000)
     fewer = UnifiedSpectralClustering(2, tol=0.2).fit(X)
     assert (found.n_iter_, fewer.n_iter_) == (2, 1)
     assert fewer.stop_reason_.startswith("another iteration would change the graph by less than")

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits, load_wine, make_blobs
 
 from unispectral import DoubtfulResultWarning, UnifiedSpectralClustering
-from unispectral.labelfree._doubts import doubts
+from unispectral.labelfree._diagnostics import diagnose
 
 
 def said(X: np.ndarray, n_clusters: int) -> list[str]:
@@ -55,9 +55,9 @@ def test_too_many_clusters_are_noticed(seed: int) -> None:
 def test_tiny_clusters_are_named_with_their_sizes() -> None:
     W = sp.csr_array(np.ones((102, 102)))
     labels = np.repeat([0, 1, 2, 3], [50, 49, 2, 1])
-    found = doubts(W, labels, np.full(4, 0.1))
+    found = diagnose(W, labels, np.full(4, 0.1))
     assert found[0].startswith("Clusters 2 and 3 have only 2 and 1 of 102 samples")
-    found = doubts(W, np.repeat([0, 1, 2], [50, 50, 2]), np.full(3, 0.1))
+    found = diagnose(W, np.repeat([0, 1, 2], [50, 50, 2]), np.full(3, 0.1))
     assert found[0].startswith("Cluster 2 has only 2 of 102 samples")
 
 
@@ -73,13 +73,13 @@ def test_clusters_are_numbered_as_the_labels_are(seed: int) -> None:
 
 
 def test_of_few_samples_and_one_cluster_nothing_is_said() -> None:
-    assert doubts(sp.csr_array(np.eye(4)), np.arange(4), np.zeros(4)) == []
-    assert doubts(sp.csr_array(np.ones((30, 30))), np.zeros(30, dtype=int), np.zeros(1)) == []
+    assert diagnose(sp.csr_array(np.eye(4)), np.arange(4), np.zeros(4)) == []
+    assert diagnose(sp.csr_array(np.ones((30, 30))), np.zeros(30, dtype=int), np.zeros(1)) == []
 
 
 def test_one_isolated_cluster_is_no_reason_for_two() -> None:
     """A rise that is small beside what follows says nothing about the number."""
     W = sp.csr_array(np.ones((40, 40)))
     labels = np.arange(40) % 5
-    assert doubts(W, labels, np.array([0, 0, 0.002, 0.03, 0.1])) == []
-    assert len(doubts(W, labels, np.array([0, 0, 0.05, 0.06, 0.1]))) == 1
+    assert diagnose(W, labels, np.array([0, 0, 0.002, 0.03, 0.1])) == []
+    assert len(diagnose(W, labels, np.array([0, 0, 0.05, 0.06, 0.1]))) == 1

@@ -7,13 +7,13 @@ import pytest
 import scipy.sparse as sp
 
 from unispectral.graph.quality import modularity, normalized_cut
-from unispectral.labelfree import _refinement
-from unispectral.labelfree._refinement import (
+from unispectral.labelfree import _assignment
+from unispectral.labelfree._assignment import (
     _best_split,
-    _exchanged,
-    best,
+    _exchange,
+    choose_labels,
     quality,
-    refined,
+    refine_labels,
     sweep,
 )
 
@@ -47,7 +47,7 @@ def test_the_best_exchange_is_that_of_all_pairs_and_all_splits(seed):
                 trial[split.part] = other
                 if modularity(W, trial) > best + 1e-12:
                     best, expected = modularity(W, trial), trial
-    found = _exchanged(W, labels, 5, degrees, {}, None)
+    found = _exchange(W, labels, 5, degrees, {}, None)
     if expected is None:
         assert found is None
     else:
@@ -61,8 +61,8 @@ def test_no_split_is_looked_at_where_none_could_pay(monkeypatch):
     def never(*arguments):
         raise AssertionError("a cluster was split")
 
-    monkeypatch.setattr(_refinement, "_best_split", never)
-    np.testing.assert_array_equal(refined(W, truth, 4), truth)
+    monkeypatch.setattr(_assignment, "_best_split", never)
+    np.testing.assert_array_equal(refine_labels(W, truth, 4), truth)
 
 
 def test_two_in_one_and_one_in_two_are_mended():
@@ -70,7 +70,7 @@ def test_two_in_one_and_one_in_two_are_mended():
     wrong = truth.copy()
     wrong[truth == 1] = 0
     wrong[np.flatnonzero(truth == 2)[:15]] = 1
-    found = refined(W, wrong, 4)
+    found = refine_labels(W, wrong, 4)
     assert modularity(W, found) == pytest.approx(modularity(W, truth))
     assert all(len(np.unique(found[truth == group])) == 1 for group in range(4))
 
@@ -78,7 +78,7 @@ def test_two_in_one_and_one_in_two_are_mended():
 def test_conductance_refuses_what_modularity_alone_would_do():
     """Two small groups far from all others stay apart, though equal sizes have more modularity."""
     W, truth = _blocks([150, 8, 8], 2, between=0.001)
-    found = refined(W, truth, 3)
+    found = refine_labels(W, truth, 3)
     assert normalized_cut(W, found) <= 1.025 * normalized_cut(W, truth)
     np.testing.assert_array_equal(found, truth)
 
@@ -101,7 +101,7 @@ def test_where_all_cuts_are_cheap_the_cheapest_wins():
     W = sp.csr_array(np.kron(volumes, np.ones((5, 5))))
     right, halves = (np.repeat(parts, 5) for parts in ([0, 0, 1, 2], [0, 1, 2, 2]))
     assert quality(W, halves) > quality(W, right)
-    assert best(W, [halves, right]) is right
+    assert choose_labels(W, [halves, right]) is right
     blurred = sp.csr_array(W + 0.01 * np.ones(W.shape))
     assert quality(blurred, halves) > quality(blurred, right)
-    assert best(blurred, [halves, right]) is halves
+    assert choose_labels(blurred, [halves, right]) is halves

@@ -7,48 +7,62 @@ import scipy.sparse as sp
 
 from unispectral._run import Run
 from unispectral.graph.quality import normalized_cut
-from unispectral.labelfree._refinement import sweep
+from unispectral.labelfree._assignment import sweep
+from unispectral.labelfree._selection import STRUCTURELESS
 from unispectral.labels import order_of_appearance
 
-__all__ = ["doubts"]
+__all__ = ["diagnose"]
 
 #: A cluster is tiny with two members, or with less than this share of the mean number of members.
-_TINY, _TINY_SHARE = 2, 0.05
+_TINY = 2
+_TINY_SHARE = 0.05
 #: A cluster is two in one if a cut through it costs less than this share of what the clusters cost
 #: on average; both sides have this share of its members, and at least so many.
-_TWO_IN_ONE, _SIDE, _LEAST_SIDE = 0.3, 0.1, 5
+_TWO_IN_ONE = 0.3
+_SIDE = 0.1
+_LEAST_SIDE = 5
 #: Looking for such cuts in more samples would take long.
 _MOST_SAMPLES = 20_000
 #: The spectrum prefers fewer clusters if an eigenvalue is so many times the one before it, and
 #: more times than the last is times this one; below the floor eigenvalues are zero.
-_RISE, _FLOOR = 10.0, 1e-4
+_RISE = 10.0
+_FLOOR = 1e-4
 
 
-def doubts(
+def diagnose(
     W: sp.csr_array,
     labels: np.ndarray,
     eigenvalues: np.ndarray,
     run: Run | None = None,
     numbers: np.ndarray | None = None,
+    structure: float | None = None,
 ) -> list[str]:
     """Sentences about tiny clusters, clusters that are two in one, and a number that fits better.
 
     ``W`` is the affinity before it was coupled with an embedding, the eigenvalues are those of its
     Laplacian, ascending. Clusters are numbered by their first samples, as ``labels_`` does:
-    ``numbers`` says which sample came first, if they are in another order here.
+    ``numbers`` says which sample came first, if they are in another order here. ``structure`` is
+    how clear the clusters are beside those of the null model, if that is known.
 
     Examples
     --------
     Three cliques, two of which were put together:
 
     >>> W = sp.csr_array(np.kron(np.eye(3), np.ones((8, 8))))
-    >>> doubts(W, np.repeat([0, 1, 1], 8), np.zeros(2))[0].split(", that")[0]
+    >>> diagnose(W, np.repeat([0, 1, 1], 8), np.zeros(2))[0].split(", that")[0]
     'Cluster 1 falls into two parts, of 8 and 8 samples'
     """
     ranks = np.unique(labels, return_inverse=True)[1]
     came = ranks if numbers is None else ranks[np.argsort(numbers)]
     labels = np.argsort(order_of_appearance(came))[ranks]
-    return _tiny(labels) + _two_in_one(W, labels, run) + _fewer(eigenvalues)
+    found = _tiny(labels) + _two_in_one(W, labels, run) + _fewer(eigenvalues)
+    if structure is not None and structure > STRUCTURELESS:
+        found.append(
+            f"The {len(eigenvalues)} clusters are no clearer than those of Gaussian samples "
+            f"without clusters ({structure:.2f}, from 0 for separate clusters to 1 for none); try "
+            "n_clusters='auto', other columns or another kernel before you trust them."
+        )
+    return found
 
 
 def _tiny(labels: np.ndarray) -> list[str]:
@@ -73,7 +87,8 @@ def _two_in_one(W: sp.csr_array, labels: np.ndarray, run: Run | None) -> list[st
     sizes = np.bincount(labels)
     if len(labels) > _MOST_SAMPLES or len(sizes) < 2:
         return []
-    least, found = max(_TWO_IN_ONE * normalized_cut(W, labels), 1e-9), None
+    least = max(_TWO_IN_ONE * normalized_cut(W, labels), 1e-9)
+    found = None
     for cluster in np.flatnonzero(sizes >= sizes.mean()):
         members = np.flatnonzero(labels == cluster)
         side = max(_LEAST_SIDE, int(_SIDE * len(members)))
@@ -81,7 +96,8 @@ def _two_in_one(W: sp.csr_array, labels: np.ndarray, run: Run | None) -> list[st
             continue
         cost, part = _cheapest_cut(sp.csr_array(W[members][:, members]), side, run)
         if cost < least:
-            least, found = cost, (cluster, part, len(members) - part)
+            least = cost
+            found = cluster, part, len(members) - part
     if found is None:
         return []
     return [

@@ -14,15 +14,10 @@ from unispectral._run import Run
 from unispectral.graph.quality import modularity
 from unispectral.kernels import KernelBank
 from unispectral.labelfree import Recipe
-from unispectral.labelfree._coding import code_graph
-from unispectral.labelfree._counting import (
-    STRUCTURELESS,
-    _deviations,
-    merged_modularity,
-    structure_ratio,
-)
+from unispectral.labelfree._count import merge_clusters
 from unispectral.labelfree._geometry import KernelDistance, KernelPart
-from unispectral.labelfree._neighbourhoods import localize
+from unispectral.labelfree._neighbourhoods import build_graph, localize
+from unispectral.labelfree._selection import STRUCTURELESS, _deviations, structure_ratio
 from unispectral.persistence import load_model, save_model
 from unispectral.spectrum import affinity, smallest_eigenvectors
 
@@ -154,7 +149,7 @@ def test_many_small_clusters_are_counted():
 def test_merging_raises_modularity_most():
     """Every number on the way from many clusters to two, beside an exhaustive choice of pairs."""
     W = first_graph_of(touching(count=4, each=15))
-    found, _ = merged_modularity(W, 19, Run.of(random_state=0))
+    found, _ = merge_clusters(W, 19, Run.of(random_state=0))
     assert len(found) == 18
     pairs = smallest_eigenvectors(W, 20, tol=1e-2, rng=0)
     rows = pairs.vectors / np.linalg.norm(pairs.vectors, axis=1, keepdims=True)
@@ -173,7 +168,7 @@ def test_merging_raises_modularity_most():
 def first_graph_of(points):
     """The affinity of eight candidates."""
     around = localize(_distance(points), 8, Run.of())
-    return affinity(code_graph(around, Recipe(n_clusters=4))[0])
+    return affinity(build_graph(around, Recipe(n_clusters=4))[0])
 
 
 def test_structure_lies_between_separate_clusters_and_none():
@@ -218,10 +213,10 @@ def test_copies_are_not_counted_as_clusters() -> None:
 
 
 def test_of_a_plateau_the_smallest_number_is_taken(monkeypatch):
-    from unispectral.labelfree import _counting
+    from unispectral.labelfree import _count
 
     level = np.array([0.2, 0.45, 0.4501, 0.4499, 0.3])
-    monkeypatch.setattr(_counting, "_excess_modularity", lambda *given: (level, "modularity"))
-    monkeypatch.setattr(_counting, "_least_share", lambda *given: 0.1)
+    monkeypatch.setattr(_count, "_excess_modularity", lambda *given: (level, "modularity"))
+    monkeypatch.setattr(_count, "least_ratio", lambda *given: 0.1)
     X = np.random.default_rng(0).normal(size=(80, 12))
     assert UnifiedSpectralClustering("auto").fit(X).n_clusters_ == 3
