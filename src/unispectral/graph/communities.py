@@ -1,0 +1,271 @@
+"""Communities of a graph: a search for labels that needs no eigenvectors.
+
+Nodes move one at a time to the community that gains most modularity; communities then become the
+nodes of a smaller graph, and move themselves (Blondel, Guillaume, Lambiotte and Lefebvre 2008); on
+the way back to the single nodes these may move again at every level (Rotta and Noack 2011). The
+communities that a graph has by itself are merged or split by the cut until there are as many as
+are wanted: another resolution would cut the large ones before it finds the small ones.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from unispectral._compat import njit
+from unispectral.graph.quality import normalized_cut
+
+__all__ = ["find_communities", "k_communities", "merge_communities", "split_communities"]
+
+#: Resolutions at which communities are sought before they are merged or split: that of modularity,
+#: which cuts clusters that are long, and lower ones. The cheapest cut of the ends decides.
+_RESOLUTIONS = (0.4, 0.6, 1.0)
+#: A part that is split off has at least so many nodes.
+_LEAST_PART = 10
+#: Gains of modularity, as shares of the whole weight, that are mere rounding.
+_ROUNDING = 1e-12
+
+
+def k_communities(W: sp.csr_array, k: int) -> np.ndarray:
+    """The communities of a graph, merged or split until there are k.
+
+    Where the graph cannot be split any further there are fewer.
+
+    Examples
+    --------
+    Four cliques in two pairs:
+
+    >>> W = np.kron(np.eye(4), np.ones((5, 5)))
+    >>> W[4, 5] = W[5, 4] = W[14, 15] = W[15, 14] = 1
+    >>> k_communities(sp.csr_array(W), 2).tolist()
+    [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+    """
+    found = [_reach(W, find_communities(W, resolution), k) for resolution in _RESOLUTIONS]
+    return min(found, key=lambda labels: normalized_cut(W, labels))
+
+
+def _reach(W: sp.csr_array, labels: np.ndarray, k: int) -> np.ndarray:
+    """Communities, merged or split until there are k."""
+    count = int(labels.max()) + 1
+    if count > k:
+        return merge_communities(W, labels, k)
+    if count < k:
+        return split_communities(W, labels, k)
+    return labels
+
+
+def find_communities(W: sp.csr_array, resolution: float = 1.0) -> np.ndarray:
+    """The communities that a graph has by itself: a local maximum of its modularity.
+
+    Nodes are visited in their order, and no random number is drawn, so that the same graph has
+    the same communities everywhere.
+
+    Parameters
+    ----------
+    W : CSR array of shape (n, n)
+        Symmetric and non-negative.
+    resolution : float
+        More communities with a larger one; 1 is that of modularity.
+
+    Returns
+    -------
+    labels : ndarray of shape (n,)
+        Numbered in the order of their first nodes.
+
+    Examples
+    --------
+    >>> find_communities(sp.csr_array(np.kron(np.eye(3), np.ones((2, 2))))).tolist()
+    [0, 0, 1, 1, 2, 2]
+    """
+    levels: list[_Level] = []
+    graph = W
+    while True:
+        n = graph.shape[0]
+        labels = np.arange(n)
+        moved = _move_nodes(graph, labels, resolution)
+        labels = _number(labels)
+        levels.append(_Level(graph, labels))
+        count = int(labels.max(initial=-1)) + 1
+        if not moved or count == n:
+            break
+        graph = _aggregate(graph, labels)
+    labels = levels.pop().labels
+    for level in reversed(levels):
+        labels = labels[level.labels]
+        _move_nodes(level.graph, labels, resolution)
+        labels = _number(labels)
+    return labels
+
+
+def merge_communities(W: sp.csr_array, labels: np.ndarray, k: int) -> np.ndarray:
+    """Merge pairs until k communities are left, the pair of the largest ratio first.
+
+    The ratio is cut(a, b) / (vol a · vol b): how many times more edges two communities share than
+    chance would give them (Bonald, Charpentier, Galland and Hollocou 2018). Pairs without an edge
+    come last, the smallest first.
+    """
+    between = _aggregate(W, labels).toarray().astype(np.float64)
+    volumes = between.sum(axis=1)
+    count = len(volumes)
+    parent = np.arange(count)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = between / np.outer(volumes, volumes)
+    ratio[~np.isfinite(ratio)] = 0.0
+    np.fill_diagonal(ratio, -1.0)
+    for _ in range(count - k):
+        one, other = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
+        if ratio[one, other] <= 0:
+            alive = np.flatnonzero(parent == np.arange(count))
+            one, other = alive[np.argsort(volumes[alive], kind="stable")[:2]]
+        one, other = min(one, other), max(one, other)
+        between[one] += between[other]
+        between[:, one] += between[:, other]
+        volumes[one] += volumes[other]
+        parent[parent == other] = one
+        ratio[other] = -1.0
+        ratio[:, other] = -1.0
+        alive = ratio[one] >= 0
+        fresh = between[one] / np.maximum(volumes[one] * volumes, 1e-300)
+        ratio[one, alive] = fresh[alive]
+        ratio[alive, one] = fresh[alive]
+    return _number(parent[labels])
+
+
+def split_communities(W: sp.csr_array, labels: np.ndarray, k: int) -> np.ndarray:
+    """Split off the part of least conductance inside a community, until there are k.
+
+    The parts are the communities of the graph inside a community.
+    """
+    labels = labels.copy()
+    count = int(labels.max()) + 1
+    waiting: list[tuple[float, int, np.ndarray, np.ndarray]] = []
+
+    def look_inside(members: np.ndarray) -> None:
+        found = _loosest_part(W, members)
+        if found is not None:
+            cost, part = found
+            heapq.heappush(waiting, (cost, int(members[0]), members[part], members[~part]))
+
+    order = np.argsort(labels, kind="stable")
+    starts = np.searchsorted(labels[order], np.arange(count + 1))
+    for community in range(count):
+        look_inside(order[starts[community] : starts[community + 1]])
+    while waiting and count < k:
+        _, _, part, rest = heapq.heappop(waiting)
+        labels[part] = count
+        count += 1
+        look_inside(part)
+        look_inside(rest)
+    return _number(labels)
+
+
+def _loosest_part(W: sp.csr_array, members: np.ndarray) -> tuple[float, np.ndarray] | None:
+    """The conductance of the part that is easiest to cut off, and which members it has."""
+    if len(members) < 2 * _LEAST_PART:
+        return None
+    inside = sp.csr_array(W[members][:, members])
+    parts = find_communities(inside)
+    if parts.max() == 0:
+        return None
+    between = _aggregate(inside, parts)
+    volumes = np.asarray(between.sum(axis=1)).ravel()
+    cut = volumes - between.diagonal()
+    side = np.minimum(volumes, volumes.sum() - volumes)
+    cost = cut / np.maximum(side, 1e-300)
+    sizes = np.bincount(parts)
+    cost[(sizes < _LEAST_PART) | (len(members) - sizes < _LEAST_PART)] = np.inf
+    best = int(np.argmin(cost))
+    if not np.isfinite(cost[best]):
+        return None
+    return float(cost[best]), parts == best
+
+
+class _Level(NamedTuple):
+    """A graph, and the nodes of the next one that its nodes belong to."""
+
+    graph: sp.csr_array
+    labels: np.ndarray
+
+
+def _aggregate(W: sp.csr_array, labels: np.ndarray) -> sp.csr_array:
+    """The graph whose nodes are communities: edges inside one become a loop."""
+    n = len(labels)
+    shape = (n, int(labels.max()) + 1)
+    members = sp.csr_array((np.ones(n), labels, np.arange(n + 1)), shape=shape)
+    return sp.csr_array(members.T @ (W @ members))
+
+
+def _number(labels: np.ndarray) -> np.ndarray:
+    """Communities numbered in the order of their first nodes."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]
+
+
+def _move_nodes(W: sp.csr_array, labels: np.ndarray, resolution: float) -> int:
+    """Move nodes until none gains by it; ``labels`` change in place. The number of moves."""
+    degrees = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
+    total = float(degrees.sum())
+    if total <= 0:
+        return 0
+    volumes = np.bincount(labels, degrees, len(labels))
+    scale = resolution / total
+    moves = 0
+    while True:
+        # A move also changes what those gain that are no neighbours: all are asked again.
+        more = _move(W.indptr, W.indices, W.data, degrees, labels, volumes, scale, _ROUNDING)
+        moves += int(more)
+        if not more:
+            return moves
+
+
+@njit(cache=True, nogil=True)
+def _move(indptr, indices, data, degrees, labels, volumes, scale, rounding):
+    """Visit the nodes in a queue; one that moves calls its neighbours in other communities."""
+    n = len(labels)
+    queue = np.arange(n)
+    waiting = np.ones(n, dtype=np.bool_)
+    weight = np.zeros(len(volumes))
+    seen = np.empty(len(volumes), dtype=np.int64)
+    head, left, moves = 0, n, 0
+    while left > 0:
+        i = queue[head]
+        head = (head + 1) % n
+        left -= 1
+        waiting[i] = False
+        own = labels[i]
+        count = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            if j == i or data[p] <= 0:
+                continue
+            c = labels[j]
+            if weight[c] == 0:
+                seen[count] = c
+                count += 1
+            weight[c] += data[p]
+        price = scale * degrees[i]
+        best = own
+        most = weight[own] - price * (volumes[own] - degrees[i]) + rounding * degrees[i]
+        for s in range(count):
+            c = seen[s]
+            gain = weight[c] - price * volumes[c]
+            if c != own and gain > most:
+                best, most = c, gain
+        for s in range(count):
+            weight[seen[s]] = 0.0
+        if best == own:
+            continue
+        moves += 1
+        labels[i] = best
+        volumes[own] -= degrees[i]
+        volumes[best] += degrees[i]
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            if not waiting[j] and labels[j] != best:
+                waiting[j] = True
+                queue[(head + left) % n] = j
+                left += 1
+    return moves

@@ -1,0 +1,124 @@
+"""Communities: against all partitions of small graphs, planted ones, and single moves."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import adjusted_rand_score
+
+from unispectral.graph.communities import (
+    find_communities,
+    k_communities,
+    merge_communities,
+    split_communities,
+)
+from unispectral.graph.quality import modularity, normalized_cut
+
+
+def random_graph(n: int, seed: int, share: float = 0.4) -> sp.csr_array:
+    rng = np.random.default_rng(seed)
+    weights = rng.random((n, n)) * (rng.random((n, n)) < share)
+    np.fill_diagonal(weights, 0.0)
+    return sp.csr_array(weights + weights.T)
+
+
+def planted(sizes: list[int], seed: int, inside: float = 0.5, between: float = 0.01):
+    rng = np.random.default_rng(seed)
+    truth = np.repeat(np.arange(len(sizes)), sizes)
+    chance = np.where(truth[:, None] == truth, inside, between)
+    upper = np.triu(rng.random(chance.shape) < chance, 1).astype(float)
+    order = rng.permutation(len(truth))
+    return sp.csr_array((upper + upper.T)[order][:, order]), truth[order]
+
+
+def best_modularity(W: sp.csr_array) -> float:
+    """The largest of all partitions of a small graph."""
+    n = W.shape[0]
+    return max(modularity(W, np.array(labels)) for labels in product(range(3), repeat=n))
+
+
+@settings(max_examples=60, deadline=None)
+@given(n=st.integers(2, 30), seed=st.integers(0, 10_000))
+def test_no_single_node_gains_by_moving(n: int, seed: int) -> None:
+    W = random_graph(n, seed)
+    labels = find_communities(W)
+    reached = modularity(W, labels)
+    for i in range(n):
+        for other in range(labels.max() + 1):
+            trial = labels.copy()
+            trial[i] = other
+            assert modularity(W, trial) <= reached + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_small_graphs_are_near_the_best_partition(seed: int) -> None:
+    W = random_graph(8, seed)
+    assert modularity(W, find_communities(W)) >= best_modularity(W) - 0.03
+
+
+def test_planted_communities_of_unequal_size_are_found() -> None:
+    W, truth = planted([200, 60, 40, 20, 15], seed=0)
+    assert adjusted_rand_score(truth, find_communities(W)) > 0.98
+    assert adjusted_rand_score(truth, k_communities(W, 5)) > 0.98
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 6, 9])
+def test_there_are_as_many_as_are_wanted(k: int) -> None:
+    W, _ = planted([60, 50, 40, 30], seed=1)
+    labels = k_communities(W, k)
+    assert len(np.unique(labels)) == k
+    assert labels.max() == k - 1
+
+
+def test_a_small_community_inside_a_large_one_is_split_off_whole() -> None:
+    W, truth = planted([400, 12, 12, 12], seed=2, between=0.002)
+    together = np.minimum(truth, 1)
+    labels = split_communities(W, together, 4)
+    assert adjusted_rand_score(truth, labels) == 1.0
+
+
+def test_the_pair_of_the_largest_ratio_is_merged() -> None:
+    W = random_graph(40, 3, share=0.2)
+    labels = np.arange(40) % 7
+    merged = merge_communities(W, labels, 6)
+    members = [labels == c for c in range(7)]
+    dense = W.toarray()
+    ratio = {
+        (a, b): dense[members[a]][:, members[b]].sum()
+        / (dense[members[a]].sum() * dense[members[b]].sum())
+        for a in range(7)
+        for b in range(a)
+    }
+    a, b = max(ratio, key=ratio.get)
+    expected = np.where(labels == a, b, labels)
+    assert adjusted_rand_score(expected, merged) == 1.0
+
+
+def test_components_without_an_edge_between_them_can_be_merged() -> None:
+    W = sp.csr_array(sp.block_diag([np.ones((n, n)) - np.eye(n) for n in (8, 4, 5, 6)]))
+    labels = k_communities(W, 3)
+    assert np.bincount(labels).tolist() == [8, 9, 6]
+
+
+def test_edges_of_single_precision_give_the_same() -> None:
+    W, _ = planted([30, 20, 25], seed=4)
+    assert np.array_equal(k_communities(W, 3), k_communities(W.astype(np.float32), 3))
+
+
+def test_a_graph_without_edges_has_only_single_nodes() -> None:
+    labels = find_communities(sp.csr_array((4, 4)))
+    assert labels.tolist() == [0, 1, 2, 3]
+    assert len(np.unique(k_communities(sp.csr_array((4, 4)), 2))) == 2
+
+
+def test_a_higher_resolution_gives_more_communities() -> None:
+    W, _ = planted([60, 50, 40, 30], seed=5, between=0.05)
+    counts = [find_communities(W, resolution).max() + 1 for resolution in (0.2, 1.0, 4.0)]
+    assert counts == sorted(counts)
+    assert counts[0] < counts[-1]
+    assert normalized_cut(W, find_communities(W, 0.2)) < normalized_cut(W, find_communities(W, 4))
