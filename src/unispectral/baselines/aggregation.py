@@ -231,7 +231,14 @@ class SimpleMKKM(KernelsMethod):
     K_w = Σ w_r² K_r, is made to fit *least* by the weights, w ≥ 0, Σ w_r = 1. Unlike a minimum
     over both this does not give all the weight to the flattest kernels; it is convex in w and is
     solved by reduced gradients. The unit rows of H are clustered by k-means. There is nothing to
-    tune; the defaults are those of the author.
+    tune.
+
+    Notes
+    -----
+    Checked against the author's program: kernels centred, then scaled to a diagonal of one,
+    equal weights at first, the steps end when no weight changes by 1e-5, unit rows. The program
+    finds the length of a step by golden section where here it is halved until it pays, and its
+    figures are means of 20 runs of k-means with ten starts each, where here one has 50.
 
     Parameters
     ----------
@@ -256,7 +263,7 @@ class SimpleMKKM(KernelsMethod):
     normalize: Any = parameter(default=("center", "cosine"))
     n_init: int = count(default=50)
     max_iter: int = count(default=200)
-    tol: float = non_negative(default=1e-4)
+    tol: float = non_negative(default=1e-5)
 
     def _cluster(self, data: Kernels, run: Run) -> Partition:
         """Reduced gradients from equal weights, each step the longest that pays."""

@@ -12,13 +12,17 @@ from sklearn.metrics import pairwise_distances_chunked
 
 from unispectral._alignment import is_views
 from unispectral._errors import InputError
-from unispectral._parameters import count
+from unispectral._memory import require_memory
+from unispectral._parameters import count, parameter
 from unispectral._run import Run
 from unispectral._validation import check_cluster_count, check_views
 from unispectral.baselines._base import Partition, RestartedMethod, Stop
 from unispectral.spectrum._eigen import smallest_eigenvectors
 
 __all__ = ["CAN", "GMC"]
+
+#: Columns from which on the samples of a view are standardised: of two, only an order is left.
+_FEWEST = 3
 
 #: Given the rows of a graph and λ times the squared distances in the embedding, the next rows.
 Update = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -108,6 +112,14 @@ class CAN(_ComponentMethod):
     connected components as there are clusters; the components are the clusters. There is nothing
     to tune but the number of neighbours, which sets the weight of the ridge.
 
+    Notes
+    -----
+    Checked against the program of F. Nie: 15 neighbours, the ridge their mean over the samples,
+    from which the price of the embedding starts, at most 30 rounds, only neighbours updated. Here
+    the next neighbour, which ends a row, may get an edge too; and where the graph does not get
+    the wanted number of components, k-means on the embedding gives the labels, while the program
+    returns the components there are.
+
     Attributes
     ----------
     objective_ : float
@@ -143,6 +155,23 @@ class GMC(_ComponentMethod):
     as many connected components as there are clusters; graphs, weights and unified graph are
     updated in turn. The components are the clusters. ``fit`` takes one table or several.
 
+    Parameters
+    ----------
+    standardize : bool
+        Whether each *sample* of a view is moved and scaled to mean 0 and variance 1 over its
+        columns, so that angles count and lengths do not. A view of one or two columns is left
+        as it is, because nothing but the order of its columns would remain.
+
+    Notes
+    -----
+    Checked against the authors' published program: 15 neighbours, λ = 1 at first, doubled or
+    halved, at most 20 rounds; samples standardised by default, and not in its examples of two
+    columns; the graph of a view over its own nearest neighbours, negative entries set to zero;
+    the graphs averaged with equal weights, while the learned weights scale the pull of the
+    embedding. One thing differs: where the graph does not get the wanted number of components,
+    the program returns the components there are; here k-means on the embedding gives as many
+    clusters as were asked for.
+
     Attributes
     ----------
     view_weights_ : ndarray of shape (n_views,)
@@ -159,6 +188,7 @@ class GMC(_ComponentMethod):
     ([0, 0, 0, 1, 1, 1], [0.5, 0.5])
     """
 
+    standardize: bool = parameter("boolean", default=True)
     max_iter: int = count(default=20)
 
     def _prepare(self, X: Any, run: Run) -> list[Any]:
@@ -175,20 +205,30 @@ class GMC(_ComponentMethod):
         return tables
 
     def _cluster(self, data: list[Any], run: Run) -> Partition:
-        near = self._near(data)
-        inside = np.isfinite(near.distances[0])
-        graphs = np.stack([nearest_codes(costs, near.n_neighbors) for costs in near.distances])
+        tables = data
+        if self.standardize:
+            tables = [standardize_samples(table) for table in data]
+        near = self._near(tables)
+        k = near.n_neighbors
+        unpulled = np.zeros_like(near.distances[0])
+        graphs = np.stack([pulled_codes(costs, unpulled, k) for costs in near.distances])
         weights = np.full(len(graphs), 1.0 / len(graphs))
+        first = graphs.sum(axis=0)
+        # A sample at the same distance from its neighbours in every view is near all of them.
+        silent = ~first.any(axis=1)
+        first[silent] = np.isfinite(near.distances[0, silent])
+        first /= first.sum(axis=1, keepdims=True)
 
         def update(unified: np.ndarray, pull: np.ndarray) -> np.ndarray:
             for view, distances in enumerate(near.distances):
-                costs = np.where(inside, distances - 2.0 * weights[view] * unified, np.inf)
-                graphs[view] = nearest_codes(costs, near.n_neighbors)
+                graphs[view] = pulled_codes(distances, weights[view] * unified, k)
             weights[:] = 0.5 / np.maximum(_apart(unified, graphs), 1e-12)
-            target = np.tensordot(weights, graphs, axes=1) - 0.5 * pull
-            return on_simplex(np.where(inside, target / weights.sum(), -np.inf))
+            target = graphs.mean(axis=0) - 0.5 * pull * np.mean(1.0 / weights) / len(graphs)
+            inside = np.any(graphs > 0.0, axis=0)
+            inside |= ~np.any(inside, axis=1, keepdims=True) & (unified > 0.0)
+            return on_simplex(np.where(inside, target, -np.inf))
 
-        unified, found = self._part(near, graphs.mean(axis=0), update, 1.0, run)
+        unified, found = self._part(near, first, update, 1.0, run)
         return found._replace(
             objective=float(_apart(unified, graphs).sum()),
             attributes={**found.attributes, "view_weights": weights / weights.sum()},
@@ -198,6 +238,24 @@ class GMC(_ComponentMethod):
 def _apart(unified: np.ndarray, graphs: np.ndarray) -> np.ndarray:
     """The distance of the unified graph from each view's."""
     return np.sqrt(np.square(graphs - unified).sum(axis=(1, 2)))
+
+
+def standardize_samples(table: Any) -> Any:
+    """Each row with mean 0 and variance 1 over its columns; a constant row becomes zero."""
+    n, width = table.shape
+    if width < _FEWEST:
+        return table
+    require_memory(
+        8.0 * n * width, f"standardising {n} × {width} samples", "use GMC(standardize=False)"
+    )
+    rows = table.toarray() if sp.issparse(table) else np.asarray(table)
+    rows = rows - rows.mean(axis=1, keepdims=True, dtype=np.float64)
+    deviation = rows.std(axis=1, ddof=1, keepdims=True)
+    # What rounding leaves of a constant row is not a pattern.
+    size = np.abs(table).max(axis=1)
+    size = size.toarray() if sp.issparse(size) else np.asarray(size)
+    constant = deviation <= 1e-12 * size.reshape(-1, 1)
+    return np.where(constant, 0.0, rows / np.where(constant, 1.0, deviation))
 
 
 def neighbourhoods(tables: list[Any], k: int) -> Near:
@@ -253,6 +311,28 @@ def nearest_codes(costs: np.ndarray, k: int) -> np.ndarray:
     shares = np.where(level, equal, gaps / np.where(level, 1.0, total))
     codes = np.zeros_like(costs)
     np.put_along_axis(codes, order[:, :k], shares, axis=1)
+    return codes
+
+
+def pulled_codes(distances: np.ndarray, pull: np.ndarray, k: int) -> np.ndarray:
+    """The graph of a view, pulled towards the unified one: over its k + 1 nearest neighbours.
+
+    As in the authors' program: the shares are those of :func:`nearest_codes` at the costs
+    ``distances − 2 pull``, but the neighbours are taken, and ordered, by the distances alone; what
+    comes out negative is set to zero without sharing the rest anew; and a sample that is equally
+    far from all of them, such as one without any word, has no edge.
+    """
+    order = np.argsort(distances, axis=1, kind="stable")[:, : k + 1]
+    ranked = np.take_along_axis(distances, order, axis=1)
+    reachable = np.isfinite(ranked)
+    costs = np.where(reachable, ranked, 0.0) - 2.0 * np.take_along_axis(pull, order, axis=1)
+    last = reachable.sum(axis=1, keepdims=True) - 1
+    gaps = np.where(reachable, np.take_along_axis(costs, last, axis=1) - costs, 0.0)
+    total = gaps.sum(axis=1, keepdims=True)
+    level = total <= 1e-12 * np.abs(costs).max(axis=1, keepdims=True)
+    shares = np.where(level, 0.0, gaps / np.where(level, 1.0, total))
+    codes = np.zeros_like(distances)
+    np.put_along_axis(codes, order, np.maximum(shares, 0.0), axis=1)
     return codes
 
 
