@@ -19,7 +19,6 @@ from benchmarks._data import load
 from benchmarks._measure import machine, measured_on
 from benchmarks._report import markdown_table
 from benchmarks._store import Store
-from benchmarks.wen_yin import searched_embedding
 from unispectral._files import atomic_path, write_text_atomic
 from unispectral._run import Run
 from unispectral.kernels import KernelBank
@@ -129,9 +128,7 @@ def measure(store: Store, sets: list[str], symmetry: str, starts: int, max_iter:
         job = partial(follow, data, PICTURED, options, starts=starts, max_iter=max_iter)
         store.cell(f"constant {data}", job)
     for mu in PENALTIES:
-        job = partial(
-            follow, sets[0], mu, {"step": searched_embedding}, starts=starts, max_iter=max_iter
-        )
+        job = partial(follow, sets[0], mu, {"step": "search"}, starts=starts, max_iter=max_iter)
         store.cell(f"searched {sets[0]} {mu:g}", job)
     store.cell(f"exact {symmetry}", partial(solve, symmetry, (0.0, 1.0)))
     for name, options in VARIANTS.items():

@@ -6,13 +6,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.wen_yin import searched_embedding
 
 import unispectral.paper as solvers
 from unispectral import SCSK
 from unispectral._run import Run
 from unispectral.kernels import KernelBank
-from unispectral.paper import DenseGraph, Objective, _alm, _embedding, alm, descend
+from unispectral.paper import (
+    DenseGraph,
+    Objective,
+    _alm,
+    _embedding,
+    alm,
+    descend,
+    search_embedding,
+)
 from unispectral.paper._alm import _Problem, _rotation
 from unispectral.paper._fit import solve_alm
 from unispectral.paper._weights import kernel_weights
@@ -39,7 +46,7 @@ def _recorded_run(trace, model):
             mu=mu,
             init=start,
             max_iter=5,
-            step=searched_embedding,
+            step="search",
         )
     )
 
@@ -186,7 +193,7 @@ def test_the_public_name_is_the_function():
         ({"mu": 0.0}, ValueError, "'mu' .* a number above 0 .* Got 0.0"),
         ({"beta": 0.0}, ValueError, "beta=0.0 goes with gamma=0 only, not with gamma=0.001"),
         ({"max_iter": 0}, ValueError, "'max_iter' .* Got 0"),
-        ({"step": "cayley"}, TypeError, "'step' .* a callable or None. Got 'cayley'"),
+        ({"step": "cayley"}, TypeError, "'step' .* or a callable. Got 'cayley'"),
         ({"distance": 2}, ValueError, "'distance' .* 'squared' or 'unsquared'. Got 2"),
         ({"growth": 0.9}, ValueError, "'growth' .* a number of at least 1 .* Got 0.9"),
         ({"init": 3}, ValueError, "init is not a pair"),
@@ -249,7 +256,7 @@ def test_the_thresholded_copy_solves_its_problem(block, monkeypatch):
 @pytest.mark.parametrize("block", [7, 2**16])
 def test_the_codes_solve_their_system(squared, block, monkeypatch):
     monkeypatch.setattr(_alm, "_BLOCK", block)
-    problem, S, Y, P = _halfway(squared, step=searched_embedding)
+    problem, S, Y, P = _halfway(squared, step=search_embedding)
     K, mu = _kernel(), 0.5
     Z = _alm._codes(K, S, Y, P, problem, mu)
     apart = np.linalg.norm(P[:, None] - P[None], axis=2) ** (2 if squared else 1)
@@ -269,16 +276,28 @@ def test_single_precision_only_where_it_changes_nothing():
     for mu, dtype in ((1e-3 * bound, np.float64), (0.1 * bound, np.float32)):
         Z = _alm._codes(K, S, Y, P, problem, mu)
         assert Z.dtype == dtype
-        exact = _alm._codes(K, S, Y, P, replace(problem, step=searched_embedding), mu)
+        exact = _alm._codes(K, S, Y, P, replace(problem, step=search_embedding), mu)
         assert exact.dtype == np.float64
         np.testing.assert_allclose(Z, exact, atol=1e-5 * exact.max())
+
+
+def test_the_estimator_runs_the_paper_to_the_letter():
+    """``step="search"`` is the authors' step, from the estimator down."""
+    K = _blobs()
+    model = SCSK(3, kernel="precomputed", step="search", random_state=5, **PRICES, mu=2.0).fit(K)
+    seed = Run.of(random_state=5).rng
+    last = list(alm(K, 3, **PRICES, mu=2.0, random_state=seed, step=search_embedding))[-1]
+    np.testing.assert_array_equal(model.embedding_, last.P)
+    np.testing.assert_array_equal(model.labels_, last.labels)
+    other = SCSK(3, kernel="precomputed", random_state=5, **PRICES, mu=2.0).fit(K)
+    assert np.abs(other.embedding_ - model.embedding_).max() > 1e-9
 
 
 def test_both_steps_agree_where_the_clusters_are_clear():
     for seed in range(3):
         exact, searched = (
             list(alm(_blobs(), 3, **PRICES, random_state=seed, step=step))[-1]
-            for step in (None, searched_embedding)
+            for step in ("optimal", "search")
         )
         assert exact.iteration == searched.iteration
         np.testing.assert_allclose(exact.Z, searched.Z, atol=1e-3)
@@ -349,7 +368,7 @@ def test_the_solution_is_the_last_state():
     assert found.converged
 
 
-@pytest.mark.parametrize("step", [None, searched_embedding])
+@pytest.mark.parametrize("step", ["optimal", "search"])
 def test_unsquared_distances_weigh_otherwise(step):
     options = {**PRICES, "mu": 2.0, "random_state": 5, "step": step}
     ends = [

@@ -2,6 +2,7 @@
 
 from unispectral._result import Solution
 from unispectral.paper._alm import AlmState, alm
+from unispectral.paper._curvilinear import search_embedding
 from unispectral.paper._descent import DenseGraph, Objective, descend
 from unispectral.paper._estimators import SCMK, SCSK
 
@@ -14,4 +15,5 @@ __all__ = [
     "Solution",
     "alm",
     "descend",
+    "search_embedding",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import linalg
@@ -15,6 +15,7 @@ from unispectral._compat import Interval, StrOptions, as_generator, check_constr
 from unispectral._errors import InputError
 from unispectral._validation import check_kernel_matrices
 from unispectral.kernels import KernelBank
+from unispectral.paper._curvilinear import search_embedding
 from unispectral.paper._embedding import optimal_embedding
 from unispectral.paper._weights import initial_weights, kernel_weights
 
@@ -32,7 +33,7 @@ _CONSTRAINTS: dict[str, list] = {
     **dict.fromkeys(("alpha", "beta", "gamma", "tol"), _PRICE),
     "mu": [Interval(Real, 0, np.inf, closed="neither")],
     "growth": [Interval(Real, 1, np.inf, closed="left")],
-    "step": [callable, None],
+    "step": [StrOptions({"optimal", "search"}), callable],
     "distance": [StrOptions({"squared", "unsquared"})],
 }
 
@@ -132,7 +133,7 @@ def alm(
     max_iter: int = 200,
     tol: float = 1e-3,
     random_state: int | np.random.RandomState | np.random.Generator | None = None,
-    step: Step | None = None,
+    step: Literal["optimal", "search"] | Step = "optimal",
     distance: str = "squared",
     growth: float = _GROWTH,
     symmetrise: bool = True,
@@ -165,11 +166,11 @@ def alm(
         Stop when ‖Z − S‖ < tol ‖Z‖, from the second iteration on.
     random_state : int, RandomState, Generator or None
         Draws the start if `init` is absent.
-    step : callable, optional
-        Another P-step: a function of Z, P, Q, F and γ/β that returns the next P. Without one the
-        embedding is found to its optimum, from the smallest eigenvectors of the graph and the
-        last embedding. The authors' curvilinear search is in the repository, at
-        ``benchmarks/wen_yin.py``: it gives up early, and their recorded iterations need it.
+    step : {"optimal", "search"} or callable
+        How the embedding is found: to its optimum, from the smallest eigenvectors of the graph and
+        the last embedding; by the authors' curvilinear search, :func:`search_embedding`, which is
+        slower and gives up early, and which their recorded iterations need; or by a function of
+        Z, P, Q, F and γ/β that returns the next P.
     distance : {"squared", "unsquared"}
         The distances between rows of P in the Z-step: squared as in the objective, or unsquared
         as in the authors' public code until January 2018, when the paper appeared.
@@ -210,7 +211,9 @@ def alm(
         raise InputError("n_clusters", problem, "ask for fewer", value=n_clusters)
     P = _first_embedding(init, bank.n_samples, n_clusters, random_state)
     prices = float(alpha), float(beta), float(gamma)
-    fixed = _Problem(bank, n_clusters, *prices, step, distance == "squared", growth, symmetrise)
+    named: dict[Any, Step | None] = {"optimal": None, "search": search_embedding}
+    chosen = named[step] if isinstance(step, str) else step
+    fixed = _Problem(bank, n_clusters, *prices, chosen, distance == "squared", growth, symmetrise)
     return _iterate(fixed, P, float(mu), max_iter, tol)
 
 

@@ -60,6 +60,10 @@ class _PaperModel(Declared, LearnedGraphClustering):
         ``"alm"`` is the paper's own algorithm, which made its figures. ``"exact"`` minimises the
         printed objective by block-coordinate descent, each block to its optimum; ``"local"`` does
         so over each sample's nearest candidates, for many samples.
+    step : {"optimal", "search"}
+        How ``"alm"`` finds the embedding in each iteration: to its optimum, or by the curvilinear
+        search of the authors' program (:func:`unispectral.paper.search_embedding`), which is
+        slower and gives up early. With ``"search"`` the paper is run to the letter.
     max_iter : int or "auto"
         Limit of the iterations: 200 with ``"alm"``, 50 otherwise.
     tol : float or "auto"
@@ -120,6 +124,9 @@ class _PaperModel(Declared, LearnedGraphClustering):
     solver: Literal["alm", "exact", "local"] = parameter(
         StrOptions({"alm", "exact", "local"}), default="alm"
     )
+    step: Literal["optimal", "search"] = parameter(
+        StrOptions({"optimal", "search"}), default="optimal"
+    )
     max_iter: int | Literal["auto"] = count(AUTO, default="auto")
     tol: float | Literal["auto"] = parameter(AT_LEAST_ZERO, AUTO, default="auto")
     n_init: int = count(default=10)
@@ -159,6 +166,7 @@ class _PaperModel(Declared, LearnedGraphClustering):
             tol=tol if self.tol == "auto" else float(self.tol),
             n_init=int(self.n_init),
             max_time=self.max_time,
+            step=self.step,
         )
 
 

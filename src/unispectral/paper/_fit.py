@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -48,6 +48,7 @@ def fit(
     tol: float,
     n_init: int,
     max_time: float | None,
+    step: Literal["optimal", "search"] = "optimal",
 ) -> Fitted:
     """Minimise the paper's objective by one of three solvers, within their limits."""
     _warn_of_lost_digits(samples)
@@ -61,7 +62,7 @@ def fit(
             )
         # On one BLAS thread, as all of a fit: the rounding of a factorisation depends on their
         # number, and the iterations would carry it into the labels.
-        solution = solve_alm(bank, objective, **limits)
+        solution = solve_alm(bank, objective, step=step, **limits)
     elif solver == "local":
         solution = descend_locally(bank, objective, CANDIDATES, n_init=n_init, **limits)
     else:
@@ -99,6 +100,7 @@ def solve_alm(
     max_iter: int = 200,
     tol: float = 1e-3,
     max_time: float | None = None,
+    step: Literal["optimal", "search"] = "optimal",
 ) -> Solution:
     """The authors' algorithm run to its end, and its last state as every other solver's.
 
@@ -106,7 +108,12 @@ def solve_alm(
     """
     begun = time.monotonic()
     prices = {name: getattr(objective, name) for name in ("alpha", "beta", "gamma", "mu")}
-    limits: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "random_state": run.rng}
+    limits: dict[str, Any] = {
+        "max_iter": max_iter,
+        "tol": tol,
+        "random_state": run.rng,
+        "step": step,
+    }
     path: list[float] = []
     for state in alm(bank, objective.n_clusters, **prices, **limits):
         path.append(state.objective)

@@ -1,7 +1,7 @@
 """The authors' P-step: curvilinear search over orthonormal columns (Wen and Yin, 2013).
 
 It is slower than the library's step and gives up early; the recorded iterations of the authors'
-program need it: ``alm(..., step=searched_embedding)``.
+program need it: ``alm(..., step="search")``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["StiefelResult", "minimise_on_stiefel", "searched_embedding"]
+__all__ = ["StiefelResult", "minimise_on_stiefel", "search_embedding"]
 
 ValueAndGradient = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
@@ -161,10 +161,41 @@ def minimise_on_stiefel(
     )
 
 
-def searched_embedding(
+def search_embedding(
     Z: np.ndarray, P: np.ndarray, Q: np.ndarray, F: np.ndarray, pull: float
 ) -> np.ndarray:
-    """P-step of the authors: curvilinear search, pulled towards the labels, from the last P."""
+    """P-step of the authors: curvilinear search, pulled towards the labels, from the last P.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, n)
+        The symmetric graph.
+    P : ndarray of shape (n, c)
+        The last embedding, where the search begins.
+    Q : ndarray of shape (c, c)
+        The rotation.
+    F : ndarray of shape (n, c)
+        The labels, one-hot, or zeros before there are any.
+    pull : float
+        γ/β.
+
+    Returns
+    -------
+    ndarray of shape (n, c)
+        The next embedding. As in the published program, the value that the line search looks at
+        has the unsquared distance to the labels, the gradient that of the squared one.
+
+    Examples
+    --------
+    Without a pull, the embedding shows the two halves of a graph:
+
+    >>> import numpy as np
+    >>> Z = np.kron(np.eye(2), np.ones((3, 3)))
+    >>> start = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 2)))[0]
+    >>> P = search_embedding(Z, start, np.eye(2), np.zeros((6, 2)), 0.0)
+    >>> bool(np.allclose(P[:3], P[0], atol=1e-3) and np.allclose(P[3:], P[3], atol=1e-3))
+    True
+    """
     degrees = Z.sum(axis=0)[:, None]
     target = F @ Q.T
 
