@@ -21,10 +21,10 @@ from sklearn.utils.validation import check_is_fitted
 from unispectral._alignment import sample_index
 from unispectral._compat import (
     CallbackSupportMixin,
-    FitTasks,
     Interval,
     StrOptions,
     fit_context,
+    fit_tasks,
     optional,
     output_container,
 )
@@ -122,7 +122,7 @@ class LearnedGraphClustering(
         -------
         self
         """
-        tasks = FitTasks(self, X)
+        tasks = fit_tasks(self, X)
         return self._fit_in(X, Run.of(self.n_jobs, self.random_state, self.verbose, tasks=tasks))
 
     def _fit_in(self, X: Any, run: Run) -> Self:

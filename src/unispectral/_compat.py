@@ -12,9 +12,17 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from joblib.parallel import get_active_backend
 from sklearn.base import _fit_context
-from sklearn.callback import CallbackSupportMixin
-from sklearn.utils import _param_validation, check_random_state
+from sklearn.utils import _param_validation, _safe_indexing, check_random_state
 from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import _num_samples
+
+try:
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:  # before scikit-learn 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """An estimator without callbacks."""
+
 
 __all__ = [
     "CallbackSupportMixin",
@@ -23,14 +31,23 @@ __all__ = [
     "StrOptions",
     "as_generator",
     "check_constraints",
+    "check_parameters",
+    "count_samples",
     "fit_context",
+    "fit_tasks",
     "joblib_jobs",
     "njit",
     "optional",
     "output_container",
+    "output_setting",
+    "take_samples",
 ]
 
 check_constraints = _param_validation.validate_parameter_constraints
+#: The number of rows of an array, a frame, a sparse matrix or a list.
+count_samples = _num_samples
+#: Some rows of one of these, or with ``axis=1`` some columns.
+take_samples = _safe_indexing
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 #: Steps of one stage of a fit that callbacks are told of; more are told in shares.
 _MOST_STEPS = 1000
@@ -120,6 +137,21 @@ class FitTasks:
         if self.stage is not None:
             self.stage.call_on_fit_task_end(**self.told)
         self.stage, self.steps = None, 0
+
+
+def fit_tasks(estimator: Any, X: Any) -> FitTasks | None:
+    """What tells callbacks of a fit; None where this scikit-learn has none."""
+    return FitTasks(estimator, X) if hasattr(estimator, "set_callbacks") else None
+
+
+def check_parameters(estimator: Any) -> None:
+    """Raise an error where a parameter is none that its estimator accepts."""
+    estimator._validate_params()
+
+
+def output_setting(estimator: Any) -> str | None:
+    """What ``set_output`` was called with for ``transform``; None where it was not called."""
+    return getattr(estimator, "_sklearn_output_config", {}).get("transform")
 
 
 def output_container(estimator: Any) -> str:

@@ -16,10 +16,11 @@ from sklearn.metrics import (
     silhouette_score,
 )
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.validation import _num_samples, check_array, check_is_fitted, column_or_1d
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from unispectral._alignment import align_to_fit, is_views
+from unispectral._compat import count_samples, take_samples
 from unispectral._errors import InputError
 from unispectral.graph.candidates import nearest
 from unispectral.graph.quality import modularity, normalized_cut
@@ -124,8 +125,8 @@ def stability(
     check_is_fitted(last, "labels_")
     n, rng, found = len(last.labels_), np.random.default_rng(random_state), []
     for table in X.values() if isinstance(X, Mapping) else X if is_views(X) else [X]:
-        if _num_samples(table) != n:
-            problem = f"has {_num_samples(table)} samples where the fit had {n}"
+        if count_samples(table) != n:
+            problem = f"has {count_samples(table)} samples where the fit had {n}"
             raise InputError("X", problem, "give the samples of the fit")
     pairwise = get_tags(last).input_tags.pairwise
     X = align_to_fit(X, last, pairwise=pairwise)
@@ -147,8 +148,8 @@ def _taken(X: Any, rows: np.ndarray, pairwise: bool) -> Any:
         if isinstance(X, Mapping):
             return {name: _taken(table, rows, pairwise) for name, table in X.items()}
         return [_taken(table, rows, pairwise) for table in X]
-    X = _safe_indexing(X, rows)
-    return _safe_indexing(X, rows, axis=1) if pairwise else X
+    X = take_samples(X, rows)
+    return take_samples(X, rows, axis=1) if pairwise else X
 
 
 def _drawn(labels: np.ndarray, random_state: int | None) -> np.ndarray:

@@ -58,10 +58,11 @@ def slow_merge(X: np.ndarray, k: int, most: float) -> np.ndarray:
         present = sizes[sizes > 0]
         pairs = np.abs(np.subtract.outer(present, present)).sum() / 2
         uneven = pairs / ((len(present) - 1) * len(X)) > most
-        for i, (a, b) in enumerate(edges):
+        taken = 0
+        for taken, (a, b) in enumerate(edges):  # noqa: B007
             if not uneven or present.min() in (sizes[labels[a]], sizes[labels[b]]):
                 break
-        a, b = edges.pop(i)
+        a, b = edges.pop(taken)
         labels[labels == labels[a]] = labels[b]
     return labels
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "unispectral"
 TESTS = ROOT / "tests"
 #: Folders of tests that stand for no folder of the source.
 OTHERS = {"integration", "project"}
+#: What scikit-learn's estimators have without promising it, other than what a class declares.
+UNPROMISED = {"_validate_params", "_sklearn_output_config", "_init_callback_context"}
 
 
 def folders(path: Path) -> set[str]:
@@ -33,3 +38,36 @@ def test_contributing_says_which_tests_belong_to_which_folder():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     for name in OTHERS | {"benchmarks", "robustness"}:
         assert f"`tests/{name}`" in text, name
+
+
+def private_names(path: Path) -> set[str]:
+    """What a module uses of scikit-learn that scikit-learn does not promise to keep."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Attribute) and node.attr in UNPROMISED:
+            found.add(node.attr)
+        elif isinstance(node, ast.Constant) and node.value in UNPROMISED:
+            found.add(str(node.value))
+        for name in names:
+            package, *parts = name.split(".")
+            private = any(part.startswith("_") and part != "__version__" for part in parts)
+            young = parts[:1] in (["callback"], ["experimental"])
+            if package == "sklearn" and (private or young):
+                found.add(name)
+    return found
+
+
+@pytest.mark.parametrize(
+    "path", sorted(SOURCE.rglob("*.py")), ids=lambda path: path.relative_to(SOURCE).as_posix()
+)
+def test_private_names_of_scikit_learn_are_in_one_file(path):
+    used = private_names(path)
+    if path == SOURCE / "_compat.py":
+        assert len(used) > 5  # what is looked for is found where it is
+    else:
+        assert not used

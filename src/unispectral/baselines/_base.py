@@ -14,7 +14,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from unispectral._alignment import align, is_views, sample_index
-from unispectral._compat import CallbackSupportMixin, FitTasks, fit_context
+from unispectral._compat import CallbackSupportMixin, fit_context, fit_tasks
 from unispectral._errors import warn
 from unispectral._parameters import Declared, count, non_negative, parameter
 from unispectral._run import Run, whole_or_as_before
@@ -122,7 +122,7 @@ class ClusteringMethod(Declared, CallbackSupportMixin, ClusterMixin, BaseEstimat
         self
         """
         jobs, seed = getattr(self, "n_jobs", None), getattr(self, "random_state", 0)
-        run = Run.of(jobs, seed, tasks=FitTasks(self, X))
+        run = Run.of(jobs, seed, tasks=fit_tasks(self, X))
         with whole_or_as_before(self), run.limited() as run:
             self._keep(self._cluster(self._prepare(X, run), run))
             self._sample_index_ = sample_index(X)

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from unispectral import estimator
 from unispectral._alignment import align, is_views
-from unispectral._compat import as_generator, optional
+from unispectral._compat import as_generator, check_parameters, optional
 from unispectral._errors import InputError
 from unispectral._run import Run, thread_count
 from unispectral.dask import _blocks
@@ -90,7 +90,7 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
         -------
         self
         """
-        self.local._validate_params()
+        check_parameters(self.local)
         client, several = _blocks.as_client(self.client), _several(X)
         X = _aligned(X, client)
         views = [_blocks.as_blocks(view, client) for view in (X if several else [X])]

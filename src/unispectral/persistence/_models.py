@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from unispectral._compat import check_parameters, output_setting
 from unispectral._version import __version__
 from unispectral.persistence._archive import ModelFileError, read_archive, write_archive
 from unispectral.persistence._predictor import predictor_state, restore_predictor
@@ -296,7 +297,7 @@ def _estimator_state(estimator: Any, writer: Writer, prefix: str = "") -> dict[s
         "class": name,
         "params": {key: writer.encode(params[key], f"{prefix}params.{key}") for key in params},
         "fitted": {key: writer.encode(fitted[key], f"{prefix}fitted.{key}") for key in fitted},
-        "output": getattr(estimator, "_sklearn_output_config", {}).get("transform"),
+        "output": output_setting(estimator),
     }
     if name in CLASSES:
         state["predictor"] = writer.encode(predictor_state(estimator._predictor_), "predictor")
@@ -317,7 +318,7 @@ def _restore_estimator(state: dict[str, Any], reader: Reader, known: dict[str, _
         raise ModelFileError(f"{here} has no parameter {unknown[0]!r:.80}, which the file has.")
     estimator = cls(**params)
     try:
-        estimator._validate_params()
+        check_parameters(estimator)
     except (ValueError, TypeError) as error:
         said = " ".join(str(error).split())  # arrays are written in lines
         raise ModelFileError(f"a parameter is wrong ({said:.400}).") from error
