@@ -14,7 +14,7 @@ export UNISPECTRAL_DATA ?= $(wildcard ../shared/data)
 export UNISPECTRAL_REFERENCE ?= $(wildcard ../shared/reference)
 export UNISPECTRAL_SUITE ?= $(wildcard ../shared/suite)
 
-.PHONY: help install demo test lint browser bench bench-solver bench-scale bench-mnist study-defaults check-baselines robustness audit bench-memory coverage coverage-core mutation docs test-core test-oldest dist dependencies lint-publish release-check recipe clean
+.PHONY: help install demo test lint browser bench bench-solver bench-scale bench-mnist study-defaults check-baselines robustness audit bench-memory coverage coverage-core mutation docs test-core test-oldest test-newest dist dependencies lint-publish release-check recipe clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -43,9 +43,13 @@ test: install browser lint  ## run all tests
 test-core: install  ## the tests of the estimators, the solvers and the files, as on every platform
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup $(CORE) $(ARGS)
 
+# The checks of scikit-learn 1.6 can be imported beside array-api-compat with that variable only.
 test-oldest:  ## the same with the oldest dependencies that pyproject.toml accepts
-	$(MAKE) test-core VENV=.venv-oldest CONSTRAINTS=.ci/oldest.txt \
+	SCIPY_ARRAY_API=1 $(MAKE) test-core VENV=.venv-oldest CONSTRAINTS=.ci/oldest.txt \
 	  ARGS="-W 'ignore:Passing a non-Collection' $(ARGS)"  # an old scikit-learn beside a new pytest
+
+test-newest:  ## the same with releases to come (PIP_EXTRA_INDEX_URL: where nightly wheels are)
+	PIP_PRE=1 $(MAKE) test-core VENV=.venv-newest
 
 dist: install  ## wheel and sdist, checked, installed in empty environments and tried (PYTHONS="…")
 	$(BIN)/python -m pip install --quiet --group dist

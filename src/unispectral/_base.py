@@ -180,8 +180,8 @@ class LearnedGraphClustering(
         )
         if not solution.converged:
             warn(
-                f"The fit stopped because {solution.reason}; the residual of the optimality "
-                f"conditions is {solution.kkt:.2g}. {self._remedy}",
+                f"The fit stopped because {solution.reason}; kkt_residual_ is "
+                f"{solution.kkt:.2g}. {self._remedy}",
                 ConvergenceWarning,
             )
 

@@ -18,9 +18,19 @@ _INNER = ("unispectral", "sklearn")
 class InputError(ValueError):
     """An argument that cannot be used, and why.
 
-    The problem is the rest of a sentence whose subject is the argument, and perhaps its value. The
-    sentence is made of the fields, so that another front end, such as the command line, can word
-    it in its own terms instead of rewriting text.
+    The sentence is made of the fields, so that the command line can say it with the names of its
+    options.
+
+    Parameters
+    ----------
+    argument : str
+        The subject of the sentence.
+    problem : str
+        The rest of the sentence: what is wrong.
+    remedy : str, optional
+        What to do instead, as an imperative.
+    value : object, optional
+        What was given; it is shown behind the argument.
     switch : tuple of str, optional
         An argument that is True or False and would help, and what it does.
 

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from threading import Lock
-from typing import Any, TextIO, TypeVar
+from typing import Any, Protocol, TextIO, TypeVar
 
 import numpy as np
 from joblib import cpu_count
@@ -22,6 +22,7 @@ from unispectral._compat import FitTasks, as_generator, joblib_jobs
 from unispectral._errors import InputError
 
 __all__ = [
+    "Executor",
     "Progress",
     "Run",
     "limit_blas",
@@ -167,14 +168,22 @@ class Progress:
             self.stream.write("\n")
 
 
+class Executor(Protocol):
+    """Finds the neighbours of all samples elsewhere, such as on the workers of a cluster."""
+
+    def neighbourhoods(
+        self, geometry: Any, k: int, rate: float, run: Run, present: np.ndarray | None
+    ) -> Any:
+        """What ``labelfree._neighbourhoods.neighbourhoods`` returns, for the same arguments."""
+
+
 @dataclass(frozen=True)
 class Run:
     """Threads, random numbers, progress and the place of execution of one fit or prediction.
 
-    It is made once, by the estimator, and passed down; nothing below asks for any of them
-    elsewhere. An ``executor`` finds neighbourhoods elsewhere, with the method
-    ``neighbourhoods(geometry, k, rate, run)``; ``is_limited`` says that BLAS is kept to one
-    thread already, for as long as this run lasts.
+    An estimator makes it and passes it down; a stage may change a field for the stages below it.
+    ``executor`` finds neighbourhoods on other machines; ``is_limited`` says that BLAS is kept to
+    one thread already, for as long as this run lasts.
 
     Examples
     --------
@@ -186,7 +195,7 @@ class Run:
     n_threads: int
     rng: np.random.Generator
     progress: Progress = field(default_factory=Progress)
-    executor: Any = None
+    executor: Executor | None = None
     is_limited: bool = False
 
     @classmethod
@@ -195,7 +204,7 @@ class Run:
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: Any = 0,
-        executor: Any = None,
+        executor: Executor | None = None,
         tasks: FitTasks | None = None,
     ) -> Run:
         """A run from the parameters of an estimator."""

@@ -79,7 +79,9 @@ def test_far_from_the_origin_nothing_cancels() -> None:
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_sparse_equals_dense(metric: str) -> None:
-    X = sp.random_array((200, 500), density=0.05, rng=np.random.default_rng(0), format="csr")
+    X = sp.random_array(
+        (200, 500), density=0.05, random_state=np.random.default_rng(0), format="csr"
+    )
     X = sp.csr_array(X)
     sparse = nearest(X, 7, metric=metric)
     dense = nearest(X.toarray(), 7, metric=metric)

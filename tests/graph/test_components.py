@@ -15,7 +15,9 @@ from unispectral.graph._indexes import ExactIndex, TreeIndex
 @pytest.mark.parametrize("seed", range(5))
 def test_components_of_many_nodes_are_those_of_scipy(seed, monkeypatch) -> None:
     monkeypatch.setattr(_components, "_MANY_NODES", 0)
-    graph = sp.random_array((400, 400), density=2e-3, rng=seed, format="csr")
+    graph = sp.random_array(
+        (400, 400), density=2e-3, random_state=np.random.default_rng(seed), format="csr"
+    )
     graph.data[::7] = 0.0  # stored, and hence an edge
     count, member = components(graph)
     expected, labels = connected_components(graph, directed=False)

@@ -16,7 +16,6 @@ import pytest
 import scipy.sparse as sp
 from joblib import Parallel, delayed, parallel_config
 from sklearn.base import clone
-from sklearn.callback import ProgressBar
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
@@ -159,6 +158,7 @@ class Listener:
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
 def test_callbacks(cls):
+    pytest.importorskip("sklearn.callback")
     listener = Listener()
     model = make(cls).set_callbacks(listener).fit(X)
     told = listener.told
@@ -178,11 +178,12 @@ def test_callbacks(cls):
 
 def test_a_progress_bar_in_a_pipeline(capsys):
     pytest.importorskip("rich")
+    callback = pytest.importorskip("sklearn.callback")
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # scikit-learn warns where a step has no callbacks
         warnings.simplefilter("ignore", DoubtfulResultWarning)
         make_pipeline(StandardScaler(), UnifiedSpectralClustering(3, n_init=2)).set_callbacks(
-            ProgressBar()
+            callback.ProgressBar()
         ).fit(X)
     assert "UnifiedSpectralClustering" in capsys.readouterr().out
 

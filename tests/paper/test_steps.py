@@ -136,5 +136,5 @@ def test_residuals_from_supports_are_the_dense_traces(n):
 
 
 def test_affinity_is_the_symmetric_part():
-    Z = sp.random_array((6, 6), density=0.5, rng=np.random.default_rng(0), format="csr")
+    Z = sp.random_array((6, 6), density=0.5, random_state=np.random.default_rng(0), format="csr")
     np.testing.assert_allclose(affinity(Z).toarray(), (Z.toarray() + Z.toarray().T) / 2)

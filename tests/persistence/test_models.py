@@ -522,7 +522,9 @@ def test_every_fitted_attribute_is_needed(case, tmp_path):
 
 def test_features_that_the_samples_do_not_have(tmp_path):
     """Once, sparse rows of the promised width ended in a segmentation fault."""
-    wide = sp.random_array((60, 50), density=0.2, rng=np.random.default_rng(0), format="csr")
+    wide = sp.random_array(
+        (60, 50), density=0.2, random_state=np.random.default_rng(0), format="csr"
+    )
     members = saved(U(3, n_init=1).fit(wide), tmp_path / "model.npz")
     for change in (_set("fitted", "n_features_in_", 60), _predictor("layout", "n_features", [60])):
         refused(tmp_path, packed(manifest_with(members, change)))

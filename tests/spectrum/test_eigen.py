@@ -35,7 +35,9 @@ def knn(X: np.ndarray, k: int = 10) -> sp.csr_array:
 
 
 def random_graph(n: int, density: float, seed: int) -> sp.csr_array:
-    W = sp.random_array((n, n), density=density, rng=np.random.default_rng(seed), format="csr")
+    W = sp.random_array(
+        (n, n), density=density, random_state=np.random.default_rng(seed), format="csr"
+    )
     W = sp.csr_array(W + W.T)
     W.setdiag(0)
     W.eliminate_zeros()

@@ -11,7 +11,9 @@ from unispectral.spectrum._products import laplacian_step, smoothing_step
 
 
 def random_graph(n: int, density: float, seed: int) -> sp.csr_array:
-    W = sp.random_array((n, n), density=density, rng=np.random.default_rng(seed), format="csr")
+    W = sp.random_array(
+        (n, n), density=density, random_state=np.random.default_rng(seed), format="csr"
+    )
     return sp.csr_array(W + W.T)
 
 

@@ -493,7 +493,9 @@ def test_npz(tmp_path):
 
 @pytest.mark.parametrize("layout", ["csr", "csc"])
 def test_sparse_npz(layout, tmp_path):
-    matrix = sp.random_array((6, 5), density=0.4, format=layout, rng=0)
+    matrix = sp.random_array(
+        (6, 5), density=0.4, format=layout, random_state=np.random.default_rng(0)
+    )
     sp.save_npz(tmp_path / "t.npz", matrix)
     table = read_table(tmp_path / "t.npz", scale="unit")
     assert sp.issparse(table.values)
