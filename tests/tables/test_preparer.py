@@ -16,7 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from unispectral.tables import TablePreparer, read_table
-from unispectral.tables._encode import APART, parse_number
+from unispectral.tables._columns import parse_number
+from unispectral.tables._encode import APART
 from unispectral.tables._prepare import Preparation
 from unispectral.tables._read import MixedColumnError, read_blocks
 
@@ -98,13 +99,13 @@ def test_every_column_is_accounted_for(mixed):
     assert [plan["name"] for plan in preparer.columns_] == list(mixed.columns)
     out = {plan["name"]: plan["why"] for plan in preparer.columns_ if plan["kind"] == "left out"}
     assert out == {
-        "note": "24 different texts, more than 20",
-        "day": "dates",
-        "unclear": "dates",
-        "stamp": "dates",
-        "span": "dates",
-        "money": "numbers in several units ($, €)",
-        "empty": "no value present",
+        "note": "is free text, another in every row",
+        "day": "holds dates",
+        "unclear": "holds dates",
+        "stamp": "holds dates",
+        "span": "holds dates",
+        "money": "has numbers in several units ($, €)",
+        "empty": "has no value",
     }
     names = ["price", "weight", "share", "member", "city=Köln", "city=Ulm", "count", "flag"]
     names += ["grade=1", "grade=2", "grade=3", "nullable"]
@@ -237,7 +238,7 @@ def test_read_table_encodes_and_repeats_it():
     assert table.columns == ["city=Köln", "city=Ulm", "price", "n"]
     np.testing.assert_allclose(table.values[:, 3], [1, 3, 5])
     assert table.describe()[1:] == [
-        "Converted to numbers: 'city' (2 categories), 'price' (number in $).",
+        "Used: 'city' (2 categories), 'price' (in $), 'n'.",
         "Filled in missing values: 1 in 'n' with 3.",
     ]
     ready = Preparation.from_dict(json.loads(json.dumps(table.preparation.to_dict())))
@@ -277,7 +278,8 @@ def test_new_rows_may_have_another_decimal_sign(content, values, entries):
 
 
 def test_the_decimal_comma_of_a_file_is_that_of_its_columns():
-    table = read_table(io.BytesIO("x;y\n1.234 €;0,5\n987 €;1,5\n".encode()), encode=True)
+    content = io.BytesIO("x;y\n1.234 €;0,5\n987 €;1,5\n".encode())
+    table = read_table(content, encode=True, scale="none")
     assert table.values.tolist() == [[1234, 0.5], [987, 1.5]]
 
 

@@ -18,7 +18,8 @@ from unispectral._version import __version__
 from unispectral.persistence._archive import ModelFileError, read_archive, write_archive
 from unispectral.persistence._predictor import predictor_state, restore_predictor
 from unispectral.persistence._values import Field, Reader, Writer, check_fields, require
-from unispectral.tables._encode import are_plans, column_names
+from unispectral.tables._encode import column_names
+from unispectral.tables._plans import are_plans
 
 __all__ = ["load_model", "save_model"]
 

@@ -1,13 +1,24 @@
 """Tables that people have: CSV, TSV, Parquet, Excel, NumPy, MATLAB, AnnData, HDF5.
 
-`read_table` reads a whole table and prepares it, `TablePreparer` makes numbers of mixed columns
-in a Pipeline. No file is trusted.
+`profile` says what each column is and whether it should be clustered by, `read_table` reads a
+whole table and prepares it, `TablePreparer` makes numbers of mixed columns in a Pipeline. No file
+is trusted.
 """
 
 from __future__ import annotations
 
 from unispectral.tables._prepare import TablePreparer
+from unispectral.tables._profile import ColumnProfile, RowProfile, TableProfile, profile
 from unispectral.tables._read import Table, read_table
 from unispectral.tables._source import TableError
 
-__all__ = ["Table", "TableError", "TablePreparer", "read_table"]
+__all__ = [
+    "ColumnProfile",
+    "RowProfile",
+    "Table",
+    "TableError",
+    "TablePreparer",
+    "TableProfile",
+    "profile",
+    "read_table",
+]

@@ -12,12 +12,13 @@ from unispectral._compat import optional
 from unispectral._errors import InputError
 from unispectral.tables._arrays import Array, checked_sparse, read_npy, read_npz
 from unispectral.tables._cells import find_header
-from unispectral.tables._encode import parse_number
+from unispectral.tables._columns import parse_number
 from unispectral.tables._hdf import check_own, matrix_names, member, open_hdf, read_numbers
 from unispectral.tables._loaded import Loaded
 from unispectral.tables._mat import read_mat
+from unispectral.tables._sheets import find_names, without_remarks
 from unispectral.tables._source import Source, TableError, block_rows, unique_names
-from unispectral.tables._text import SAMPLE, looks_like_text, text_blocks
+from unispectral.tables._text import SAMPLE, cut_lines, looks_like_text, text_blocks
 
 __all__ = ["FORMATS", "load"]
 
@@ -38,6 +39,7 @@ _USE = {
     "encoding": ("csv", "tsv"),
 }
 _USE |= {"header": ("csv", "tsv", "excel"), "missing": ("csv", "tsv", "excel", "parquet")}
+_USE |= dict.fromkeys(("header_row", "skip_footer"), ("csv", "tsv", "excel"))
 
 
 def _find_format(source: Source, format: str | None) -> str:
@@ -101,7 +103,11 @@ def load(
             raise TableError(name, problem, "leave it out")
     missing = text.get("missing", ())
     if format in ("csv", "tsv"):
+        lines = [text.pop(name, None) for name in ("header_row", "skip_footer")]
+        source = cut_lines(source, *lines)
         text = {**text, "separator": text.get("separator") or ("\t" if format == "tsv" else None)}
+        if lines[0] is not None:
+            text["header"] = True
         for frame, notes, decimal in text_blocks(source, beside, entries=entries, **text):
             yield Loaded(source, frame, notes=notes, decimal=decimal)
     elif format == "parquet":
@@ -109,7 +115,7 @@ def load(
             loaded.frame = _without(loaded.frame, missing, beside)
             yield loaded
     elif format == "excel":
-        yield _excel(source, key, text.get("header"), missing, beside)
+        yield _excel(source, key, text, missing, beside)
     elif format == "npy":
         array = read_npy(source, mapped=entries is not None)
         whole = _choose({"array": array}, "array", beside, source)
@@ -158,7 +164,7 @@ def _parquet(source: Source, entries: int | None) -> Iterator[Loaded]:
 def _excel(
     source: Source,
     sheet: str | None,
-    header: bool | None,
+    text: dict[str, Any],
     missing: Sequence[str],
     beside: Sequence[str | None],
 ) -> Loaded:
@@ -181,9 +187,23 @@ def _excel(
                 notes.append(f"Of {len(sheets)} sheets the first, {sheets[0]!r}, is read.")
             chosen = sheet or sheets[0]
             cells = pandas.read_excel(book, sheet_name=chosen, header=None, dtype=object)
-    cells = cells.dropna(how="all")
+    header, told = text.get("header"), text.get("header_row")
+    cells = cells.iloc[(told or 1) - 1 : len(cells) - (text.get("skip_footer") or 0)]
+    cells = cells.dropna(how="all").dropna(how="all", axis=1)
     if not len(cells):
         raise source.error("is empty")
+    found = find_names(cells) if header is None and told is None else None
+    if found is not None:
+        above, given = found
+        cells = cells.iloc[above - 1 :].copy()
+        cells.iloc[0] = given
+        header = True
+        notes.append(f"The names of the columns are in line {int(cells.index[0]) + 1}.")
+        cells, lost = without_remarks(cells)
+        if lost:
+            notes.append(f"Lines of text below the rows are left out: {lost}.")
+    if told is not None:
+        header = True
     if header is None:
         sample = cells.iloc[:SAMPLE].map(lambda cell: "" if pandas.isna(cell) else str(cell))
         header, told = find_header(sample.to_numpy().tolist(), missing)

@@ -113,6 +113,21 @@ class Loaded:
             found |= dict.fromkeys(matches)
         return list(found)
 
+    def as_frame(self) -> Any:
+        """The table as a frame, if need be of its numbers."""
+        if self.frame is not None:
+            return self.frame
+        if sp.issparse(self.matrix):
+            problem = "would have to look at all zeros of a sparse table"
+            raise TableError("scale", problem, "use 'none' or 'unit'")
+        return optional("pandas", extra="io").DataFrame(self.matrix, columns=self.columns)
+
+    def check_known(self, name: str, option: str) -> None:
+        """Refuse the name of a column that is not there."""
+        if name not in self.columns:
+            problem = f"is not in {self.source.lower}"
+            raise TableError(option, problem, self._meant(name), value=name)
+
     def _matrix_of(self, names: list[str]) -> Array:
         matrix: Any = self.matrix
         if names == self.columns:

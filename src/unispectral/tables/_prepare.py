@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import ndtri
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
@@ -17,12 +18,17 @@ from unispectral._compat import Interval, StrOptions, fit_context, optional
 from unispectral._errors import InputError
 from unispectral.tables import _encode
 from unispectral.tables._arrays import Array
+from unispectral.tables._columns import Plan
+from unispectral.tables._plans import are_plans
+from unispectral.tables._profile import MAX_CATEGORIES
+from unispectral.tables._scaling import SCALES, undo_transform
 from unispectral.tables._source import TableError, plural
 
 __all__ = ["Preparation", "TablePreparer", "odd_values"]
 
 IMPUTATIONS = ("mean", "median", "zero")
-SCALES = ("none", "standard", "unit")
+#: What is left of a scale once logarithms and ranks are taken.
+_LINEAR = ("none", "standard", "robust", "unit")
 _SHOWN = 5
 _LEARNED = ("centre", "spread", "fill")
 
@@ -30,31 +36,47 @@ _LEARNED = ("centre", "spread", "fill")
 class TablePreparer(TransformerMixin, BaseEstimator):
     """Make numbers of a table with columns of any kind.
 
-    Numbers written as text (``"$85.40"``, ``"1,234"``, ``"12 %"``) are read, answers such as yes
-    and no become 1 and 0, and each category gets a column of zeros and ones. What cannot be used
-    is left out, with the reason. New tables are treated as the one of the fit was: columns are
-    found by name, a category that was not seen gets zeros in all columns of its group.
+    Each column is looked at by :func:`profile`: ids, codes, years, dates, free text, constant
+    columns and copies of others are left out, with the reason. Numbers written as text
+    (``"$85.40"``, ``"1,234"``, ``"12 %"``) are read, answers such as yes and no become 1 and 0,
+    levels such as never and always become numbers in their order, and each category gets a column
+    of zeros and ones. New tables are treated as the one of the fit was: columns are found by name,
+    a category that was not seen gets zeros in all columns of its group.
 
     Parameters
     ----------
+    use : sequence of str, default=()
+        Columns that are used, whatever they look like.
+    leave_out : sequence of str, default=()
+        Columns that are not.
+    order : list of lists, or dict of lists, default=()
+        Answers from the least to the most, for all columns or by the column's name, where they are
+        of no scale that is known.
+    geo : (str, str), default=()
+        Columns with latitude and longitude: rows are compared by the distance on the Earth.
     impute : {"median", "mean", "zero"} or None, default="median"
         What stands in for missing numbers. Missing answers and categories become the most
         frequent one. None leaves NaN.
-    scale : {"none", "standard", "unit"}, default="standard"
+    scale : {"auto", "standard", "robust", "log", "rank", "unit", "none"}, default="auto"
         How the columns made are scaled. With ``"standard"`` numbers get mean 0 and standard
         deviation 1, and two different categories, or answers, are half a standard
         deviation apart, however rare they are: at a larger distance, categories cut clusters of
-        numbers into pieces. A number with two values counts as an answer.
+        numbers into pieces. A number with two values counts as an answer. ``"auto"`` does the
+        same after taking logarithms of columns that are clearly skewed, ``"log"`` and ``"rank"``
+        after logarithms or ranks of all numbers; ``"robust"`` takes medians and quartiles instead;
+        ``"unit"`` scales rows.
     max_categories : int, default=20
         A column with more different texts than this is left out.
     dates : {"leave out", "days"}, default="leave out"
-        Whether dates become days since 1970; text must then hold dates as ``2024-05-31``.
+        Whether dates become days since 1970; those that can be read in several ways, as
+        ``1/2/2024``, are left out.
 
     Attributes
     ----------
     columns_ : list of dict
-        For each column of the table its ``"name"`` and ``"kind"`` ("number", "yes/no",
-        "category", "date" or "left out"), ``"why"`` it is left out, or else how many values were
+        For each column of the table its ``"name"``, ``"what"`` it is (as :func:`profile` says) and
+        the ``"kind"`` that it is read as ("number", "yes/no", "ordinal", "category", "date",
+        "place" or "left out"); ``"why"`` it is left out, or else how many values were
         ``"missing"`` and what was put there (``"fill"``), and the ``"categories"``.
     centre_, spread_ : ndarray of shape (n_features_out,) or None
         What is subtracted and divided by.
@@ -77,10 +99,14 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     1  1200.0     0.0        1.0       0.0
     2   642.7     0.0        0.0       1.0
     >>> preparer.columns_[3]["why"]
-    'a different text in every row'
+    'has a different text in every row'
     """
 
     _parameter_constraints: dict[str, list[Any]] = {
+        "use": ["array-like"],
+        "leave_out": ["array-like"],
+        "order": ["array-like", dict],
+        "geo": ["array-like"],
         "impute": [StrOptions(set(IMPUTATIONS)), None],
         "scale": [StrOptions(set(SCALES))],
         "max_categories": [Interval(Integral, 1, None, closed="left")],
@@ -90,11 +116,19 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     def __init__(
         self,
         *,
+        use: Sequence[str] = (),
+        leave_out: Sequence[str] = (),
+        order: Sequence[Sequence[str]] | Mapping[str, Sequence[str]] = (),
+        geo: Sequence[str] = (),
         impute: str | None = "median",
-        scale: str = "standard",
-        max_categories: int = _encode.MAX_CATEGORIES,
+        scale: str = "auto",
+        max_categories: int = MAX_CATEGORIES,
         dates: str = "leave out",
     ) -> None:
+        self.use = use
+        self.leave_out = leave_out
+        self.order = order
+        self.geo = geo
         self.impute = impute
         self.scale = scale
         self.max_categories = max_categories
@@ -122,12 +156,15 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             Itself.
         """
         frame = self._frame(X, fit=True)
-        self.columns_ = _encode.decide(
-            frame, impute=self.impute, max_categories=self.max_categories, dates=self.dates
-        )
+        given: dict[str, Any] = {
+            name: tuple(getattr(self, name)) for name in ("use", "leave_out", "geo")
+        }
+        same = ("order", "impute", "scale", "max_categories", "dates")
+        choices = _encode.Choices(**given, **{name: getattr(self, name) for name in same})
+        self.columns_, _ = _encode.decide(frame, choices)
         if not _encode.used(self.columns_):
             dropped = _encode.left_out(self.columns_)[:5]
-            reasons = "; ".join(f"{name!r}: {why}" for name, why in dropped)
+            reasons = "; ".join(f"{name!r} {why}" for name, why in dropped)
             raise InputError("X", f"has no column that can be used ({reasons})")
         names = _encode.column_names(self.columns_)
         ready = Preparation.fit(self._numbers(frame), names, None, self.scale, self.columns_)
@@ -148,7 +185,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         names = tuple(self.get_feature_names_out())
-        ready = Preparation(names, self.scale, self.centre_, self.spread_)
+        ready = Preparation(names, linear_part(self.scale), self.centre_, self.spread_)
         return ready.apply(self._numbers(self._frame(X, fit=False)))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -185,7 +222,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         if fit:
             validate_data(self, X, skip_check_array=True)
         else:
-            names = [plan["name"] for plan in _encode.used(self.columns_)]
+            names = _encode.sources(self.columns_)
             if absent := [name for name in names if name not in frame.columns]:
                 listed = ", ".join(map(repr, absent[:5])) + " and more" * (len(absent) > 5)
                 word = "column" if len(absent) == 1 else "columns"
@@ -204,7 +241,8 @@ class Preparation:
     """How a table was made ready, so that new rows can be made ready in the same way.
 
     `centre` is subtracted, `spread` divided by, `fill` stands in for missing values, and
-    `encoding` says how the columns were made of others (``TablePreparer.columns_``).
+    `encoding` says how the columns were made of others (``TablePreparer.columns_``). With `drop`
+    rows with missing values are left out.
     """
 
     columns: tuple[str, ...]
@@ -212,7 +250,8 @@ class Preparation:
     centre: np.ndarray | None = None
     spread: np.ndarray | None = None
     fill: np.ndarray | None = None
-    encoding: Sequence[_encode.Plan] | None = None
+    encoding: Sequence[Plan] | None = None
+    drop: bool = False
 
     @classmethod
     def fit(
@@ -226,9 +265,10 @@ class Preparation:
         """
         _check_choice("impute", impute, (None, *IMPUTATIONS))
         _check_choice("scale", scale, SCALES)
+        scale = linear_part(scale)
         fill = None if impute is None else _fill_values(values, impute, names)
         whole = _filled(values, fill)
-        if scale != "standard" or not whole.shape[0]:
+        if scale not in ("standard", "robust") or not whole.shape[0]:
             return cls(tuple(names), scale, None, None, fill, encoding)
         if sp.issparse(whole):
             problem = "would fill the zeros of a sparse table"
@@ -240,11 +280,13 @@ class Preparation:
             worst = names[int(np.argmax(broken))]
             problem = f"cannot be computed: column {worst!r} spans more than floating point holds"
             raise TableError("scale", problem, "divide the column", value=scale)
-        spread = scaler.scale_
+        centre, spread = scaler.mean_, scaler.scale_
+        if scale == "robust":
+            centre, spread = _robust(whole, spread)
         if encoding is not None:
             fixed = _encode.category_spreads(encoding, whole)
             spread = np.where(np.isnan(fixed), spread, fixed)
-        return cls(tuple(names), scale, scaler.mean_, spread, fill, encoding)
+        return cls(tuple(names), scale, centre, spread, fill, encoding)
 
     def apply(self, values: Array) -> Array:
         """Fill and scale; the values given are not changed, and what has no filling stays NaN."""
@@ -258,10 +300,30 @@ class Preparation:
             return whole
         return (whole - self.centre.astype(whole.dtype)) / self.spread.astype(whole.dtype)
 
+    def restore(self, values: Array) -> Array:
+        """Values in the units of the table, of those that `apply` made; means are in between.
+
+        Of logarithms the mean becomes the geometric one, of ranks the value of the mean rank.
+        """
+        if sp.issparse(values):
+            return values
+        restored = values.astype(np.float64)
+        if self.centre is not None and self.spread is not None:
+            restored = restored * self.spread + self.centre
+        first = 0
+        for plan in _encode.used(self.encoding or ()):
+            width = len(_encode.column_names([plan]))
+            here = slice(first, first + width)
+            restored[..., here] = undo_transform(plan, restored[..., here])
+            first += width
+        return restored
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and strings, as JSON takes them."""
         arrays = {name: getattr(self, name) for name in _LEARNED}
-        made = {} if self.encoding is None else {"encoding": list(self.encoding)}
+        made: dict[str, Any] = {"drop": True} if self.drop else {}
+        if self.encoding is not None:
+            made["encoding"] = list(self.encoding)
         plain = {name: None if a is None else a.tolist() for name, a in arrays.items()}
         return {"columns": list(self.columns), "scale": self.scale, **plain, **made}
 
@@ -270,19 +332,32 @@ class Preparation:
         """Rebuild from `to_dict`; anything else is refused."""
         try:
             columns = tuple(str(column) for column in plain["columns"])
-            _check_choice("scale", plain["scale"], SCALES)
+            _check_choice("scale", plain["scale"], _LINEAR)
             given = {name: plain[name] for name in _LEARNED}
             arrays = {k: None if v is None else np.asarray(v, float) for k, v in given.items()}
             if any(a is not None and a.shape != (len(columns),) for a in arrays.values()):
                 raise ValueError("lengths differ")
             made = plain.get("encoding")
             if made is not None and not (
-                _encode.are_plans(made) and (*_encode.column_names(made),) == columns
+                are_plans(made) and (*_encode.column_names(made),) == columns
             ):
                 raise ValueError("other columns are made")
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise TableError("preparation", "is not that of a prepared table") from error
-        return cls(columns, plain["scale"], **arrays, encoding=made)
+        drop = plain.get("drop") is True
+        return cls(columns, plain["scale"], **arrays, encoding=made, drop=drop)
+
+
+def linear_part(scale: str) -> str:
+    """What is left of a scale once logarithms and ranks are taken."""
+    return scale if scale in _LINEAR else "standard"
+
+
+def _robust(values: np.ndarray, deviations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Medians, and quartiles as the deviations that a Gaussian column with them would have."""
+    low, middle, high = np.nanquantile(values, [0.25, 0.5, 0.75], axis=0)
+    spread = (high - low) / (2 * ndtri(0.75))
+    return middle, np.where(spread > 0, spread, deviations)
 
 
 def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:

