@@ -1,11 +1,22 @@
-"""Cases that work, die or hang: what the pool of worker processes is tried with."""
+"""What tests run in other processes, which must be able to import it."""
 
 from __future__ import annotations
 
 import os
 import time
+import warnings
+from multiprocessing.connection import Connection
 
-__all__ = ["work"]
+from unispectral._run import Run
+
+__all__ = ["count_threads", "work"]
+
+
+def count_threads(pipe: Connection) -> None:
+    """Tell how many threads a fit would use here, and how many warnings asking for that gave."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        pipe.send((Run.of(None).n_threads, len(caught)))
 
 
 def work(case: str) -> tuple[str, str]:

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from robustness import _trial
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from unispectral import SCMK, SCSK, UnifiedSpectralClustering
-from unispectral._run import Run
 from unispectral._validation import recentred
 from unispectral.baselines import AASC, KKM, SC, ClustRF
 from unispectral.persistence import load_model, save_model
@@ -159,17 +159,12 @@ def test_affinities_of_nothing():
         ClustRF(2, n_estimators=5, random_state=0).fit(X[:12] * 1e38)
 
 
-def _count(pipe):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        pipe.send((Run.of(None).n_threads, len(caught)))
-
-
 def test_one_thread_and_no_warning_in_a_worker_of_a_pool():
     ours, theirs = multiprocessing.Pipe()
     context = multiprocessing.get_context("spawn")
-    process = context.Process(target=_count, args=(theirs,), daemon=True)
+    process = context.Process(target=_trial.count_threads, args=(theirs,), daemon=True)
     process.start()
+    theirs.close()  # so that a process that ends without a word is noticed
     assert ours.recv() == (1, 0)
     process.join()
 
