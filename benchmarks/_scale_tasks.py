@@ -162,7 +162,7 @@ def _predict(train: int, new: int) -> dict[str, Any]:
 
     from unispectral import UnifiedSpectralClustering
     from unispectral._run import Run
-    from unispectral.graph.candidates import build_index
+    from unispectral.graph.neighbours import build_index
     from unispectral.predict import row_blocks
 
     X, y = manifolds(train + new)
@@ -368,15 +368,15 @@ def _watched(cluster: Any) -> Any:
 def _warm() -> None:
     """Pay for compilation now, in the precision of small and of large data."""
     from unispectral import UnifiedSpectralClustering
-    from unispectral.graph import candidates
+    from unispectral.graph import neighbours
     from unispectral.labelfree import _neighbourhoods
 
     few = np.random.default_rng(0).normal(size=(64, 3)).astype(np.float32)
-    usual = _neighbourhoods.SINGLE_SAMPLES, candidates.EXACT_SAMPLES
+    usual = _neighbourhoods.SINGLE_SAMPLES, neighbours.EXACT_SAMPLES
     UnifiedSpectralClustering(2, n_init=1).fit(few)
-    _neighbourhoods.SINGLE_SAMPLES = candidates.EXACT_SAMPLES = 10
+    _neighbourhoods.SINGLE_SAMPLES = neighbours.EXACT_SAMPLES = 10
     UnifiedSpectralClustering(2, n_init=1).fit(few)
-    _neighbourhoods.SINGLE_SAMPLES, candidates.EXACT_SAMPLES = usual
+    _neighbourhoods.SINGLE_SAMPLES, neighbours.EXACT_SAMPLES = usual
 
 
 def _cpu() -> float:

@@ -20,7 +20,7 @@ from sklearn.datasets import load_digits, make_blobs
 from threadpoolctl import threadpool_limits
 
 from unispectral._run import Run
-from unispectral.graph.candidates import nearest
+from unispectral.graph.neighbours import nearest
 from unispectral.spectrum import laplacian, smallest_eigenvectors
 from unispectral.spectrum._products import laplacian_step
 

@@ -50,7 +50,7 @@ _UNCOMPILED: dict[str, tuple[str, ...]] = {
         "tests/spectrum/test_aggregates.py",
         "tests/graph/test_components.py",
     ),
-    "loops of the search": ("tests/graph/test_candidates.py",),
+    "loops of the search": ("tests/graph/test_neighbours.py",),
     "loops of the baselines": ("tests/baselines/test_properties.py",),
 }  # fmt: skip
 #: Too slow without the compiler, and not about the loops.

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 from unispectral._alignment import align_to_fit, is_views
 from unispectral._compat import count_samples, take_samples
 from unispectral._errors import InputError
-from unispectral.graph.candidates import nearest
+from unispectral.graph.neighbours import nearest
 from unispectral.graph.quality import modularity, normalized_cut
 
 __all__ = ["internal_scores", "stability"]

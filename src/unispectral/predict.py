@@ -17,7 +17,7 @@ from unispectral._errors import DoubtfulResultWarning, warn
 from unispectral._inputs import Layout
 from unispectral._run import Run
 from unispectral._validation import recentred
-from unispectral.graph.candidates import EXACT_SAMPLES, build_index
+from unispectral.graph.neighbours import EXACT_SAMPLES, build_index
 from unispectral.kernels import KernelBank
 from unispectral.labels import assign, memberships
 

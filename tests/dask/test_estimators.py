@@ -99,11 +99,11 @@ def test_this_process_uses_the_threads_of_workers_that_wait(client, monkeypatch)
 
 
 def test_an_approximate_index_gives_the_same_candidates(client, X, monkeypatch) -> None:
-    from unispectral.graph import candidates
+    from unispectral.graph import neighbours
     from unispectral.kernels import KernelBank
     from unispectral.labelfree import _geometry
 
-    monkeypatch.setattr(candidates, "EXACT_SAMPLES", 100)
+    monkeypatch.setattr(neighbours, "EXACT_SAMPLES", 100)
     monkeypatch.setattr(_geometry, "_HELD_SAMPLES", 100)
     bank = KernelBank(X, "linear", normalize="none", gram=False)
     geometry = KernelDistance([KernelPart(bank, 0, 0)])

@@ -10,11 +10,11 @@ from sklearn.datasets import make_blobs
 
 from unispectral import SCMK, SCSK, UnifiedSpectralClustering
 from unispectral._run import Run
-from unispectral.graph import candidates as module
-from unispectral.graph.candidates import candidates, searches
+from unispectral.graph import neighbours as module
 from unispectral.kernels import Gaussian, Kernel, KernelBank, Linear, Metric, Polynomial
 from unispectral.labelfree import _geometry
 from unispectral.labelfree._geometry import KernelDistance, KernelPart, nearest_in
+from unispectral.paper._candidates import candidates, searches
 
 
 def _cosine(products):

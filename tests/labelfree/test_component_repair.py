@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from unispectral import UnifiedSpectralClustering
 from unispectral._run import Run
-from unispectral.graph.candidates import nearest
+from unispectral.graph.neighbours import nearest
 from unispectral.kernels import KernelBank
 from unispectral.labelfree import Recipe, _graph
 from unispectral.labelfree._geometry import KernelDistance, KernelPart, nearest_among

@@ -12,9 +12,9 @@ from sklearn.metrics import adjusted_rand_score
 from unispectral import SCSK
 from unispectral._run import Run
 from unispectral.graph import codes
-from unispectral.graph.candidates import candidates
 from unispectral.kernels import KernelBank
 from unispectral.paper import DenseGraph, Objective, descend
+from unispectral.paper._candidates import candidates
 from unispectral.paper._local import LocalGraph, descend_locally
 
 

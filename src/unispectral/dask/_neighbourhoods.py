@@ -18,7 +18,7 @@ from unispectral._run import Run
 from unispectral._validation import recentred
 from unispectral.dask._blocks import RETRIES
 from unispectral.dask._waiting import able_workers, wait_for, workers_of
-from unispectral.graph.candidates import build_index
+from unispectral.graph.neighbours import build_index
 from unispectral.labelfree._geometry import Geometry
 from unispectral.labelfree._neighbourhoods import (
     CODE_ROWS,

@@ -24,7 +24,7 @@ from sklearn import config_context
 from sklearn.cluster import KMeans
 
 from unispectral._run import Run, one_thread
-from unispectral.graph.candidates import TREE_COLUMNS
+from unispectral.graph.neighbours import TREE_COLUMNS
 from unispectral.graph.quality import modularity, normalized_cut
 from unispectral.labelfree._geometry import KernelDistance, evenly_spaced
 from unispectral.labelfree._recipe import Recipe

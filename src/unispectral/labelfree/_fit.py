@@ -13,7 +13,7 @@ from unispectral._errors import DoubtfulResultWarning, warn
 from unispectral._inputs import Samples
 from unispectral._result import Solution
 from unispectral._run import Run
-from unispectral.graph.candidates import EXACT_SAMPLES
+from unispectral.graph.neighbours import EXACT_SAMPLES
 from unispectral.graph.quality import normalized_cut
 from unispectral.labelfree._assignment import (
     CLEAR,

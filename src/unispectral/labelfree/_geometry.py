@@ -21,7 +21,7 @@ from scipy.spatial.distance import squareform
 from unispectral._errors import InputError
 from unispectral._run import Run, map_blocks
 from unispectral._validation import recentred
-from unispectral.graph.candidates import TREE_COLUMNS, announce_kernel, build_index, nearest
+from unispectral.graph.neighbours import TREE_COLUMNS, announce_kernel, build_index, nearest
 from unispectral.kernels import KernelBank
 
 __all__ = [

@@ -15,8 +15,8 @@ from unispectral._errors import warn
 from unispectral._result import Solution
 from unispectral._run import Run, map_blocks
 from unispectral.graph import Codes
-from unispectral.graph.candidates import candidates
 from unispectral.kernels import KernelBank
+from unispectral.paper._candidates import candidates
 from unispectral.paper._descent import DenseGraph, Objective, descend
 from unispectral.paper._weights import initial_weights
 
