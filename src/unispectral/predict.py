@@ -133,9 +133,11 @@ class GeometryPart:
         """The first of the training points that it has whose row is the same, of each."""
         if self._equal is None:
             base = getattr(self.geometry, "base", self.geometry)
-            features = base.parts[0].bank.features[0]
+            kernel = base.parts[0].kernel
             everyone = np.arange(base.n_samples)
-            self._equal = everyone if features is None else _first_equal(features.X)
+            self._equal = (
+                everyone if kernel.matrix is not None else _first_equal(kernel.features.X)
+            )
         return self._equal
 
     @property
@@ -148,7 +150,7 @@ class GeometryPart:
         if self.geometry.n_samples <= EXACT_SAMPLES:
             return None
         single = len(getattr(self.geometry, "parts", ())) == 1
-        table = self.geometry.parts[0].table() if single else None
+        table = self.geometry.tables[0] if single else None
         return table if isinstance(table, np.ndarray) else None
 
     def nearest(self, new: list[Any], k: int, run: Run) -> Nearest:
@@ -440,7 +442,7 @@ def _filled(new: list[Any], geometry: Any) -> tuple[list[Any], np.ndarray]:
     base = getattr(geometry, "base", geometry)
     known = np.ones(new[0].shape[0], dtype=bool)
     tables = list(new)
-    for view in {part.view for part in base.parts if part.view >= 0}:
+    for view in {part.view for part in base.parts}:
         table = tables[view]
         if isinstance(table, np.ndarray) and np.isnan(table[:, 0]).any():
             here = ~np.isnan(table[:, 0])

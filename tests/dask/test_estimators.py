@@ -106,7 +106,7 @@ def test_an_approximate_index_gives_the_same_candidates(client, X, monkeypatch) 
     monkeypatch.setattr(neighbours, "EXACT_SAMPLES", 100)
     monkeypatch.setattr(_geometry, "_HELD_SAMPLES", 100)
     bank = KernelBank(X, "linear", normalize="none", gram=False)
-    geometry = KernelDistance([KernelPart(bank, 0, 0)])
+    geometry = KernelDistance([KernelPart(bank[0], 0)])
     here = localize(geometry, 8, Run.of())
     there = localize(geometry, 8, Run.of(executor=DaskExecutor(client)))
     assert there.rate == here.rate
@@ -120,7 +120,7 @@ def test_what_every_worker_has_lost_is_shipped_again(client, X) -> None:
     from unispectral.kernels import KernelBank
 
     bank = KernelBank(X, "linear", normalize="none", gram=False)
-    geometry = KernelDistance([KernelPart(bank, 0, 0)])
+    geometry = KernelDistance([KernelPart(bank[0], 0)])
     around = localize(geometry, 8, Run.of(executor=DaskExecutor(client)))
     before = np.concatenate(around.map_rows(_near, run=None))
     lost = [*around.blocks.futures, *(one.future for one in around.blocks.inputs)]
@@ -137,7 +137,7 @@ def test_blocks_are_made_again_where_no_worker_with_the_table_is_left(
 
     monkeypatch.setattr(_waiting, "_PATIENCE", 0.2)
     bank = KernelBank(X, "linear", normalize="none", gram=False)
-    geometry = KernelDistance([KernelPart(bank, 0, 0)])
+    geometry = KernelDistance([KernelPart(bank[0], 0)])
     around = localize(geometry, 8, Run.of(executor=DaskExecutor(client)))
     before = np.concatenate(around.map_rows(_near, run=None))
     around.blocks.inputs[0].holders = ["tcp://127.0.0.1:1"]

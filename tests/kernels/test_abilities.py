@@ -80,8 +80,8 @@ def test_a_kernel_that_promises_nothing_is_searched_over_all_pairs(X, name, monk
     bank = KernelBank(X, [Direction(name)], normalize="none")
     assert bank.abilities(0).search is bank.abilities(0).distances is None
     assert [search.metric for search in searches(bank)] == [None]
-    assert bank.euclidean_table(0) is None
-    geometry = KernelDistance([KernelPart(bank, 0, 0)])
+    assert bank[0].euclidean_table() is None
+    geometry = KernelDistance([KernelPart(bank[0], 0)])
     assert geometry.search_table() is None
 
     def refuse(*_, **__):

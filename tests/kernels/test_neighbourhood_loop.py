@@ -53,7 +53,7 @@ def test_far_from_the_origin_no_digit_is_lost(problem):
 def test_large_tables_use_it_where_they_are_narrow(monkeypatch, columns):
     rng = np.random.default_rng(1)
     X, neighbours = rng.normal(size=(200, columns)), rng.integers(-1, 200, size=(30, 5))
-    geometry = KernelDistance([KernelPart(KernelBank(X, ["linear"], normalize=()), 0, 0)])
+    geometry = KernelDistance([KernelPart(KernelBank(X, ["linear"], normalize=())[0], 0)])
     usual, found = empty(neighbours), empty(neighbours)
     _neighbourhoods.block_kernels(geometry, -0.2, np.arange(30), neighbours, *usual)
     monkeypatch.setattr(_neighbourhoods, "SINGLE_SAMPLES", 100)

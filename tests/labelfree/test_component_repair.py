@@ -27,7 +27,7 @@ def knn_codes(X: np.ndarray, k: int) -> sp.csr_array:
 
 
 def geometry_of(X: np.ndarray, kernel: str = "linear", **settings) -> KernelDistance:
-    return KernelDistance([KernelPart(KernelBank(X, kernel, normalize="none", **settings), 0, 0)])
+    return KernelDistance([KernelPart(KernelBank(X, kernel, normalize="none", **settings)[0], 0)])
 
 
 def layer_of(geometry: KernelDistance) -> Layer:

@@ -16,7 +16,7 @@ from unispectral.metrics import clustering_accuracy
 
 
 def _distance(table: np.ndarray) -> KernelDistance:
-    return KernelDistance([KernelPart(KernelBank(table, ["linear"], normalize=None), 0, 0)])
+    return KernelDistance([KernelPart(KernelBank(table, ["linear"], normalize=None)[0], 0)])
 
 
 def _bars_in_noise(seed: int) -> tuple[np.ndarray, np.ndarray]:

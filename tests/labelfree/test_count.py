@@ -24,7 +24,7 @@ from unispectral.spectrum import affinity, smallest_eigenvectors
 
 def _distance(points, kernel="linear"):
     bank = KernelBank(points, [kernel], normalize=None, gram=False)
-    return KernelDistance([KernelPart(bank, 0, 0)])
+    return KernelDistance([KernelPart(bank[0], 0)])
 
 
 def separated(count, dimension, sizes, seed):

@@ -11,7 +11,7 @@ from unispectral.labelfree._geometry import KernelDistance, KernelPart, Whitenin
 
 
 def plain(X: np.ndarray) -> KernelDistance:
-    return KernelDistance([KernelPart(KernelBank(X, ["linear"], normalize=None), 0, 0)])
+    return KernelDistance([KernelPart(KernelBank(X, ["linear"], normalize=None)[0], 0)])
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 5])

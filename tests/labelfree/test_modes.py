@@ -14,7 +14,7 @@ from unispectral.labelfree._selection import estimate_dimension, nearest_squared
 
 def _distance(points):
     bank = KernelBank(points, ["linear"], normalize=None, gram=False)
-    return KernelDistance([KernelPart(bank, 0, 0)])
+    return KernelDistance([KernelPart(bank[0], 0)])
 
 
 def _plain_prominences(near, height):

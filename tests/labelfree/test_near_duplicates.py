@@ -27,7 +27,7 @@ def copies(times: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
 def test_near_duplicates_are_seen_where_they_are(times, k, crowded) -> None:
     X, _ = copies(times, 0.5)
     bank = KernelBank(X[:3_200], "linear", normalize="none", gram=False)
-    around = localize(KernelDistance([KernelPart(bank, 0, 0)]), k, Run.of())
+    around = localize(KernelDistance([KernelPart(bank[0], 0)]), k, Run.of())
     assert (near_duplicate_share(around) > 0.5) == crowded
 
 

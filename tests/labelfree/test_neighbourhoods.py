@@ -61,7 +61,7 @@ def find(request) -> Find:
     def found(present: np.ndarray | None = None) -> Neighbourhoods:
         table = X if present is None else X[present]
         bank = KernelBank(table, "linear", normalize="none", gram=False)
-        geometry = KernelDistance([KernelPart(bank, 0, 0)])
+        geometry = KernelDistance([KernelPart(bank[0], 0)])
         around = localize(geometry, K, Run.of(1, executor=executor), present)
         assert type(around) is (LocalNeighbourhoods if executor is None else RemoteNeighbourhoods)
         return around
@@ -127,7 +127,7 @@ def test_what_is_made_of_them_is_the_same_everywhere(find: Find, present) -> Non
     around, recipe, run = find(present), Recipe(3), Run.of(1)
     table = X if present is None else X[present]
     bank = KernelBank(table, "linear", normalize="none", gram=False)
-    here = localize(KernelDistance([KernelPart(bank, 0, 0)]), K, run, present)
+    here = localize(KernelDistance([KernelPart(bank[0], 0)]), K, run, present)
     embedding = np.random.default_rng(1).normal(size=(N, 2))
     for prices in (None, embedding):
         mine, theirs = (compute_codes(one, recipe, prices, run) for one in (around, here))

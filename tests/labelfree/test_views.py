@@ -50,7 +50,7 @@ def _views(seed=0, n=240):
 
 def _around(points, k=8):
     bank = KernelBank(points, "linear", normalize="none", gram=False)
-    return localize(KernelDistance([KernelPart(bank, 0, 0)]), k, Run.of())
+    return localize(KernelDistance([KernelPart(bank[0], 0)]), k, Run.of())
 
 
 def test_shared_neighbours_are_counted_beyond_chance():
@@ -161,7 +161,7 @@ def test_each_view_is_measured_in_its_own_median():
         KernelBank(unit * rng.normal(size=(30, d)), (Linear(),), normalize="none")
         for unit, d in ((1e-3, 3), (1e4, 2))
     ]
-    distances = [KernelDistance([KernelPart(bank, 0, at)]) for at, bank in enumerate(banks)]
+    distances = [KernelDistance([KernelPart(bank[0], at)]) for at, bank in enumerate(banks)]
     together = fuse_views(distances, np.array([0.25, 0.75]))
     every = np.arange(30)
     shares = [
@@ -200,7 +200,7 @@ def test_weights_are_inverse_to_the_distances_between_the_neighbours_of_others()
     for at, (table, own) in enumerate(zip(tables, present, strict=True)):
         some = table if own is None else table[own]
         bank = KernelBank(some, "linear", normalize="none", gram=False)
-        views.append(KernelDistance([KernelPart(bank, 0, at)]))
+        views.append(KernelDistance([KernelPart(bank[0], at)]))
         around.append(localize(views[-1], 4, Run.of(), own))
     np.testing.assert_allclose(view_weights(views, present, around), expected, rtol=1e-9)
 
@@ -210,7 +210,7 @@ def test_discriminant_weights_are_those_of_fisher():
     y = rng.integers(3, size=90)
     tables = [rng.normal(size=(3, d))[y] * 2 + rng.normal(size=(90, d)) for d in (2, 12)]
     banks = [KernelBank(table, Linear(), normalize="none", gram=False) for table in tables]
-    views = [KernelDistance([KernelPart(bank, 0, at)]) for at, bank in enumerate(banks)]
+    views = [KernelDistance([KernelPart(bank[0], at)]) for at, bank in enumerate(banks)]
     around = [localize(view, 5, Run.of(1)) for view in views]
     squared = [euclidean_distances(table, squared=True) for table in tables]
     expected = []
@@ -225,7 +225,7 @@ def test_discriminant_weights_are_those_of_fisher():
 
 def test_discriminant_weights_of_constant_views_are_equal():
     bank = KernelBank(np.zeros((9, 2)), Linear(), normalize="none", gram=False)
-    views = [KernelDistance([KernelPart(bank, 0, at)]) for at in range(2)]
+    views = [KernelDistance([KernelPart(bank[0], at)]) for at in range(2)]
     around = [localize(view, 3, Run.of(1)) for view in views]
     assert discriminant_weights(views, around).tolist() == [0.5, 0.5]
 
@@ -288,7 +288,7 @@ def test_a_completed_view_has_the_mean_rows_of_neighbours():
     rng = np.random.default_rng(2)
     table, present = rng.normal(size=(8, 3)), np.arange(8) % 4 != 1  # lacks 1 and 5
     bank = KernelBank(table[present], Linear(), normalize="none", gram=False)
-    view = KernelDistance([KernelPart(bank, 0, 0)])
+    view = KernelDistance([KernelPart(bank[0], 0)])
     others = [np.full((8, 2), -1), np.full((8, 1), -1)]
     others[0][1], others[1][1] = [0, 5], [7]  # of which 5 is lacking here, too
     found = complete_view(view, present, others).features()
@@ -310,7 +310,7 @@ def test_weights_of_views_without_common_samples_are_equal():
     present = [half, ~half]
     table = np.arange(10.0)[:, None]
     bank = KernelBank(table, "linear", normalize="none", gram=False)
-    views = [KernelDistance([KernelPart(bank, 0, at)]) for at in range(2)]
+    views = [KernelDistance([KernelPart(bank[0], at)]) for at in range(2)]
     around = [localize(view, 3, Run.of(), own) for view, own in zip(views, present, strict=True)]
     assert view_weights(views, present, around).tolist() == [0.5, 0.5]
 
@@ -320,7 +320,7 @@ def test_copies_of_samples_give_no_view_all_the_weight():
     once = rng.normal(size=(20, 3))
     tables = [np.repeat(once, 9, axis=0), rng.normal(size=(180, 3))]
     banks = [KernelBank(table, "linear", normalize="none", gram=False) for table in tables]
-    views = [KernelDistance([KernelPart(bank, 0, at)]) for at, bank in enumerate(banks)]
+    views = [KernelDistance([KernelPart(bank[0], at)]) for at, bank in enumerate(banks)]
     copies = localize(views[0], 8, Run.of())
     weights = view_weights(views, [None, None], [copies, copies])
     assert np.isfinite(weights).all()
@@ -331,7 +331,7 @@ def test_a_fused_geometry_is_the_weighted_sum():
     rng = np.random.default_rng(0)
     tables = [rng.normal(size=(30, 3)), rng.normal(size=(30, 2))]
     banks = [KernelBank(one, (Linear(),), normalize="none") for one in tables]
-    fused = KernelDistance([KernelPart(banks[0], 0, 0, 2.0), KernelPart(banks[1], 0, 1, 0.5)])
+    fused = KernelDistance([KernelPart(banks[0][0], 0, 2.0), KernelPart(banks[1][0], 1, 0.5)])
     stacked = np.hstack([np.sqrt(2.0) * tables[0], np.sqrt(0.5) * tables[1]])
     expected = euclidean_distances(stacked, squared=True)
     every = np.arange(30)
@@ -345,7 +345,7 @@ def test_a_fused_geometry_is_the_weighted_sum():
     np.testing.assert_allclose(among[3], expected[np.ix_(nearest[3], nearest[3])], atol=1e-9)
     # Without tables all pairs are looked at.
     gaussian = KernelBank(tables[0], (Gaussian(),), normalize="none")
-    other = KernelDistance([KernelPart(gaussian, 0, 0), KernelPart(banks[1], 0, 1)])
+    other = KernelDistance([KernelPart(gaussian[0], 0), KernelPart(banks[1][0], 1)])
     assert other.search_table() is None
     found = other.distances(every, every) + 1e9 * np.eye(30)
     assert (nearest_in(other, 4, Run.of()) == np.argsort(found, axis=1)[:, :4]).all()

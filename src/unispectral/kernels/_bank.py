@@ -125,40 +125,19 @@ class KernelBank:
             if features is not None:
                 features.drop_gram()
 
-    def take(self, r: int, rows: np.ndarray) -> KernelBank:
-        """A bank of kernel ``r`` alone on some of the samples."""
-        kernel = self._bound[r]
-        if kernel.matrix is not None:
-            part = kernel.matrix[np.ix_(rows, rows)]
-            return KernelBank.precomputed(part, normalize=self.normalize, names=[kernel.name])
-        return self.on(r, kernel.features.X[rows])
-
-    def on(self, r: int, table: Any) -> KernelBank:
-        """A bank of kernel ``r`` alone on another table."""
-        return KernelBank(table, [self._bound[r].spec], normalize=self.normalize, gram=False)
+    def __getitem__(self, r: int) -> BoundKernel:
+        """Kernel ``r`` by itself."""
+        return self._bound[r]
 
     def abilities(self, r: int) -> Abilities:
         """What kernel ``r`` promises of its values."""
         return self._bound[r].abilities
 
-    def euclidean_table(self, r: int, *, exact: bool = False) -> Any:
-        """A table whose Euclidean neighbours are the neighbours under kernel ``r``, or None.
-
-        With ``exact`` the squared distances of the table are those of the kernel, too.
-        """
-        kernel = self._bound[r]
-        # Centring a dot product leaves its distances as they are; a kernel that falls with the
-        # distance has a constant diagonal, so that the other normalisations leave its order.
-        kept = {"table": {"center"}, "monotone": {"cosine"}}.get(kernel.abilities.distances or "")
-        if kept is None or (exact and kernel.abilities.distances != "table"):
-            return None
-        scalings = set() if exact else {"trace", "max"}
-        return kernel.features.X if set(self.normalize) <= kept | scalings else None
-
     # Values of one kernel
     def block(self, r: int, rows: Index, cols: Index) -> np.ndarray:
         """Entries of kernel ``r`` between two groups of samples."""
-        return self._bound[r].block(rows, cols)
+        kernel = self._bound[r]
+        return kernel.values(kernel.features.block(rows, cols))
 
     def matrix(self, r: int, run: Run | None = None) -> np.ndarray:
         """The whole of kernel ``r``."""
@@ -254,13 +233,16 @@ class KernelBank:
         totals: list[np.ndarray] = []
         chosen = np.flatnonzero(weights) if weights.any() else [0]  # nothing of one is zero
         for r, kernel, products in self._with_products(chosen, find):
-            parts = kernel.cross(*products) if new else [kernel.values(one) for one in products]
+            if new:
+                parts = list(kernel.cross_values(*products))
+            else:
+                parts = [kernel.values(one) for one in products]
             for part in parts:
                 if weights[r] != 1:
                     part *= part.dtype.type(weights[r])
             for total, part in zip(totals, parts, strict=False):
                 total += part
-            totals = totals or list(parts)
+            totals = totals or parts
         return totals
 
     def _weights(self, weights: Any) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,13 +12,19 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import gen_batches
 
 from unispectral._errors import InputError
-from unispectral._run import Run
-from unispectral.kernels._features import Features, Products, crossed, own_products
+from unispectral._run import Run, map_blocks
+from unispectral.kernels._features import (
+    Features,
+    Products,
+    crossed,
+    own_products,
+    require_all_pairs,
+)
 from unispectral.kernels._specs import Abilities, Evaluate, Kernel, Metric, dot
 
 __all__ = [
     "EVERYTHING", "NORMALIZATIONS", "BoundKernel", "Index", "Normalizer", "as_normalizations",
-    "bind", "bind_matrix", "rows_per_block",
+    "bind", "bind_matrix", "bind_table", "rows_per_block",
 ]  # fmt: skip
 
 Index = slice | np.ndarray
@@ -127,8 +133,16 @@ class BoundKernel:
     """One kernel on one source of products: its raw values, then its normalisation."""
 
     def __init__(
-        self, name: str, evaluate: Evaluate, features: Features, view: int, spec: Any = None
+        self,
+        name: str,
+        evaluate: Evaluate,
+        features: Features,
+        view: int,
+        spec: Any = None,
+        source: Features | None = None,
     ) -> None:
+        #: The table that it was bound to, and what it evaluates, which may be something else.
+        self.source = source
         self.name = name
         self.evaluate = evaluate
         self.features = features
@@ -177,15 +191,75 @@ class BoundKernel:
         left, right = map(products.pick_left, vectors), map(products.pick_right, vectors)
         return self.normalizer.apply(self.evaluate(products), list(left), list(right))
 
+    @property
+    def is_dot(self) -> bool:
+        """Whether its values are the dot products themselves, which need not be copied."""
+        return self.evaluate is dot and not self.normalizer.steps
+
     def block(self, rows: Index, cols: Index) -> np.ndarray:
-        """Values between two groups of samples."""
+        """Values between two groups of samples, to be read only."""
+        if self.is_dot:
+            return self.features.dots_between(rows, cols)
         return self.values(self.features.block(rows, cols))
+
+    def around(self, rows: np.ndarray, neighbours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values with neighbours (b, k) and among them (b, k, k), to be read only."""
+        if self.is_dot:
+            return self.features.dots_around(rows, neighbours)
+        near, among = self.features.neighbourhoods(rows, neighbours)
+        return self.values(near), self.values(among)
 
     def diagonal(self) -> np.ndarray:
         return self.values(self.features.own())
 
-    def cross(self, products: Products) -> tuple[np.ndarray, np.ndarray]:
-        """Values between new and training samples, and of each new sample with itself."""
+    def all_values(self, run: Run | None = None) -> np.ndarray:
+        """The whole kernel, assembled in blocks of rows."""
+        n = self.n_samples
+        require_all_pairs(n, self.dtype)
+        out = np.empty((n, n), dtype=self.dtype)
+
+        def work(rows: slice) -> None:
+            out[rows] = self.block(rows, EVERYTHING)
+
+        map_blocks(work, n, rows_per_block(n), run)
+        return out
+
+    def cross(self, X_new: Any, run: Run | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Values of new samples with these, and of each with itself."""
+        return self.cross_values(self.features.cross(X_new, run))
+
+    def take(self, rows: np.ndarray) -> BoundKernel:
+        """The same kernel on some of the samples."""
+        if self.matrix is None:
+            return self.on(self.features.X[rows])
+        part = bind_matrix(self.name, self.matrix[np.ix_(rows, rows)], self.view)
+        part.normalize(self.normalizer.steps)
+        return part
+
+    def on(self, table: Any) -> BoundKernel:
+        """The same kernel on another table."""
+        assert self.spec is not None, "a kernel that came as a matrix is of no table"
+        other = bind(self.spec, Features(table), self.view)
+        other.normalize(self.normalizer.steps)
+        return other
+
+    def euclidean_table(self, *, exact: bool = False) -> Any:
+        """A table whose Euclidean neighbours are the neighbours under this kernel, or None.
+
+        With ``exact`` the squared distances of the table are those of the kernel, too.
+        """
+        promised = self.abilities.distances
+        if promised is None or (exact and promised != "table"):
+            return None
+        # Centring a dot product leaves its distances as they are; a kernel that falls with the
+        # distance has a constant diagonal, so that the other normalisations leave its order.
+        kept = {"center"} if promised == "table" else {"cosine"}
+        if not exact:
+            kept |= {"trace", "max"}
+        return self.features.X if set(self.normalizer.steps) <= kept else None
+
+    def cross_values(self, products: Products) -> tuple[np.ndarray, np.ndarray]:
+        """Values, given the products of new and training samples, and of each new one."""
         assert products.new is not None
         raw, own = self.evaluate(products), self.evaluate(own_products(products.new))
         new = self.normalizer.vectors_of(raw, own)
@@ -226,10 +300,12 @@ class _MetricValues(Features):
         each = (X[i : i + 1] for i in range(X.shape[0]))
         return np.concatenate([self._metric(one, one)[0] for one in each])
 
-    def _between(self, rows: Index, cols: Index) -> np.ndarray:
+    def dots_between(self, rows: Index, cols: Index) -> np.ndarray:
         return self._metric(self.X[rows], self.X[cols])
 
-    def _around(self, rows: np.ndarray, neighbours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def dots_around(
+        self, rows: np.ndarray, neighbours: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         X = self.X
         near = [self._metric(X[[i]], X[n])[0] for i, n in zip(rows, neighbours, strict=True)]
         return np.stack(near), np.stack([self._metric(X[n], X[n]) for n in neighbours])
@@ -270,5 +346,15 @@ def bind(spec: Kernel, features: Features, view: int) -> BoundKernel:
     evaluate = spec.bind(features)
     if evaluate is None:
         assert isinstance(spec, Metric)
-        return BoundKernel(spec.name, dot, _MetricValues(spec, features), view, spec)
-    return BoundKernel(spec.name, evaluate, features, view, spec)
+        return BoundKernel(spec.name, dot, _MetricValues(spec, features), view, spec, features)
+    return BoundKernel(spec.name, evaluate, features, view, spec, features)
+
+
+def bind_table(table: Any, specs: Sequence[Kernel], normalize: Any = None) -> list[BoundKernel]:
+    """Kernels on one table, whose dot products they share, normalised."""
+    features = Features(table)
+    bound = [bind(spec, features, 0) for spec in specs]
+    steps = as_normalizations(normalize)
+    for kernel in bound:
+        kernel.normalize(steps)
+    return bound

@@ -114,15 +114,18 @@ class Features:
         """Forget the dot products; blocks are computed from the samples again."""
         self._gram = None
 
-    # The dot products; other values may stand in their place
-    def _between(self, rows: slice | np.ndarray, cols: slice | np.ndarray) -> np.ndarray:
+    def dots_between(self, rows: slice | np.ndarray, cols: slice | np.ndarray) -> np.ndarray:
+        """Dot products of two groups of samples, or the values that stand in their place."""
         if self._gram is None:
             return _dots(self.X[rows], self.X[cols])
         if isinstance(rows, slice) or isinstance(cols, slice):
             return self._gram[rows, cols]
         return self._gram[np.ix_(rows, cols)]
 
-    def _around(self, rows: np.ndarray, neighbours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def dots_around(
+        self, rows: np.ndarray, neighbours: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The same of samples with their k neighbours (b, k), and among these (b, k, k)."""
         if self._gram is not None:
             among = self._gram[neighbours[:, :, None], neighbours[:, None, :]]
             return self._gram[rows[:, None], neighbours], among
@@ -159,14 +162,14 @@ class Features:
         """Products between two groups of samples given by slices or index arrays."""
         left, right = lambda v: v[rows][:, None], lambda v: v[cols][None, :]
         return self._products(
-            self._between(rows, cols), left, right, lambda nearby: nearby.block(rows, cols)
+            self.dots_between(rows, cols), left, right, lambda nearby: nearby.block(rows, cols)
         )
 
     def neighbourhoods(
         self, rows: np.ndarray, neighbours: np.ndarray
     ) -> tuple[Products, Products]:
         """Products of samples with their k neighbours (b, k), and among these (b, k, k)."""
-        to, among = self._around(rows, neighbours)
+        to, among = self.dots_around(rows, neighbours)
         return (
             self._products(
                 to, lambda v: v[rows][:, None], lambda v: v[neighbours],

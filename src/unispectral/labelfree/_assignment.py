@@ -321,13 +321,10 @@ def find_core_samples(distance: KernelDistance) -> np.ndarray | None:
     --------
     Noise between two dense groups:
 
-    >>> from unispectral.kernels import KernelBank
-    >>> from unispectral.labelfree._geometry import KernelPart
     >>> rng = np.random.default_rng(0)
     >>> table = np.vstack([rng.normal(0, 0.1, (200, 2)), rng.normal(3, 0.1, (200, 2)),
     ...                    rng.uniform(-1, 4, (40, 2))])
-    >>> bank = KernelBank(table, ["linear"], normalize=None, gram=False)
-    >>> core = find_core_samples(KernelDistance([KernelPart(bank, 0, 0)]))
+    >>> core = find_core_samples(KernelDistance.linear(table))
     >>> bool(core[:400].mean() > 0.8), bool(core[400:].mean() < 0.2)
     (True, True)
     """

@@ -262,7 +262,7 @@ def _describe_part(
 ) -> GeometryPart:
     """How new samples are described in a layer whose samples have these numbers."""
     base = layer.geometry.base
-    single = any(part.bank.dtype == np.float32 for part in base.parts)
+    single = any(part.kernel.dtype == np.float32 for part in base.parts)
     indexed = base.n_samples > EXACT_SAMPLES  # whose distances are those of single precision
     samples = numbers
     if layer.around.present is not None:

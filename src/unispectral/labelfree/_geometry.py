@@ -9,7 +9,7 @@ directions are shrunk. A geometry is one such distance on one set of samples.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,7 +22,8 @@ from unispectral._errors import InputError
 from unispectral._run import Run, map_blocks
 from unispectral._validation import recentred
 from unispectral.graph.neighbours import TREE_COLUMNS, announce_kernel, build_index, nearest
-from unispectral.kernels import KernelBank
+from unispectral.kernels import Linear
+from unispectral.kernels._bound import BoundKernel, bind_table
 
 __all__ = [
     "Geometry",
@@ -154,68 +155,63 @@ class Geometry:
 
 
 class KernelPart(NamedTuple):
-    """One kernel of a bank, on one view, and what its squared distances are multiplied by.
+    """One kernel on its samples, and what its squared distances are multiplied by.
 
-    ``view`` is the position of its table among those of new samples; −1 for a kernel that came as
-    a matrix.
+    ``view`` is the position of its table, or of its cross kernel, among those of new samples.
     """
 
-    bank: KernelBank
-    r: int
+    kernel: BoundKernel
     view: int
     scale: float = 1.0
-
-    def table(self) -> Any:
-        """The table whose squared distances are those of the kernel, or None."""
-        return self.bank.euclidean_table(self.r, exact=True)
-
-    def alone(self) -> np.ndarray:
-        """Weights of the bank that leave this kernel as it is."""
-        weights = np.zeros(len(self.bank))
-        weights[self.r] = 1.0
-        return weights
 
 
 class KernelDistance(Geometry):
     """The distance of one kernel, or the weighted sum of the squared distances of several."""
 
     def __init__(self, parts: Sequence[KernelPart], name: str | None = None) -> None:
-        self.parts = list(parts)
-        self.name = name or parts[0].bank.names[parts[0].r]
-        self.n_samples = parts[0].bank.n_samples
-        self.own = self._sum(part.bank.diagonal(part.r).astype(np.float64) for part in self.parts)
+        self.parts = tuple(parts)
+        self.name = name or parts[0].kernel.name
+        self.n_samples = parts[0].kernel.n_samples
+        #: The tables whose squared distances are those of the kernels; None where there is none.
+        self.tables = [part.kernel.euclidean_table(exact=True) for part in parts]
+        self.own = self._sum(BoundKernel.diagonal).astype(np.float64)
+
+    @classmethod
+    def linear(cls, table: Any) -> KernelDistance:
+        """The Euclidean distance of a table."""
+        return cls([KernelPart(bind_table(table, [Linear()])[0], 0)])
 
     @property
     def base(self) -> KernelDistance:  # type: ignore[override]
         return self
 
+    @property
+    def n_columns(self) -> int | None:
+        """Columns of all tables together; None where a kernel is not of a table."""
+        if any(table is None for table in self.tables):
+            return None
+        return sum(table.shape[1] for table in self.tables)
+
     def products(self, rows: Any, cols: Any) -> np.ndarray:
-        return self._sum(part.bank.block(part.r, rows, cols) for part in self.parts)
+        return self._sum(BoundKernel.block, rows, cols)
 
     def products_around(
         self, rows: np.ndarray, neighbours: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        found = [
-            part.bank.combine_neighbourhoods(part.alone(), rows, neighbours) for part in self.parts
-        ]
-        return self._sum(near for near, _ in found), self._sum(among for _, among in found)
+        return self._sum_pairs([part.kernel.around(rows, neighbours) for part in self.parts])
 
     def all_products(self, run: Run | None) -> np.ndarray:
-        if len(self.parts) > 1 and not any(part.bank.normalize for part in self.parts):
+        if len(self.parts) > 1 and not any(part.kernel.normalizer.steps for part in self.parts):
             table = self.features()
             if table is not None:  # one product is faster than a sum of many
                 return table @ table.T
-        return self._sum(part.bank.matrix(part.r, run) for part in self.parts)
+        return self._sum(BoundKernel.all_values, run)
 
     def cross_products(
         self, new: list[Any], run: Run | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Inner products of new samples with these, and of each with itself."""
-        found = [
-            part.bank.combine_cross(part.alone(), new if part.view < 0 else new[part.view], run)
-            for part in self.parts
-        ]
-        return self._sum(between for between, _ in found), self._sum(own for _, own in found)
+        return self._sum_pairs([part.kernel.cross(new[part.view], run) for part in self.parts])
 
     def cross(self, new: list[Any], run: Run | None = None) -> np.ndarray:
         between, own = self.cross_products(new, run)
@@ -223,7 +219,7 @@ class KernelDistance(Geometry):
 
     def search_table(self) -> Any:
         if len(self.parts) == 1:
-            return self.parts[0].bank.euclidean_table(self.parts[0].r)
+            return self.parts[0].kernel.euclidean_table()
         return self.features()
 
     def narrow_table(self) -> np.ndarray | None:
@@ -232,34 +228,48 @@ class KernelDistance(Geometry):
 
     def features(self, new: list[Any] | None = None) -> np.ndarray | None:
         """The dense table whose squared distances these are, of these or of new samples."""
-        tables = [part.table() for part in self.parts]
+        tables = self.tables
         if not all(isinstance(table, np.ndarray) for table in tables):
             return None
         if new is not None:
             tables = [new[part.view] for part in self.parts]
-        if len(tables) == 1 and self.parts[0].scale == 1.0:
+        if self._is_single:
             return tables[0]
         scales = np.sqrt([part.scale for part in self.parts])
         return np.hstack([scale * table for scale, table in zip(scales, tables, strict=True)])
 
-    @property
-    def n_columns(self) -> int | None:
-        """Columns of all tables together; None where a kernel is not of a table."""
-        tables = [part.table() for part in self.parts]
-        if any(table is None for table in tables):
-            return None
-        return sum(table.shape[1] for table in tables)
-
     def subset(self, rows: np.ndarray) -> KernelDistance:
         """The same distance on some of the samples."""
-        parts = [part._replace(bank=part.bank.take(part.r, rows), r=0) for part in self.parts]
+        parts = [part._replace(kernel=part.kernel.take(rows)) for part in self.parts]
         return KernelDistance(parts, self.name)
 
-    def _sum(self, values: Any) -> np.ndarray:
-        if len(self.parts) == 1 and self.parts[0].scale == 1.0:
-            return next(iter(values))
-        scaled = (part.scale * one for part, one in zip(self.parts, values, strict=True))
-        return np.asarray(sum(scaled))
+    @property
+    def _is_single(self) -> bool:
+        return len(self.parts) == 1 and self.parts[0].scale == 1.0
+
+    def _sum(self, evaluate: Callable[..., np.ndarray], *arguments: Any) -> np.ndarray:
+        """The weighted sum of what the kernels give; one after the other, since each is large."""
+        first, *others = self.parts
+        total = evaluate(first.kernel, *arguments)
+        if self._is_single:
+            return total
+        total = first.scale * total
+        for part in others:
+            total = total + part.scale * evaluate(part.kernel, *arguments)
+        return total
+
+    def _sum_pairs(
+        self, found: Sequence[tuple[np.ndarray, np.ndarray]]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The weighted sums of pairs of arrays."""
+        if self._is_single:
+            return found[0]
+        one: Any = 0.0
+        other: Any = 0.0
+        for part, (left, right) in zip(self.parts, found, strict=True):
+            one = one + part.scale * left
+            other = other + part.scale * right
+        return one, other
 
 
 class Whitening(NamedTuple):

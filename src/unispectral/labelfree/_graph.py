@@ -291,11 +291,10 @@ def join_components(graph: sp.csr_array, geometry: Geometry, n_clusters: int) ->
 
     Examples
     --------
-    >>> from unispectral.kernels import KernelBank
-    >>> from unispectral.labelfree._geometry import KernelDistance, KernelPart
-    >>> bank = KernelBank(np.array([[0.0], [1], [5], [6], [20], [21]]), "linear", normalize="none")
+    >>> from unispectral.labelfree._geometry import KernelDistance
+    >>> distance = KernelDistance.linear(np.array([[0.0], [1], [5], [6], [20], [21]]))
     >>> pairs = sp.csr_array(np.kron(np.eye(3), [[0.0, 1], [1, 0]]))
-    >>> graph = join_components(pairs, KernelDistance([KernelPart(bank, 0, 0)]), 2)
+    >>> graph = join_components(pairs, distance, 2)
     >>> components(graph)[1].tolist(), graph[[1]].toarray()[0].tolist()
     ([0, 0, 0, 0, 1, 1], [1.0, 0.0, 1e-12, 0.0, 0.0, 0.0])
     """

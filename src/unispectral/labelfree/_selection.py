@@ -14,11 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral._run import Run
-from unispectral.kernels import KernelBank
 from unispectral.labelfree._geometry import (
     Geometry,
     KernelDistance,
-    KernelPart,
     Whitening,
     evenly_spaced,
     whiten,
@@ -272,8 +270,7 @@ def draw_null_samples(distance: KernelDistance, draws: int, run: Run) -> Iterato
     deviations = _deviations(distance, run)
     for draw in range(draws if len(deviations) else 0):
         drawn = np.random.default_rng(draw).normal(size=(distance.n_samples, len(deviations)))
-        bank = KernelBank(drawn * deviations, ["linear"], normalize=None, gram=False)
-        yield KernelDistance([KernelPart(bank, 0, 0)])
+        yield KernelDistance.linear(drawn * deviations)
 
 
 def _deviations(distance: KernelDistance, run: Run) -> np.ndarray:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from unispectral._inputs import Samples
 from unispectral._run import Run
-from unispectral.kernels import KernelBank
+from unispectral.kernels._bound import bind_table
 from unispectral.labelfree._geometry import (
     KernelDistance,
     KernelPart,
@@ -108,7 +108,7 @@ def build_views(
     """
     if order is not None:
         samples = samples.taken(order)
-    views = _bind_views(samples, run)
+    views = _bind_views(samples)
     run.progress("neighbours")
     if len(views) == 1:
         return views
@@ -120,13 +120,13 @@ def build_views(
     ]
 
 
-def _bind_views(samples: Samples, run: Run) -> list[View]:
+def _bind_views(samples: Samples) -> list[View]:
     """Every kernel of every table, on the samples that the table has."""
     if samples.bank is not None:
-        bank = samples.bank
+        matrices = [samples.bank[r] for r in range(len(samples.bank))]
         return [
-            View(name, KernelDistance([KernelPart(bank, r, -1)]))
-            for r, name in enumerate(bank.names)
+            View(kernel.name, KernelDistance([KernelPart(kernel, at)]))
+            for at, kernel in enumerate(matrices)
         ]
     found = []
     for view, table in enumerate(samples.tables):
@@ -134,9 +134,11 @@ def _bind_views(samples: Samples, run: Run) -> list[View]:
         if isinstance(table, np.ndarray) and np.isnan(table[:, 0]).any():
             present = ~np.isnan(table[:, 0])
             table = table[present]
-        bank = KernelBank(table, samples.kernels, normalize=samples.normalize, gram=False, run=run)
-        for r, name in enumerate(bank.names):
-            found.append(View(name, KernelDistance([KernelPart(bank, r, view)]), present))
+        bound = bind_table(table, samples.kernels or (), samples.normalize)
+        found += [
+            View(kernel.name, KernelDistance([KernelPart(kernel, view)]), present)
+            for kernel in bound
+        ]
     return found
 
 
@@ -229,18 +231,13 @@ def complete_view(
 
     Examples
     --------
-    >>> from unispectral.kernels import KernelBank
-    >>> from unispectral.labelfree._geometry import KernelPart
-    >>> bank = KernelBank(np.array([[1.0], [3.0]]), "linear", normalize="none", gram=False)
-    >>> view = KernelDistance([KernelPart(bank, 0, 0)])
+    >>> view = KernelDistance.linear(np.array([[1.0], [3.0]]))
     >>> whole = complete_view(view, np.array([True, False, True]), [np.array([[2], [0], [0]])])
     >>> whole.features().ravel().tolist()
     [1.0, 1.0, 3.0]
     """
     part = view.parts[0]
-    features = part.bank.features[0]
-    assert features is not None, "a kernel that came as a matrix lacks no samples"
-    rows = features.X
+    rows = part.kernel.features.X
     lacking = np.flatnonzero(~present)
     place = np.where(present, np.cumsum(present) - 1, -1)
     near = np.hstack([other[lacking] for other in others])
@@ -255,7 +252,7 @@ def complete_view(
     table[lacking] = np.where(
         count > 0, (votes @ rows) / np.maximum(count, 1.0), rows.mean(axis=0)
     )
-    return KernelDistance([part._replace(bank=part.bank.on(part.r, table), r=0)], view.name)
+    return KernelDistance([part._replace(kernel=part.kernel.on(table))], view.name)
 
 
 def fuse_views(views: Sequence[KernelDistance], weights: np.ndarray) -> KernelDistance | None:
@@ -279,8 +276,7 @@ def reweigh_views(views: Views) -> Views | None:
     Also for several kernels of one table, whose neighbours are nearly the same.
     """
     tables = {view.distance.parts[0].view for view in views.views}
-    one_table = len(views.views) == 1 or (len(tables) == 1 and -1 not in tables)
-    if one_table or views.joint is None or views.views[0].around is None:
+    if len(tables) == 1 or views.joint is None or views.views[0].around is None:
         return None
     weights = discriminant_weights(views.complete, [_located(view) for view in views.views])
     return views._replace(weights=weights, joint=fuse_views(views.complete, weights))

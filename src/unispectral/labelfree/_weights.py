@@ -96,13 +96,10 @@ def view_weights(
     Two views of the same two groups, which the first tells apart more clearly:
 
     >>> from unispectral._run import Run
-    >>> from unispectral.kernels import KernelBank
-    >>> from unispectral.labelfree._geometry import KernelPart
     >>> from unispectral.labelfree._neighbourhoods import localize
     >>> group, within = np.repeat([0.0, 1.0], 8), np.tile(np.arange(8) % 4, 2)
     >>> tables = [np.c_[gap * group, within, within**2] for gap in (100, 10)]
-    >>> banks = [KernelBank(table, "linear", normalize="none", gram=False) for table in tables]
-    >>> views = [KernelDistance([KernelPart(bank, 0, at)]) for at, bank in enumerate(banks)]
+    >>> views = [KernelDistance.linear(table) for table in tables]
     >>> around = [localize(view, 2, Run.of()) for view in views]
     >>> view_weights(views, [None, None], around).round(2)
     array([0.83, 0.17])
@@ -133,14 +130,11 @@ def discriminant_weights(
     Two views that show the same two groups, by ten columns and by one:
 
     >>> from unispectral._run import Run
-    >>> from unispectral.kernels import KernelBank
-    >>> from unispectral.labelfree._geometry import KernelPart
     >>> from unispectral.labelfree._neighbourhoods import localize
     >>> rng = np.random.default_rng(0)
     >>> group = np.repeat([0.0, 2.0], 50)[:, None]
     >>> tables = [group + rng.normal(size=(100, columns)) for columns in (10, 1)]
-    >>> banks = [KernelBank(table, "linear", normalize="none", gram=False) for table in tables]
-    >>> views = [KernelDistance([KernelPart(bank, 0, at)]) for at, bank in enumerate(banks)]
+    >>> views = [KernelDistance.linear(table) for table in tables]
     >>> around = [localize(view, 4, Run.of()) for view in views]
     >>> discriminant_weights(views, around).round(2)
     array([0.79, 0.21])

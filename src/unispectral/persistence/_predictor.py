@@ -17,7 +17,13 @@ import scipy.sparse as sp
 from unispectral._inputs import Layout
 from unispectral._validation import Shift
 from unispectral.kernels import KernelBank
-from unispectral.kernels._bound import NORMALIZATIONS, Normalizer, bind, bind_matrix
+from unispectral.kernels._bound import (
+    NORMALIZATIONS,
+    BoundKernel,
+    Normalizer,
+    bind,
+    bind_matrix,
+)
 from unispectral.kernels._features import Features
 from unispectral.kernels._specs import Kernel
 from unispectral.labelfree._geometry import KernelDistance, KernelPart, WhitenedDistance
@@ -52,7 +58,7 @@ def _written(thing: Any, names: Iterable[str]) -> dict[str, Any]:
 
 def predictor_state(predictor: Predictor) -> dict[str, Any]:
     """What a predictor is made of."""
-    banks: list[KernelBank] = []  # those that several parts share are written once
+    banks: list[list[BoundKernel]] = []
     parts = [_part_state(part, banks) for part in predictor.parts]
     return _written(predictor, _PREDICTOR) | {
         "layout": _written(predictor.layout, _LAYOUT),
@@ -61,34 +67,44 @@ def predictor_state(predictor: Predictor) -> dict[str, Any]:
     }
 
 
-def _part_state(part: Any, banks: list[KernelBank]) -> dict[str, Any]:
-    def number(bank: KernelBank) -> int:
-        if not any(known is bank for known in banks):
-            banks.append(bank)
-        return next(at for at, known in enumerate(banks) if known is bank)
-
+def _part_state(part: Any, banks: list[list[BoundKernel]]) -> dict[str, Any]:
     if isinstance(part, KernelSumPart):
-        return _written(part, _PART) | {"bank": number(part.bank), "weights": part.weights}
-    base = getattr(part.geometry, "base", part.geometry)
+        banks.append([part.bank[r] for r in range(len(part.bank))])
+        return _written(part, _PART) | {"bank": len(banks) - 1, "weights": part.weights}
+    base = part.geometry.base
     whitened = base is not part.geometry
     return _written(part, _GEOMETRY_PART) | {
-        "kernels": [[number(one.bank), one.r, one.view, one.scale] for one in base.parts],
+        "kernels": [[*_place(one.kernel, banks), one.view, one.scale] for one in base.parts],
         "name": base.name,
         "whitening": _written(part.geometry, _WHITENING) if whitened else None,
     }
 
 
-def _bank_state(bank: KernelBank) -> dict[str, Any]:
+def _place(kernel: BoundKernel, banks: list[list[BoundKernel]]) -> tuple[int, int]:
+    """Where a kernel is written: with others on the same samples, which are written once."""
+    for at, bank in enumerate(banks):
+        for r, known in enumerate(bank):
+            if known is kernel:
+                return at, r
+        if kernel.source is not None and bank[0].source is kernel.source:
+            bank.append(kernel)
+            return at, len(bank) - 1
+    banks.append([kernel])
+    return len(banks) - 1, 0
+
+
+def _bank_state(bank: list[BoundKernel]) -> dict[str, Any]:
     """Samples, kernels, and the numbers that binding them found out."""
+    sources = {kernel.view: kernel.source for kernel in bank}
     views: list[Any] = [
         one and _written(one, ("X", "squared_norms")) | {"scales": dict(one._scales)}
-        for one in bank.features
+        for one in (sources[view] for view in sorted(sources))
     ]
     kernels = [
         _written(kernel, _KERNEL) | _written(kernel.normalizer, ("vectors", "constants"))
-        for kernel in bank._bound
+        for kernel in bank
     ]
-    return {"normalize": bank.normalize, "views": views, "kernels": kernels}
+    return {"normalize": bank[0].normalizer.steps, "views": views, "kernels": kernels}
 
 
 def restore_predictor(state: Any, estimator: Any) -> Predictor:
@@ -176,7 +192,8 @@ def _part(state: Any, banks: list[KernelBank], layout: Layout, n: int) -> Any:
         _check_tables(bank, range(len(bank.features)), layout)
         return KernelSumPart(bank, floats(state["weights"], len(bank)), **shared)
     kernels = [_kernel_part(one, banks, layout) for one in sequence(state["kernels"])]
-    require(len({part.bank.n_samples for part in kernels}) == 1, "the kernels of a geometry")
+    sizes = {part.kernel.n_samples for part in kernels}
+    require(len(sizes) == 1, "the kernels of a geometry")
     base = KernelDistance(kernels, str(state["name"]))
     samples = state["samples"]
     if samples is not None:
@@ -193,14 +210,12 @@ def _kernel_part(state: Any, banks: list[KernelBank], layout: Layout) -> KernelP
     at, r, view, scale = state
     bank = banks[integer(at, 0, len(banks) - 1)]
     r = integer(r, 0, len(bank) - 1)
-    if bank.features[0] is None:
-        view = integer(view, -1, -1)
-        require(len(bank) == len(layout.n_features), "its kernels")
-    else:
-        require(len(bank.features) == 1, "the views of a geometry")
-        view = integer(view, 0, len(layout.n_features) - 1)
-        _check_tables(bank, [view], layout)
-    return KernelPart(bank, r, view, real(scale, above=0.0))
+    if view == -1:  # earlier files have all matrices in one bank
+        view = r
+    view = integer(view, 0, len(layout.n_features) - 1)
+    require(len(bank.features) == 1, "the views of a geometry")
+    _check_tables(bank, [view], layout)
+    return KernelPart(bank[r], view, real(scale, above=0.0))
 
 
 def _check_tables(bank: KernelBank, views: Iterable[int], layout: Layout) -> None:
