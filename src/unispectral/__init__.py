@@ -53,7 +53,7 @@ _HOMES = {
 _ROOMS = (
     "baselines", "bench", "dask", "datasets", "graph", "kernels", "labelfree", "labels",
     "metrics", "model_selection", "paper", "persistence", "plotting", "predict", "report",
-    "scverse", "spectrum", "tables",
+    "scverse", "spectrum", "tables", "testing",
 )  # fmt: skip
 
 

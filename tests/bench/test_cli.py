@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
+
+from unispectral.bench import Study
 
 pytest.importorskip("click")
 from .conftest import call
@@ -57,6 +60,64 @@ def test_run_export_report_list(folder: Path) -> None:
     listed = call("list")
     assert "stored    typed: 6 of 6 cells done, 0 failed" in listed.output
     assert "built-in  paper" in listed.output
+
+
+def test_export_in_three_formats(folder: Path) -> None:
+    call("--study", "typed.toml", "--backend", "here", "--no-report")
+    for form, suffix, words in (
+        ("markdown", ".md", "| iris |"),
+        ("latex", ".tex", r"\toprule"),
+        ("csv", ".csv", "label-free,"),
+    ):
+        out = call("export", "--format", form)
+        assert out.output == f"unispectral-bench-typed{suffix}\n"
+        assert words in (folder / f"unispectral-bench-typed{suffix}").read_text(encoding="utf-8")
+    wrong = call("export", "--metrics", "beauty")
+    assert wrong.exit_code == 2
+    assert "--metrics 'beauty' is unknown" in wrong.output
+    wrong = call("export", "--reference", "nobody")
+    assert wrong.exit_code == 2
+    assert "--reference 'nobody' is no column" in wrong.output
+
+
+def test_the_beginning_of_a_study_runs_as_it_is(folder: Path) -> None:
+    made = call("init", "mine.toml")
+    assert made.exit_code == 0
+    assert "unispectral bench run --study mine.toml" in made.output
+    ran = call("--study", "mine.toml", "--datasets", "iris", "--methods", "k-means,Ward",
+               "--backend", "here", "--no-report")  # fmt: skip
+    assert "6 of 6 cells are done, 0 failed" in ran.output
+    assert "exists" in call("init", "mine.toml").output
+    assert "ends with .toml" in call("init", "mine.txt").output
+
+
+def test_methods_and_data_of_a_module_beside_the_study(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are found in worker processes, and run again once they have changed."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    module = folder / "method_of_mine.py"
+    module.write_text(
+        "import numpy as np\n"
+        "from sklearn.cluster import KMeans\n"
+        "class Mine(KMeans):\n    pass\n"
+        "def load():\n    y = np.arange(20) % 2\n    return np.c_[9.0 * y, y], y\n"
+    )
+    (folder / "own.toml").write_text(
+        'name = "own"\nmetrics = ["ari"]\n'
+        '[[dataset]]\nname = "two"\nloader = "method_of_mine.load"\n'
+        '[[method]]\nname = "mine"\nestimator = "method_of_mine.Mine"\n'
+    )
+    run = ("--study", "own.toml", "--no-report", "-j", "1")
+    first = call(*run)
+    assert "1 of 1 cells are done" in first.output, first.output
+    assert "1 of 1 cells are done" in call(*run).output
+    call("export")
+    text = (folder / "unispectral-bench-own.md").read_text(encoding="utf-8")
+    assert "| two | **100.00** |" in text
+    before = Study.load("own.toml").cells()[0].key
+    module.write_text(module.read_text() + "\n# changed\n")
+    assert Study.load("own.toml").cells()[0].key != before
 
 
 def test_some_data_sets_and_methods(folder: Path) -> None:

@@ -141,10 +141,15 @@ def test_notes_name_reductions_and_missing_objectives(tmp_path: Path) -> None:
 
 
 def test_paper_figures_stand_beside(tmp_path: Path) -> None:
-    study = study_of(columns=(Column("mine", paper="SCMK"), Column("KKM", kernels="mean")))
+    study = study_of(
+        columns=(
+            Column("mine", ("paper",), paper="SCMK"),
+            Column("KKM", ("paper",), kernels="mean"),
+        )
+    )
     with Store(tmp_path / "s.jsonl") as store:
         fill(store, study, value)
-        row = figures(Results(study, store), "label-free")
+        row = figures(Results(study, store), "paper")
     assert row["mine"].paper == 63.25
     assert row["mine"].difference == pytest.approx(61.0 - 63.25)
     assert row["KKM"].paper == 47.12

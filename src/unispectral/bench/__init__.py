@@ -7,6 +7,7 @@ needed to do a cell again; tables and pages are made from the store, never from 
 
 from __future__ import annotations
 
+from unispectral.bench import statistics
 from unispectral.bench.export import write_tables
 from unispectral.bench.report import write_report
 from unispectral.bench.results import Results
@@ -16,5 +17,5 @@ from unispectral.bench.study import Column, Study, StudyDataset, StudyMethod, Su
 
 __all__ = [
     "Column", "Record", "Results", "Store", "StoreError", "Study", "StudyDataset", "StudyMethod",
-    "Summary", "Surface", "run", "write_report", "write_tables",
+    "Summary", "Surface", "run", "statistics", "write_report", "write_tables",
 ]  # fmt: skip

@@ -48,6 +48,7 @@ class Cell:
         """What decides the labels."""
         dataset, method = self.dataset, self.method
         kernel = None if method.input == "features" else method.kernel_parameter or method.input
+        local = {} if method.digest is None else {"module": method.digest}
         return {
             "dataset": dataset.digest or dataset.name,
             "truth": dataset.truth if dataset.file else None,
@@ -60,6 +61,7 @@ class Cell:
             "kernel": self.kernel,
             "bank": self.bank,
             "seed": self.seed,
+            **local,
         }
 
     @property
@@ -75,7 +77,7 @@ class Cell:
 
     def job(self) -> dict[str, Any]:
         """The message a worker gets: with it alone a cell can be done, or done again."""
-        names = ("name", "file", "truth", "digest", "read")
+        names = ("name", "file", "truth", "digest", "read", "loader")
         dataset = {name: getattr(self.dataset, name) for name in names}
         limits = {"seconds": self.time_limit, "bytes": self.memory_limit}
         return {"key": self.key, **self.identity(), "dataset": dataset, "limits": limits}
@@ -83,19 +85,22 @@ class Cell:
 
 def fingerprint(dataset: StudyDataset) -> StudyDataset:
     """Fill in the digest of a data set that the user brought; the built-in ones have a name."""
+    if dataset.digest is None and dataset.loader is not None:
+        digest = hashlib.sha256(dataset.loader.encode()).hexdigest()[:32]
+        return replace(dataset, digest=digest)
     if dataset.digest is not None or dataset.file is None:
         return dataset
-    digest, files = hashlib.sha256(), [dataset.file]
+    content, files = hashlib.sha256(), [dataset.file]
     if dataset.truth is not None and Path(dataset.truth).is_file():
         files.append(dataset.truth)
     for name in files:
         try:
             with Path(name).open("rb") as stream:
-                digest.update(hashlib.file_digest(stream, "sha256").digest())
+                content.update(hashlib.file_digest(stream, "sha256").digest())
         except OSError as error:
             problem = f"{dataset.name!r} cannot be read: {name}: {error.strerror}"
             raise InputError("The data set", problem) from None
-    return replace(dataset, digest=digest.hexdigest()[:32])
+    return replace(dataset, digest=content.hexdigest()[:32])
 
 
 def expand(study: Study) -> list[Cell]:

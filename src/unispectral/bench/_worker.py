@@ -146,6 +146,24 @@ def estimator_class(dotted: str) -> type:
     return found
 
 
+def _call_loader(dotted: str) -> tuple[Any, Any]:
+    """The samples and classes that a function of the user returns."""
+    module_name, _, name = dotted.rpartition(".")
+    try:
+        load = getattr(importlib.import_module(module_name), name, None) if module_name else None
+    except ImportError as error:
+        raise InputError("loader", f"cannot be imported: {error}", value=dotted) from None
+    if not callable(load):
+        problem = "must be the dotted name of an importable function"
+        raise InputError("loader", problem, "such as 'my_data.load'", value=dotted)
+    try:
+        data, target = load()
+    except (TypeError, ValueError) as error:
+        problem = f"must return the samples and the true classes: {error}"
+        raise InputError("loader", problem, value=dotted) from None
+    return data, target
+
+
 def check_method(method: StudyMethod) -> None:
     """Refuse, before anything runs, a method whose estimator does not know its parameters."""
     parameters = inspect.signature(estimator_class(method.estimator)).parameters
@@ -230,6 +248,8 @@ def _load(spec: dict[str, Any]) -> tuple[Any, np.ndarray]:
             target = np.ravel(np.load(truth, allow_pickle=False))
         elif separate:
             target = np.ravel(np.asarray(read_table(truth).values))
+    elif spec.get("loader") is not None:
+        data, target = _call_loader(spec["loader"])
     else:
         import sklearn.datasets
 
@@ -237,7 +257,8 @@ def _load(spec: dict[str, Any]) -> tuple[Any, np.ndarray]:
 
         bundled = name in _BUNDLED
         found = getattr(sklearn.datasets, f"load_{name}")() if bundled else fetch(name)
-        data, target = found.data, found.target
+        data = found.views if "views" in found else found.data
+        target = found.target
     if target is None or np.ndim(target) != 1:
         problem = f"{name!r} has no vector of true classes"
         raise InputError("The data set", problem, "name its column, array or file with truth")

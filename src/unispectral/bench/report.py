@@ -1,8 +1,4 @@
-"""The report of a study: one page that needs nothing but itself.
-
-Ranks over data sets are compared as in J. Demšar, "Statistical comparisons of classifiers over
-multiple data sets", JMLR 7 (2006).
-"""
+"""The report of a study: one page that needs nothing but itself."""
 
 from __future__ import annotations
 
@@ -15,9 +11,24 @@ from typing import Any
 import numpy as np
 
 from unispectral._files import write_text_atomic
+from unispectral.bench._paper_tables import SWAPPED, PaperTable, paper_tables
 from unispectral.bench._words import counted
-from unispectral.bench.results import Figure, Results, ResultTable, Setting, mean_seconds
+from unispectral.bench.results import (
+    Figure,
+    Results,
+    ResultTable,
+    Setting,
+    comparable,
+    mean_seconds,
+)
 from unispectral.bench.runner import duration
+from unispectral.bench.statistics import (
+    average_ranks,
+    compare_with,
+    friedman_test,
+    group_ranks,
+    nemenyi_difference,
+)
 from unispectral.bench.study import METRICS, PROTOCOLS, Column, StudyDataset, StudyMethod, Surface
 from unispectral.report._page import asset, build_page
 
@@ -93,6 +104,8 @@ def _page_data(results: Results, command: str) -> dict[str, Any]:
         "reductions": results.reductions(),
         "failures": _failures(results),
         "notes": results.paper_notes(),
+        "paper": [_paper_table(table) for table in paper_tables(results)],
+        "swapped": SWAPPED,
         "made": _made(results, command),
     }
 
@@ -134,6 +147,14 @@ def _column(method: StudyMethod, column: Column) -> dict[str, Any]:
     }
 
 
+def _paper_table(table: PaperTable) -> dict[str, Any]:
+    rows = [
+        {"title": title, "cells": [cell._asdict() for cell in cells]}
+        for title, cells in table.rows.items()
+    ]
+    return {"title": table.title, "columns": list(table.columns), "rows": rows}
+
+
 def _figure(figure: Figure) -> dict[str, Any]:
     return {**vars(figure), "setting": figure.setting and figure.setting.number}
 
@@ -158,30 +179,21 @@ def rank_columns(table: ResultTable, level: float = 0.05) -> dict[str, Any] | No
     Taken over the ``datasets`` on which all of these ``columns`` have a figure; ``left_out`` are
     those without one on more than a third of them. Ranks that differ by less than ``critical`` do
     not differ at the level (Nemenyi); ``groups`` has the first and last position of each longest
-    run of such columns. None if fewer than two columns or data sets can be compared.
+    run of such columns. ``friedman`` is the p-value that all are alike, and ``beside_best`` has
+    for each column its wins, ties and losses against the best one, with the Wilcoxon test. None
+    if fewer than two columns or data sets can be compared.
     """
-    from scipy import stats
-
-    rows = [[figure.value for figure in row] for row in table.rows.values()]
-    values = np.array(rows, dtype=float).round(2)  # as it is printed
-    values = values[~np.isnan(values).all(axis=1)]
-    if values.size == 0:
+    compared = comparable(table)
+    if compared is None:
         return None
-    present = np.isnan(values).mean(axis=0) <= 1 / 3
-    complete = values[:, present]
-    complete = complete[~np.isnan(complete).any(axis=1)]
+    complete, present = compared
     n, k = complete.shape
-    if n < 2 or k < 2:
-        return None
-    average = stats.rankdata(-complete, axis=1).mean(axis=0)
+    average = average_ranks(complete)
     order = np.argsort(average, kind="stable")
     ranks = average[order]
-    quantile = stats.studentized_range.ppf(1 - level, k, np.inf) / np.sqrt(2)
-    critical = float(quantile * np.sqrt(k * (k + 1) / 6 / n))
-    groups: list[tuple[int, int]] = []  # none inside another
-    for first, last in enumerate(np.searchsorted(ranks, ranks + critical, side="left") - 1):
-        if last > first and (not groups or last > groups[-1][1]):
-            groups.append((first, int(last)))
+    critical = nemenyi_difference(k, n, level)
+    groups = group_ranks(ranks, critical)
+    friedman = friedman_test(complete)
     columns = np.array(table.columns)
     return {
         "columns": columns[present][order].tolist(),
@@ -190,6 +202,11 @@ def rank_columns(table: ResultTable, level: float = 0.05) -> dict[str, Any] | No
         "critical": critical,
         "groups": groups,
         "left_out": columns[~present].tolist(),
+        "friedman": friedman.f_p_value,
+        "beside_best": [
+            None if found is None else found._asdict()
+            for found in compare_with(complete[:, order], 0)
+        ],
     }
 
 

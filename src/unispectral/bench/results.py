@@ -27,6 +27,7 @@ __all__ = [
     "ResultTable",
     "Results",
     "Setting",
+    "comparable",
     "mean_seconds",
     "paper_figure",
     "paper_table",
@@ -137,6 +138,25 @@ class ResultTable:
         return {c: None if None in values else _mean(values) for c, values in found.items()}
 
 
+def comparable(table: ResultTable) -> tuple[np.ndarray, np.ndarray] | None:
+    """The figures that can be ranked, as printed, and which columns they are of.
+
+    A column without a figure on more than a third of the data sets is left out, then every data
+    set on which one of the others has none. None if fewer than two of either are left.
+    """
+    rows = [[figure.value for figure in row] for row in table.rows.values()]
+    values = np.array(rows, dtype=float).round(2)
+    values = values[~np.isnan(values).all(axis=1)]
+    if values.size == 0:
+        return None
+    present = np.isnan(values).mean(axis=0) <= 1 / 3
+    complete = values[:, present]
+    complete = complete[~np.isnan(complete).any(axis=1)]
+    if min(complete.shape) < 2:
+        return None
+    return complete, present
+
+
 class Results:
     """The figures of a study, read from a store.
 
@@ -175,30 +195,41 @@ class Results:
         return [(m, c) for m in self.study.methods for c in m.columns if protocol in c.protocols]
 
     def protocols(self) -> list[str]:
-        """The protocols under which the study shows anything."""
-        return [protocol for protocol in PROTOCOLS if self.columns(protocol)]
+        """The protocols under which the study shows anything; the paper's first, if it is one."""
+        shown = [protocol for protocol in PROTOCOLS if self.columns(protocol)]
+        return sorted(shown, key=lambda protocol: protocol != "paper" or not self.repeats_paper)
 
     def table(self, protocol: str, metric: str) -> ResultTable:
         """All figures of one metric under one protocol."""
         columns = self.columns(protocol)
+        # The paper's figures were tuned with labels: beside defaults they would mislead.
+        beside = protocol == "paper"
         rows = {
-            dataset.name: [self.figure(dataset, *column, metric) for column in columns]
+            dataset.name: [self.figure(dataset, *column, metric, beside) for column in columns]
             for dataset in self.study.datasets
         }
         return ResultTable(protocol, metric, tuple(column.name for _, column in columns), rows)
 
+    @property
+    def repeats_paper(self) -> bool:
+        """Whether the paper has a figure for anything that is shown under its protocol."""
+        columns = [column for _, column in self.columns("paper")]
+        every = itertools.product(self.study.metrics, self.study.datasets, columns)
+        return any(paper_figure(m, d.title, c.paper or c.name) is not None for m, d, c in every)
+
     def paper_notes(self) -> list[str]:
         """What is contradictory in the paper, if it has a figure for anything that is shown."""
-        columns = [column for method in self.study.methods for column in method.columns]
-        for m, d, c in itertools.product(self.study.metrics, self.study.datasets, columns):
-            if paper_figure(m, d.title, c.paper or c.name) is not None:
-                return paper_table()["notes"]
-        return []
+        return paper_table()["notes"] if self.repeats_paper else []
 
     def figure(
-        self, dataset: StudyDataset, method: StudyMethod, column: Column, metric: str
+        self,
+        dataset: StudyDataset,
+        method: StudyMethod,
+        column: Column,
+        metric: str,
+        beside: bool = True,
     ) -> Figure:
-        """One figure."""
+        """One figure, with the paper's beside it if it is asked for."""
         every = self.settings(dataset.name, method.name)
         settings = [setting for setting in every if column.bank in (None, setting.bank)]
         value, best = _reduce(settings, column, metric)
@@ -211,7 +242,9 @@ class Results:
         return Figure(
             column=column.name,
             value=None if math.isnan(value) else 100.0 * value,
-            paper=paper_figure(metric, dataset.title, column.paper or column.name),
+            paper=paper_figure(metric, dataset.title, column.paper or column.name)
+            if beside
+            else None,
             note=" ".join(notes) or None,
             spread=100.0 * float(np.std(scores, ddof=1)) if len(scores) > 1 else None,
             setting=best,

@@ -3,8 +3,8 @@
 As in J. Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7 (2006),
 with what has been added to it since: S. García and F. Herrera, JMLR 9 (2008), on the correction of
 several comparisons, and A. Benavoli, G. Corani, J. Demšar and M. Zaffalon, "Time for a change",
-JMLR 18 (2017), on the Bayesian signed-rank test. Data sets are rows, methods columns, and larger is
-better throughout.
+JMLR 18 (2017), on the Bayesian signed-rank test. Data sets are rows, methods columns, and larger
+is better throughout.
 """
 
 from __future__ import annotations

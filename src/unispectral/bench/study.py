@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import tomllib
 from collections import Counter
@@ -29,6 +30,8 @@ METRICS = {
 PROTOCOLS = {
     "label-free": "Defaults only, no label seen before the score: what a user gets. "
     "The mean of the repeats.",
+    "tuned": "The best point of a declared grid, and the best kernel, chosen with the true "
+    "labels: what a method could reach at most.",
     "paper": "Tuned with the true labels over a declared grid, the best kernel, and of the "
     "repeats the one with the best objective, as the paper's text says; '-m' is the mean over "
     "the kernels.",
@@ -111,6 +114,9 @@ class StudyMethod(Checked):
         its parameters; with ``skip``, it is not run there at all.
     time_limit, memory_limit : float
         Seconds, and bytes of memory, of one fit and of the processes that it starts.
+    digest : str
+        Of the module of an estimator that lies beside a study file: a method that was changed is
+        run again. :meth:`Study.load` fills it in.
     """
 
     name: str
@@ -127,6 +133,7 @@ class StudyMethod(Checked):
     reduced: tuple[Mapping[str, Any], ...] = ()
     time_limit: float | None = None
     memory_limit: float | None = None
+    digest: str | None = None
 
     _kind = "method"
     _choices = {"input": ("features", "kernel", "kernels")}
@@ -178,8 +185,8 @@ class StudyDataset(Checked):
     Parameters
     ----------
     name : str
-        A built-in data set (``"yale"``, ``"digits"`` …), or any name when `file` says where the
-        samples are.
+        A built-in data set (``"yale"``, ``"digits"`` …), or any name when `file` or `loader` says
+        where the samples are.
     title : str
         What tables print; the name by default.
     file : str
@@ -188,6 +195,11 @@ class StudyDataset(Checked):
         The column or array that holds the true classes, or a second file of one column.
     read : mapping
         Arguments of :func:`unispectral.tables.read_table`, such as ``scale`` or ``separator``.
+    loader : str
+        The dotted name of a function without arguments that returns the samples, one table or a
+        list or mapping of views, and the true classes.
+    digest : str
+        Of the file, or of the module with the loader; filled in by itself.
     """
 
     name: str
@@ -195,10 +207,17 @@ class StudyDataset(Checked):
     file: str | None = None
     truth: str | None = None
     read: Mapping[str, Any] = field(default_factory=dict)
+    loader: str | None = None
     digest: str | None = None
 
     _kind = "data set"
     _choices = {"read": _READ}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.file and self.loader:
+            problem = "has both a file and a loader"
+            raise InputError(self._label(self.name), problem, "give one of them")
 
     def within(self, folder: Path) -> StudyDataset:
         """With paths as they are meant by a study file in a folder."""
@@ -385,7 +404,14 @@ class Study(Checked):
         if builtin:
             return study
         folder = path.resolve().parent
-        return replace(study, datasets=tuple(d.within(folder) for d in study.datasets))
+        datasets = [dataset.within(folder) for dataset in study.datasets]
+        return replace(
+            study,
+            datasets=tuple(replace(d, digest=_local_digest(d.loader, folder)) for d in datasets),
+            methods=tuple(
+                replace(m, digest=_local_digest(m.estimator, folder)) for m in study.methods
+            ),
+        )
 
     @staticmethod
     def builtin() -> list[str]:
@@ -400,3 +426,14 @@ class Study(Checked):
 
 
 _FOLDER = resources.files("unispectral.bench") / "studies"
+
+
+def _local_digest(dotted: str | None, folder: Path) -> str | None:
+    """A digest of a dotted name whose module lies in a folder, with what the module says."""
+    if dotted is None:
+        return None
+    module = folder / f"{dotted.partition('.')[0]}.py"
+    if not module.is_file():
+        return None
+    content = dotted.encode() + b"\n" + module.read_bytes()
+    return hashlib.sha256(content).hexdigest()[:32]

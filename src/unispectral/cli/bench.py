@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ import click
 from unispectral._errors import InputError
 from unispectral.bench import Results, Store, Study
 from unispectral.bench._fields import parse_size
+from unispectral.bench.export import FORMATS
 from unispectral.cli._options import all_of, quiet_option, split_names
 from unispectral.cli._outputs import check_outputs
 
@@ -39,7 +43,13 @@ def bench() -> None:
 
 
 # The library speaks of arguments, the command line of options.
-_OPTIONS = {"study": "--study", "datasets:": "--datasets:", "methods:": "--methods:"}
+_OPTIONS = {
+    "study": "--study",
+    "datasets:": "--datasets:",
+    "methods:": "--methods:",
+    "metric": "--metrics",
+    "reference": "--reference",
+}
 _SECONDS = click.FloatRange(0, min_open=True)
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _store_option = click.option("--store", default="unispectral-bench.jsonl", show_default=True,
@@ -74,6 +84,8 @@ def run_command(source: str, store: Path, quiet: bool, no_report: bool, **option
     """
     from unispectral.bench import run, write_report
 
+    if Path(source).is_file():  # modules beside a study are found, in the workers, too
+        sys.path.insert(0, str(Path(source).resolve().parent))
     allow_failures = options.pop("allow_failures")
     chosen = [options.pop(part) for part in ("datasets", "methods")]
     limits = {key: options.pop(key) for key in ("time_limit", "memory_limit")}
@@ -105,33 +117,64 @@ def run_command(source: str, store: Path, quiet: bool, no_report: bool, **option
         sys.exit(1)
 
 
+@bench.command("init")
+@click.argument("path", type=_FILE)
+def init_command(path: Path) -> None:
+    """Write the beginning of a study of your own to PATH, a TOML file that runs as it is."""
+    from unispectral._files import write_text_atomic
+
+    if path.suffix != ".toml":
+        raise click.UsageError(f"PATH is {str(path)!r}; a study is a file that ends with .toml.")
+    if path.exists():
+        raise click.UsageError(f"{str(path)!r} exists; name another file, or delete it.")
+    template = resources.files("unispectral.bench") / "my_study.toml"
+    write_text_atomic(path, template.read_text(encoding="utf-8"))
+    click.echo(f"{path}; run it with: unispectral bench run --study {shlex.quote(str(path))}")
+
+
 @bench.command("export")
+@click.option("--format", "-f", "form", default="markdown", show_default=True,
+              type=click.Choice(list(FORMATS)), help="LaTeX needs booktabs.")  # fmt: skip
+@click.option("--metrics", metavar="A,B", help="Only these scores of the study.")
+@click.option("--reference", metavar="COLUMN", help="The column that the others are tested "
+              "against; by default the one of the best average rank.")  # fmt: skip
 @_result_options
-def export_command(name: str | None, out: Path | None, store: Path) -> None:
-    """Write the tables of a study as Markdown."""
-    _write(store, name, out, ".md")
+def export_command(
+    name: str | None, out: Path | None, store: Path, form: str, **options: str | None
+) -> None:
+    """Write the tables of a study: Markdown, LaTeX, or CSV with one line for each figure."""
+    from unispectral.bench import write_tables
+
+    metrics, reference = options["metrics"], options["reference"]
+    with _stored(store, name, out) as (results, _):
+        path = out or _beside(store, results.study.name, FORMATS[form])
+        chosen = None if metrics is None else split_names([metrics])
+        try:
+            write_tables(results, path, form, metrics=chosen, reference=reference)
+        except InputError as error:
+            raise click.UsageError(error.sentence(_OPTIONS)) from None
+        click.echo(str(path))
 
 
 @bench.command("report")
 @_result_options
 def report_command(name: str | None, out: Path | None, store: Path) -> None:
     """Write the report of a study: one page that works offline."""
-    _write(store, name, out, ".html")
+    from unispectral.bench import write_report
+
+    with _stored(store, name, out) as (results, command):
+        path = out or _beside(store, results.study.name, ".html")
+        write_report(results, path, command=command)
+        click.echo(str(path))
 
 
-def _write(store: Path, name: str | None, out: Path | None, suffix: str) -> None:
-    """Write what the store has of a study, as a page or as tables."""
-    from unispectral.bench import write_report, write_tables
-
+@contextmanager
+def _stored(store: Path, name: str | None, out: Path | None) -> Iterator[tuple[Results, str]]:
+    """What the store has of a study, and the command that made it."""
     check_outputs({"out": None if out is None else str(out)}, [str(store)])
     with Store(store, readonly=True) as stored:
         study, command = stored.load_study(name)
-        path, results = out or _beside(store, study.name, suffix), Results(study, stored)
-        if suffix == ".md":
-            write_tables(results, path)
-        else:
-            write_report(results, path, command=command)
-        click.echo(str(path))
+        yield Results(study, stored), command
 
 
 @bench.command("list")

@@ -100,12 +100,28 @@
     const content = [
       el("span", { class: f.value === null ? "value none" : "value" }, number(f.value)),
       marks ? el("sup", {}, marks) : null,
-      el("small", {}, f.paper === null ? "\u00a0" : [number(f.paper), " ",
-        gap === null ? "" : el("span", { class: gap < -0.005 ? "down" : gap > 0.005 ? "up" : null }, signed(gap))]),
+      f.spread === null ? null : el("small", {}, `± ${number(f.spread)}`),
+      f.paper === null ? null : el("small", {}, number(f.paper), " ",
+        gap === null ? "" : el("span", { class: gap < -0.005 ? "down" : gap > 0.005 ? "up" : null }, signed(gap))),
     ];
     return el("td", { class: isBest ? "best" : null }, live
       ? el("button", { type: "button", class: "figure", onclick: () => openCell(set, c, metric) }, content)
       : el("div", { class: "figure" }, content));
+  }
+
+  // The paper's own tables: its figure above ours.
+  function paperTable(table) {
+    const line = (value, isBest, mark) => el("span", { class: isBest ? "line best" : "line" }, number(value), mark ? el("sup", {}, mark) : null);
+    const cell = (c) => el("td", {}, line(c.paper, c.paper_best, c.marks.includes("ˢ") ? "ˢ" : ""), line(c.ours, c.ours_best, c.marks));
+    const full = table.rows.filter((row) => row.cells.every((c) => c.paper !== null && c.ours !== null));
+    const means = table.columns.map((_, i) => ["paper", "ours"].map((of) => mean(full.map((row) => row.cells[i][of]))));
+    const head = el("tr", {}, el("th", { scope: "col" }, "Data"), table.columns.map((name) => el("th", { scope: "col" }, name)));
+    const body = table.rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.title), row.cells.map(cell)));
+    const last = el("tr", {}, el("th", { scope: "row" }, `Mean of ${full.length}`), means.map(([paper, ours]) => el("td", {}, line(paper), line(ours))));
+    const rows = () => [["data", "whose", ...table.columns], ...table.rows.flatMap((row) => [
+      [row.title, "paper", ...row.cells.map((c) => c.paper)], [row.title, "ours", ...row.cells.map((c) => c.ours)]])];
+    return [el("h3", {}, table.title), table.title === "Purity" ? el("p", { class: "say" }, data.swapped) : null,
+      UI.figure(`The paper ${table.title}`, el("div", { class: "scroll" }, el("table", { class: "figures paper" }, el("thead", {}, head), el("tbody", {}, body, last))), rows, null)];
   }
 
   // One figure in full.
@@ -115,7 +131,7 @@
     const settings = data.settings[`${set}|${column.method}`] || [];
     const facts = [
       ["Score", `${metricTitle(metric)} ${number(f.value)}${f.spread === null ? "" : ` ± ${number(f.spread)} over the repeats`}`],
-      ["Paper", f.paper === null ? "–" : `${number(f.paper)}${f.value === null ? "" : (Math.abs(f.value - f.paper) < 0.005 ? ", the same" : `, difference ${signed(f.value - f.paper)}`)}`],
+      ...(f.paper === null ? [] : [["Paper", `${number(f.paper)}${f.value === null ? "" : (Math.abs(f.value - f.paper) < 0.005 ? ", the same" : `, difference ${signed(f.value - f.paper)}`)}`]]),
       ["Protocol", state.protocol], ["Made of", column.rule], ["Estimator", column.estimator],
     ];
     const chosen = f.setting === null ? null : settings[f.setting];
@@ -165,40 +181,50 @@
   // The width a picture has: its letters then are as large as those around it.
   const roomIn = (id, most) => Math.max(300, Math.min(most, byId(id).clientWidth - 28 || most));
 
-  // Average ranks.
+  // Average ranks, as papers print them: an axis, names on both sides, bars that join what does not differ.
+  const inWords = (p) => (p < 0.001 ? "below 0.001" : p.toFixed(3));
   function drawRanks() {
     const ranks = data.ranks[state.protocol]?.[state.metric];
     byId("ranks").hidden = !ranks;
     if (!ranks) return;
-    byId("ranks-text").textContent = `${metricTitle()}, protocol ${state.protocol}, ${ranks.datasets} data sets; 1 is best. `
-      + `Average ranks closer than the critical difference of `
-      + `${ranks.critical.toFixed(2)} (Nemenyi, 5 %) are not significantly different: the band begins at the best one, the bars join such columns.`
+    byId("ranks-text").textContent = `${metricTitle()}, protocol ${state.protocol}, ${ranks.datasets} data sets; rank 1 is best. `
+      + `That all columns are alike has p ${inWords(ranks.friedman)} (Friedman, as corrected by Iman and Davenport). `
+      + `Bars join columns whose average ranks are closer than the critical difference of ${ranks.critical.toFixed(2)} (Nemenyi, 5 %), which is drawn above the axis.`
       + (ranks.left_out.length ? ` Not ranked, for lack of figures: ${ranks.left_out.join(", ")}.` : "");
-    const w = roomIn("ranks-picture", 860), longest = w > 500 ? 26 : 14;
-    const k = ranks.columns.length, row = 24, left = Math.max(60, 24 + 7.2 * Math.min(longest, Math.max(...ranks.columns.map((name) => name.length)))), right = 64, top = 30;
-    const h = top + k * row + 14;
-    const x = (r) => left + (w - left - right) * (r - 1) / Math.max(1, k - 1);
-    const y = (i) => top + (i + 0.5) * row;
-    const ticks = Array.from({ length: k }, (_, i) => i + 1).filter((t) => (w - left - right) / k > 28 || t % (w > 500 ? 2 : 4) === 1);
-    const band = [x(ranks.ranks[0]), Math.min(x(ranks.ranks[0] + ranks.critical), w - right + 12)];
+    const k = ranks.columns.length, w = Math.max(620, roomIn("ranks-picture", 860)), longest = 28, size = 13;
+    const names = ranks.columns.map((name) => (name.length > longest ? name.slice(0, longest - 1) + "…" : name));
+    const side = 34 + 6.9 * Math.max(...names.map((name) => name.length));
+    const half = Math.ceil(k / 2), low = Math.floor(ranks.ranks[0]), high = Math.max(low + 1, Math.ceil(ranks.ranks[k - 1]));
+    const x = (r) => side + (w - 2 * side) * (r - low) / (high - low);
     const lanes = [];
-    const bars = ranks.groups.map(([a, b]) => {
-      let lane = lanes.findIndex((end) => end < a);
-      if (lane < 0) lane = lanes.push(-1) - 1;
-      lanes[lane] = b;
-      const at = w - right + 20 + lane * 9;
-      return svg("line", { class: "group", x1: at, x2: at, y1: y(a) - 5, y2: y(b) + 5 });
-    });
-    const width = Math.max(w, w - right + 26 + lanes.length * 9);
-    replace("ranks-picture", UI.figure(`Average ranks ${state.protocol} ${state.metric}`, svg("svg", { viewBox: `0 0 ${width} ${h}`, width, role: "img", "aria-label": "Average ranks with critical difference" },
-      svg("rect", { class: "band", x: band[0], y: top - 4, width: band[1] - band[0], height: k * row + 8, rx: 4 }),
-      ticks.map((t) => [svg("line", { class: "axis", x1: x(t), x2: x(t), y1: top - 4, y2: h - 10 }),
-        svg("text", { class: "soft", x: x(t), y: 18, "font-size": 12, "text-anchor": "middle" }, t)]),
-      ranks.columns.map((name, i) => [
-        svg("text", { x: left - 14, y: y(i) + 4, "font-size": 13, "text-anchor": "end" }, name.length > longest ? name.slice(0, longest - 1) + "…" : name),
-        svg("line", { class: "leader", x1: left - 6, x2: x(ranks.ranks[i]), y1: y(i), y2: y(i) }),
-        svg("circle", { class: i === 0 ? "dot" : "dot other", cx: x(ranks.ranks[i]), cy: y(i), r: 5.5, "data-tip": `${name}: average rank ${ranks.ranks[i].toFixed(2)}` })]),
-      bars), () => [["column", "average rank"], ...ranks.columns.map((name, i) => [name, ranks.ranks[i]])]));
+    for (const [a, b] of ranks.groups) {
+      let lane = lanes.findIndex((end) => ranks.ranks[a] > end + 0.02 * (high - low));
+      if (lane < 0) lane = lanes.push(0) - 1;
+      lanes[lane] = ranks.ranks[b];
+      ranks.lane = { ...(ranks.lane || {}), [a]: lane };
+    }
+    const axis = 52, first = axis + 16 + 8 * lanes.length, row = 21, h = first + row * half + 12;
+    const step = (w - 2 * side) / (high - low) < 18 ? 5 : (w - 2 * side) / (high - low) < 34 ? 2 : 1;
+    const ticks = Array.from({ length: high - low + 1 }, (_, i) => low + i).filter((t) => (t - low) % step === 0);
+    const width = x(low + ranks.critical) - x(low);
+    replace("ranks-picture", UI.figure(`Average ranks ${state.protocol} ${state.metric}`, svg("svg", { class: "whole", viewBox: `0 0 ${w} ${h}`, width: w, role: "img", "aria-label": "Average ranks with critical difference" },
+      width < w - 2 * side ? [svg("path", { class: "rule", d: `M${x(low)} 10v8M${x(low)} 14h${width}M${x(low) + width} 10v8` }),
+        svg("text", { class: "soft", x: x(low) + width + 6, y: 18, "font-size": 11 }, `CD = ${ranks.critical.toFixed(2)}`)] : null,
+      svg("line", { class: "rule", x1: x(low), x2: x(high), y1: axis, y2: axis }),
+      ticks.map((t) => [svg("line", { class: "rule", x1: x(t), x2: x(t), y1: axis - 6, y2: axis }), svg("text", { class: "soft", x: x(t), y: axis - 10, "font-size": 12, "text-anchor": "middle" }, t)]),
+      ranks.columns.map((name, i) => {
+        const left = i < half, place = left ? i : k - 1 - i, at = first + row * (place + 0.5), px = x(ranks.ranks[i]), end = left ? side - 8 : w - side + 8;
+        const beside = ranks.beside_best[i];
+        const tip = `${name}: average rank ${ranks.ranks[i].toFixed(2)}` + (beside ? `\nagainst ${ranks.columns[0]}: ${beside.wins} wins, ${beside.ties} ties, ${beside.losses} losses\nWilcoxon p ${inWords(beside.p_holm)} (Holm)` : "");
+        return [svg("polyline", { class: "stem", points: `${px},${axis} ${px},${at} ${end},${at}` }),
+          svg("circle", { class: i === 0 ? "dot" : "dot other", cx: px, cy: axis, r: 3.5, "data-tip": tip }),
+          svg("text", { x: left ? side - 12 : w - side + 12, y: at + 4, "font-size": size, "text-anchor": left ? "end" : "start", "data-tip": tip }, names[i])];
+      }),
+      ranks.groups.map(([a, b]) => svg("line", { class: "group", x1: x(ranks.ranks[a]) - 4, x2: x(ranks.ranks[b]) + 4, y1: axis + 9 + 8 * ranks.lane[a], y2: axis + 9 + 8 * ranks.lane[a] }))),
+    () => [["column", "average rank", "wins", "ties", "losses", "p", "p (Holm)"], ...ranks.columns.map((name, i) => {
+      const beside = ranks.beside_best[i];
+      return [name, ranks.ranks[i], beside?.wins, beside?.ties, beside?.losses, beside?.p_value, beside?.p_holm];
+    })]));
   }
 
   // Score against time.
@@ -305,9 +331,12 @@
     const list = (tag, id, items) => el(tag, { id, class: "remarks" }, items.map((item) => el("li", {}, item)));
     main.append(
       UI.tiles(data.numbers.map(([value, label]) => ({ value, label }))),
-      UI.section("figures", "Figures", null, say("protocol-text"),
+      data.paper.length ? UI.section("paper", "The paper’s tables", null,
+        say(null, "Its columns, its rows, its protocol: tuned with the true labels. In each cell the paper’s figure stands above ours; the best of each row is marked, the paper’s among the paper’s and ours among ours."),
+        data.paper.map(paperTable)) : "",
+      UI.section("figures", data.paper.length ? "All figures" : "Figures", null, say("protocol-text"),
         UI.figure("Figures", el("div", { class: "scroll" }, el("table", { id: "table", class: "figures" })), shown, null),
-        el("p", { class: "small" }, "Per cent. ", el("b", { class: "best" }, "Best of each data set"), " marked; below each figure the paper’s and the difference to it. ",
+        el("p", { class: "small" }, "Per cent. ", el("b", { class: "best" }, "Best of each data set"), " marked; ± is the standard deviation over the repeats", data.paper.length ? "; last, the paper’s figure and the difference to it. " : ". ",
           el("sup", {}, "†"), " not all cells are done yet. ", el("sup", {}, "‡"), " less was run, or a remark: open the figure. Headings sort; figures open."),
         el("div", { id: "printed", class: "print-only" })),
       UI.section("ranks", "Average ranks", null, say("ranks-text"), place("ranks-picture", "picture")),
