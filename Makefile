@@ -14,7 +14,7 @@ export UNISPECTRAL_DATA ?= $(wildcard ../shared/data)
 export UNISPECTRAL_REFERENCE ?= $(wildcard ../shared/reference)
 export UNISPECTRAL_SUITE ?= $(wildcard ../shared/suite)
 
-.PHONY: help install demo test lint browser bench bench-solver bench-scale bench-mnist study-defaults check-baselines robustness audit bench-memory coverage coverage-core mutation docs test-core test-oldest test-newest dist dependencies lint-publish release-check recipe clean
+.PHONY: help install demo test test-all lint browser bench bench-solver bench-scale bench-mnist study-defaults check-baselines robustness audit bench-memory coverage coverage-core mutation docs test-core test-oldest test-newest dist dependencies lint-publish release-check recipe clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -37,8 +37,11 @@ browser:  ## Debian's headless Chromium, which the tests of the pages drive
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium chromium-driver >/dev/null; \
 	  else echo "no chromium here: the tests of the pages will be skipped"; fi; }
 
-test: install browser lint  ## run all tests
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup --durations=15 $(ARGS)
+test: install browser lint  ## linters and tests, as before every change
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup --durations=15 -m "not slow" $(ARGS)
+
+test-all: install browser lint  ## the same with the slow ones and with all cases, as every night
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup --durations=30 --thorough $(ARGS)
 
 test-core: install  ## the tests of the estimators, the solvers and the files, as on every platform
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup $(CORE) $(ARGS)

@@ -14,6 +14,17 @@ settings.register_profile("no-clock", deadline=None)
 settings.load_profile("no-clock")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let ``make test-all`` take every case where ``make test`` takes some."""
+    parser.addoption("--thorough", action="store_true", help="take all cases, not some of them")
+
+
+@pytest.fixture(scope="session")
+def thorough(request: pytest.FixtureRequest) -> bool:
+    """Whether there is time for all cases, as every night."""
+    return request.config.getoption("--thorough")
+
+
 def _folder(variable: str) -> Path:
     value = os.environ.get(variable, "")
     if not value or not Path(value).is_dir():

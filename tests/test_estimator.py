@@ -24,10 +24,13 @@ from unispectral.metrics import clustering_accuracy
 
 MODELS = [
     UnifiedSpectralClustering(n_clusters=3, n_init=2),
-    UnifiedSpectralClustering(n_clusters=3, kernels=["linear", "gaussian"], n_init=2),
     SCSK(n_clusters=3),
-    SCSK(n_clusters=3, kernel="gaussian", solver="exact"),
     SCMK(n_clusters=3, kernels=["linear", "gaussian"], solver="exact"),
+]
+#: The same classes by other solvers.
+OTHERS = [
+    UnifiedSpectralClustering(n_clusters=3, kernels=["linear", "gaussian"], n_init=2),
+    SCSK(n_clusters=3, kernel="gaussian", solver="exact"),
     SCMK(n_clusters=3, kernels=["linear", "gaussian"], solver="local"),
 ]
 
@@ -41,6 +44,14 @@ def test_scikit_learn_conformance(estimator, check, monkeypatch):
         # It takes whoever has this method and sparse input for a classifier of four classes.
         monkeypatch.delattr(LearnedGraphClustering, "predict_proba")
     check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:n_clusters=1 puts all samples into one cluster:UserWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(OTHERS)
+def test_scikit_learn_conformance_of_other_solvers(estimator, check, monkeypatch):
+    test_scikit_learn_conformance(estimator, check, monkeypatch)
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,11 @@ from ._cells import (
     replayed_mean,
 )
 
-DATASETS = ("yale", "jaffe", "tr11")
+DATASETS = (
+    "yale",
+    pytest.param("jaffe", marks=pytest.mark.slow),
+    pytest.param("tr11", marks=pytest.mark.slow),
+)
 KERNELS = [kernel.name for kernel in paper_kernels()]
 #: Kernels so close to the identity that rounding decides (BASELINES' record marks them).
 NOT_EXACT = {
@@ -60,7 +64,13 @@ def test_single_kernel_methods_meet_the_record(method, dataset, data_home, refer
 
 # RMKKM takes a minute a set; `make check-baselines` replays it on all.
 @pytest.mark.parametrize(
-    ("method", "dataset"), [*(("MKKM", one) for one in DATASETS), ("RMKKM", "yale")]
+    ("method", "dataset"),
+    [
+        ("MKKM", "yale"),
+        ("MKKM", "jaffe"),
+        pytest.param("MKKM", "tr11", marks=pytest.mark.slow),
+        pytest.param("RMKKM", "yale", marks=pytest.mark.slow),
+    ],
 )
 def test_kernel_k_means_of_several_kernels_meets_the_record(method, dataset, data_home, reference):
     bank, classes = bank_and_classes(data_home, dataset)
@@ -71,7 +81,14 @@ def test_kernel_k_means_of_several_kernels_meets_the_record(method, dataset, dat
 
 
 @pytest.mark.parametrize("unit", [True, False])
-@pytest.mark.parametrize("dataset", ["yale", "tr11", "tr41"])
+@pytest.mark.parametrize(
+    "dataset",
+    [
+        "yale",
+        pytest.param("tr11", marks=pytest.mark.slow),
+        pytest.param("tr41", marks=pytest.mark.slow),
+    ],
+)
 def test_aasc_meets_the_record(dataset, unit, data_home, reference):
     bank, classes = bank_and_classes(data_home, dataset)
     cell = record(reference)[dataset.upper()]["aasc"]["res_uni_km" if unit else "res_km"]
