@@ -69,10 +69,11 @@ def available_memory() -> int | None:
     """Bytes that can still be allocated, container limits included; None where nobody knows.
 
     What is left is that of the tightest limit of this process's control group and of those
-    around it.
+    around it, and of the process itself (``ulimit -v``).
     """
     groups = [_left(folder, *files) for files in _FILES for folder in _folders(files[0])]
-    return min((value for value in (_machine(), *groups) if value is not None), default=None)
+    known = (_machine(), _own_limit(), *groups)
+    return min((value for value in known if value is not None), default=None)
 
 
 def require_memory(needed: float, what: str, remedy: str) -> None:
@@ -83,6 +84,20 @@ def require_memory(needed: float, what: str, remedy: str) -> None:
     if free is not None and needed > free:
         need = f"{what} needs about {needed / 1e9:.1f} GB"
         raise MemoryError(f"{need} and {free / 1e9:.1f} GB are available; {remedy}.")
+
+
+def _own_limit() -> int | None:
+    """What is left of the addresses that this process may use; None where there is no limit."""
+    try:
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if most == resource.RLIM_INFINITY:
+            return None
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        return max(most - pages * os.sysconf("SC_PAGE_SIZE"), 0)
+    except (ImportError, OSError, ValueError, IndexError, AttributeError):
+        return None
 
 
 def _machine() -> int | None:

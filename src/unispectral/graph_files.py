@@ -23,6 +23,8 @@ __all__ = ["GRAPH_FORMATS", "write_graph"]
 GRAPH_FORMATS = ("graphml", "npz", "csv", "tsv")
 
 _BLOCK = 2**12  # rows
+#: Names that are longer, and arrays of names that are larger, are not written to .npz.
+_LONG_NAME, _WIDE = 200, 2**28
 # What XML 1.0 has no way to write, not even escaped.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -91,7 +93,7 @@ def write_graph(
             # As scipy.sparse.save_npz writes it, with labels and names beside; no pickle.
             content = {part: getattr(matrix, part) for part in ("data", "indices", "indptr")}
             content |= {"format": b"csr", "shape": matrix.shape, "_is_array": True}
-            content |= {"names": np.array(called, dtype=np.str_)}
+            content |= {"names": _fixed_width(called)}
             content |= {} if clusters is None else {"labels": clusters}
             with temporary.open("wb") as binary:
                 np.savez_compressed(binary, **content)
@@ -103,6 +105,15 @@ def write_graph(
                 _write_graphml(file, matrix, clusters, called, directed)
             else:
                 _write_edges(file, matrix, called, directed, "," if chosen == "csv" else "\t")
+
+
+def _fixed_width(names: list[str]) -> np.ndarray:
+    """Names as an array without pickle, in which every name is as wide as the longest."""
+    longest = max(map(len, names), default=0)
+    if longest > _LONG_NAME and 4 * longest * len(names) > _WIDE:
+        problem = f"holds a name of {longest:,} characters, which makes all {len(names):,} as wide"
+        raise InputError("names", problem, "shorten it, or write graphml, csv or tsv")
+    return np.array(names, dtype=np.str_)
 
 
 def _edges(matrix: sp.csr_array, directed: bool) -> Iterator[tuple[int, int, float]]:

@@ -644,3 +644,16 @@ def test_values_that_contradict_themselves(value, arrays, words):
     reader = Reader({name: np.array(array) for name, array in arrays.items()})
     with pytest.raises(ModelFileError, match=words):
         reader.decode(value)
+
+
+def test_text_of_a_manifest_has_no_fixed_width(members, tmp_path):
+    """One long text among many would make all as wide: 11 kB came to 4 GB."""
+    text = {"$strings": ["a" * 50_000] + [""] * 19_999, "as": "str", "shape": [20_000]}
+    found = Reader({}).decode(text)
+    assert found.dtype == object
+    assert len(found[0]) == 50_000
+    text["shape"] = [20_001]
+    with pytest.raises(ModelFileError, match="cannot reshape"):
+        Reader({}).decode(text)
+    back = Reader({}).decode(Writer().encode(np.array(["a", "bc"]), "fitted.names_"))
+    assert back.tolist() == ["a", "bc"]

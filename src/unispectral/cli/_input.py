@@ -222,7 +222,8 @@ def _matched(data: Input) -> Input:
                 f"must be the same in all tables, but no other has those of the view {view!r}"
             )
             raise TableError("The rows' names", problem, _OTHER_NAMES)
-    names = np.array(list(dict.fromkeys(name for index in indexes.values() for name in index)))
+    everyone = dict.fromkeys(name for index in indexes.values() for name in index)
+    names = np.array(list(everyone), dtype=object)
     joined = {}
     for view, table in data.tables.items():
         rows = indexes[view].get_indexer(names)

@@ -23,6 +23,8 @@ VERSION = 1
 MANIFEST = "model.json"
 #: A manifest holds names and numbers, never data; one of this size is not ours.
 _MANIFEST_BYTES = 2**26
+#: What a byte of JSON can become: ``[],`` is a list.
+_PER_BYTE = 32
 _MEMBER = re.compile(r"[A-Za-z0-9_.]{1,120}\.npy")
 _SAVED = "give a file written by save_model"
 
@@ -91,6 +93,7 @@ def _members(archive: zipfile.ZipFile, source: Source) -> dict[str, zipfile.ZipI
 def _manifest(archive: zipfile.ZipFile, info: zipfile.ZipInfo, source: Source) -> dict[str, Any]:
     if info.file_size > _MANIFEST_BYTES:
         raise source.error(f"has a {MANIFEST} of {info.file_size} bytes, far too many")
+    source.check_memory(_PER_BYTE * info.file_size)
     try:
         manifest = json.loads(archive.read(info).decode(), parse_constant=_no_constant)
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:

@@ -76,8 +76,7 @@ class Writer:
 
     def _array(self, value: np.ndarray, name: str) -> dict[str, Any]:
         if value.dtype.kind in "OU" and all(isinstance(item, str) for item in value.flat):
-            kind = "object" if value.dtype.kind == "O" else "str"
-            return {"$strings": value.ravel().tolist(), "shape": list(value.shape), "as": kind}
+            return {"$strings": value.ravel().tolist(), "shape": list(value.shape)}
         if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
             raise TypeError(_refusal(value, name))
         return {"$array": self._keep(value, name)}
@@ -151,8 +150,8 @@ class Reader:
                 strings = value["$strings"]
                 if not all(isinstance(item, str) for item in strings):
                     raise ValueError("not all are strings")
-                dtype = {"object": object, "str": np.str_}[value["as"]]
-                return np.array(strings, dtype=dtype).reshape(value["shape"])
+                # Objects: in an array of text every entry is as wide as the longest.
+                return np.array(strings, dtype=object).reshape(value["shape"])
             case ["$csr"]:
                 return sparse_array([self._take(value["$csr"][p]) for p in _CSR], value["shape"])
             case ["$kernel"]:

@@ -13,12 +13,14 @@ from unispectral._errors import InputError
 from unispectral.tables._arrays import Array, checked_sparse, read_npy, read_npz
 from unispectral.tables._cells import find_header
 from unispectral.tables._columns import parse_number
+from unispectral.tables._excel import sheet_cells
 from unispectral.tables._hdf import check_own, matrix_names, member, open_hdf, read_numbers
 from unispectral.tables._loaded import Loaded
 from unispectral.tables._mat import read_mat
+from unispectral.tables._parquet import parquet_blocks
 from unispectral.tables._sheets import find_names, without_remarks
-from unispectral.tables._source import Source, TableError, block_rows, unique_names
-from unispectral.tables._text import SAMPLE, cut_lines, looks_like_text, text_blocks
+from unispectral.tables._source import SAMPLE, Source, TableError, block_rows, unique_names
+from unispectral.tables._text import cut_lines, looks_like_text, text_blocks
 
 __all__ = ["FORMATS", "load"]
 
@@ -111,9 +113,9 @@ def load(
         for frame, notes, decimal in text_blocks(source, beside, entries=entries, **text):
             yield Loaded(source, frame, notes=notes, decimal=decimal)
     elif format == "parquet":
-        for loaded in _parquet(source, entries):
-            loaded.frame = _without(loaded.frame, missing, beside)
-            yield loaded
+        for frame, notes, total in parquet_blocks(source, entries):
+            frame = _without(frame, missing, beside)
+            yield Loaded(source, frame, notes=notes, total=total)
     elif format == "excel":
         yield _excel(source, key, text, missing, beside)
     elif format == "npy":
@@ -141,26 +143,6 @@ def _hdf5(source: Source, format: str, key: str | None, beside: Sequence[str | N
     return _choose(found, key, beside, source)
 
 
-def _parquet(source: Source, entries: int | None) -> Iterator[Loaded]:
-    arrow = optional("pyarrow", extra="parquet")
-    parquet = optional("pyarrow.parquet", extra="parquet")
-    optional("pandas", extra="parquet")
-    with source.open() as handle, source.reading("is not a Parquet file, or is damaged"):
-        file = parquet.ParquetFile(handle)
-        total, width = file.metadata.num_rows, len(file.schema_arrow.names)
-        if entries is None:
-            source.check_memory(8 * total * width)
-        if entries is None or not total:
-            tables = iter([file.read()])
-        else:
-            batches = file.iter_batches(block_rows(entries, width))
-            tables = (arrow.Table.from_batches([batch]) for batch in batches)
-        for table in tables:
-            names, notes = unique_names(table.column_names)
-            frame = table.rename_columns(names).to_pandas() if notes else table.to_pandas()
-            yield Loaded(source, frame, notes=notes, total=total)
-
-
 def _excel(
     source: Source,
     sheet: str | None,
@@ -169,24 +151,7 @@ def _excel(
     beside: Sequence[str | None],
 ) -> Loaded:
     pandas = optional("pandas", extra="io")
-    optional("openpyxl", extra="io")
-    notes: list[str] = []
-    with source.reading("is not an Excel workbook, or is damaged"), source.open() as handle:
-        with zipfile.ZipFile(handle) as archive:
-            for entry in archive.infolist():
-                source.check_inflation(entry.file_size, entry.compress_size)
-            source.check_memory(4 * sum(entry.file_size for entry in archive.infolist()))
-        handle.seek(0)
-        with pandas.ExcelFile(handle, engine="openpyxl") as book:
-            sheets = [page.title for page in book.book.worksheets]
-            if sheet is not None and sheet not in sheets:
-                known = ", ".join(map(repr, sheets))
-                problem = f"is not a sheet of {source.lower}, which has {known}"
-                raise TableError("key", problem, value=sheet)
-            if sheet is None and len(sheets) > 1:
-                notes.append(f"Of {len(sheets)} sheets the first, {sheets[0]!r}, is read.")
-            chosen = sheet or sheets[0]
-            cells = pandas.read_excel(book, sheet_name=chosen, header=None, dtype=object)
+    cells, notes = sheet_cells(source, sheet)
     header, told = text.get("header"), text.get("header_row")
     cells = cells.iloc[(told or 1) - 1 : len(cells) - (text.get("skip_footer") or 0)]
     cells = cells.dropna(how="all").dropna(how="all", axis=1)

@@ -1,8 +1,9 @@
 """HDF5 files, read without trust: own data only, sizes checked before anything is allocated.
 
 The HDF5 library, which is written in C, can crash or loop for ever on a damaged file, most of all
-in text of variable length. A child process goes through the file first; what kills the child, or
-keeps it longer than any honest file would, is not opened here.
+in text of variable length, and a few bytes can refer to one large text a million times. A child
+process goes through the file first, with limits of time and memory; what kills the child, or keeps
+it longer or makes it larger than any honest file would, is not opened here.
 """
 
 from __future__ import annotations
@@ -23,14 +24,37 @@ __all__ = ["check_own", "mat73_variables", "matrix_names", "member", "open_hdf",
 
 _PATIENCE = 20.0  # seconds, of which a second is the start of the interpreter
 _BYTES_PER_SECOND = 10e6
+#: Memory of the child, and text of variable length, that any file may come to; more with its size.
+_MEMORY, _PER_BYTE = 2**30, 32
+_TOO_MUCH = 3  # what the child returns then
 _NO_NUMBERS = ("char", "cell", "struct", "function_handle")  # classes of MATLAB
 
-# It leaves out what the reader refuses anyway: links, values in other files, claims without bytes.
+# It leaves out what the reader does not read, such as text where no parts are named, or refuses
+# anyway: links, values in other files, claims without bytes.
 _TRIAL = """
 import io, sys
 import h5py
 
+def limit(most):
+    try:
+        import resource
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    except (ImportError, OSError, ValueError):
+        pass  # not on this system; the time is limited all the same
+
+def count_text(member, most):
+    # Each row may refer to text of any length, however little it stores itself.
+    found = 0
+    for start in range(0, member.shape[0], 64):
+        part = member[start : start + 64]
+        flat = part.ravel().tolist()
+        found += sum(len(one) if hasattr(one, "__len__") else 8 for one in flat)
+        if found > most:
+            raise MemoryError
+    return found
+
 def walk(group, parts):
+    global text
     dict(group.attrs)
     for name in parts or group:
         if not isinstance(group.get(name, getlink=True), h5py.HardLink):
@@ -45,17 +69,27 @@ def walk(group, parts):
         stored = member.id.get_storage_size()
         if not member.shape or member.nbytes > 1032 * stored + 65536:
             continue
+        if member.dtype.hasobject:
+            if texts:
+                text += count_text(member, room - text)
+            continue
         step = max(1, 2**22 * member.shape[0] // max(1, member.nbytes))
         for start in range(0, member.shape[0], step):
             member[start : start + step]
 
+text = 0
 try:
-    path, *parts = sys.argv[1:]
+    memory, path, *parts = sys.argv[1:]
+    room, texts = int(memory) // 4, bool(parts)
     origin = io.BytesIO(sys.stdin.buffer.read()) if path == "-" else path
+    limit(int(memory))
     with h5py.File(origin, "r") as file:
         walk(file, parts)
-except Exception:
-    pass
+except MemoryError:
+    sys.exit(3)
+except Exception as error:
+    if "alloc" in str(error):
+        sys.exit(3)
 """
 
 
@@ -67,13 +101,17 @@ def open_hdf(source: Source, parts: tuple[str, ...] = ()) -> Iterator[Any]:
     """
     h5py = optional("h5py", extra="io")
     path = "-" if source.path is None else str(source.path.absolute())
-    command = [sys.executable, "-I", "-c", _TRIAL, path, *parts]
+    memory = _MEMORY + _PER_BYTE * source.size
+    command = [sys.executable, "-I", "-c", _TRIAL, str(memory), path, *parts]
     silent: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     limit = _PATIENCE + source.size / _BYTES_PER_SECOND
     try:
         ended = subprocess.run(command, input=source.content, timeout=limit, **silent)
     except subprocess.TimeoutExpired as error:
         raise source.error("is damaged: reading it does not end") from error
+    if ended.returncode == _TOO_MUCH:
+        problem = f"stores {source.size:,} bytes but needs more than {memory / 2**30:,.1f} GiB"
+        raise source.error(problem, "the file is damaged or hostile")
     if ended.returncode:
         raise source.error("is damaged: reading it crashes the HDF5 library")
     with contextlib.ExitStack() as stack:

@@ -20,6 +20,7 @@ __all__ = ["NO_VALUE", "Loaded", "label_values"]
 
 NO_VALUE = "no value present"
 _LONG = 20  # characters of an example
+_LONGEST_NUMBER = 1000  # characters; the exact value of the smallest float has 767 digits
 _ENCODE = ("encode", "makes numbers of text")
 
 
@@ -187,10 +188,7 @@ def _number_column(series: Any) -> tuple[np.ndarray | None, str]:
         return series.to_numpy(dtype=np.float64, na_value=np.nan), ""
     wrong = present
     if kinds.is_object_dtype(dtype) or isinstance(dtype, pandas.StringDtype):
-        nested = present.map(
-            lambda v: isinstance(v, (list, dict, tuple, set, np.ndarray, complex))
-        )
-        numbers = pandas.to_numeric(present.mask(nested), errors="coerce")
+        numbers = pandas.to_numeric(present.mask(present.map(_is_no_number)), errors="coerce")
         wrong = present[numbers.isna()]
         dtype = "text"
     if wrong.empty:
@@ -202,14 +200,24 @@ def _number_column(series: Any) -> tuple[np.ndarray | None, str]:
     return None, f"{dtype}, for example {example!r}"
 
 
+def _is_no_number(value: Any) -> bool:
+    """What pandas stumbles over, and text so long that looking at every row of it takes long."""
+    if isinstance(value, str):
+        return len(value) > _LONGEST_NUMBER
+    return isinstance(value, (list, dict, tuple, set, np.ndarray, complex))
+
+
 def label_values(values: Any) -> np.ndarray:
-    """Return names or classes as integers if they are whole numbers, else as strings."""
+    """Return names or classes as integers if they are whole numbers, else as strings.
+
+    Strings stay objects: in an array of text every entry is as wide as the longest.
+    """
     array = np.ravel(values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values))
     kind = array.dtype.kind
     if kind in "iub":
         return array if kind == "u" else array.astype(np.int64)
     if kind == "S":
-        return np.char.decode(array, "utf-8", "replace")
+        return _as_objects([value.decode("utf-8", "replace") for value in array.tolist()])
     if kind == "f":  # a gap makes floats of whole numbers
         whole = (np.abs(array) < 2**53) & (array == np.round(array))
         if whole.all():
@@ -217,4 +225,10 @@ def label_values(values: Any) -> np.ndarray:
         array = np.array([int(v) if w else v for v, w in zip(array, whole, strict=True)], object)
     if kind != "U":
         array = np.where(optional("pandas", extra="io").isna(array), "", array)
-    return np.array([str(value) for value in array], str)
+    return _as_objects([str(value) for value in array])
+
+
+def _as_objects(values: list[str]) -> np.ndarray:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array

@@ -18,10 +18,14 @@ from unispectral import _memory
 from unispectral._compat import optional
 from unispectral._errors import InputError, InputTypeError
 
-__all__ = ["SHOWN", "Source", "TableError", "as_source", "block_rows", "plural", "unique_names"]
+__all__ = [
+    "SAMPLE", "SHOWN", "Source", "TableError", "as_source", "block_rows", "plural", "unique_names",
+]  # fmt: skip
 
 #: Columns that a sentence names.
 SHOWN = 10
+#: Rows of a text table or a sheet that are looked at first.
+SAMPLE = 50
 # Deflate, which zip, gzip, .mat and HDF5 use, cannot shrink data by more than this (RFC 1951: 258
 # bytes for two bits, in blocks); what claims to is not what it says. Other codecs are held to it.
 _DEFLATE = 1032
@@ -76,15 +80,24 @@ def unique_names(names: Iterable[Any]) -> tuple[list[str], list[str]]:
     given = ["" if name is None else str(name).strip() for name in names]
     taken = set(given)
     seen: set[str] = set()
-    result, notes = [], []
+    tried: dict[str, int] = {}  # the last number of each name: many may have the same
+    result, renamed = [], []
     for position, name in enumerate(given, start=1):
-        chosen, number = name or f"column_{position}", 2
+        stem = name or "column"
+        chosen = name or f"column_{position}"
         while chosen in seen or (chosen != name and chosen in taken):
-            chosen, number = f"{name or 'column'}_{number}", number + 1
+            tried[stem] = tried.get(stem, 1) + 1
+            chosen = f"{stem}_{tried[stem]}"
         if name and chosen != name:
-            notes.append(f"Another column is named {name!r}; this one is called {chosen!r}.")
+            renamed.append((name, chosen))
         seen.add(chosen)
         result.append(chosen)
+    notes = [
+        f"Another column is named {name!r:.60}; this one is called {chosen!r:.60}."
+        for name, chosen in renamed[:SHOWN]
+    ]
+    if len(renamed) > SHOWN:
+        notes.append(f"{len(renamed) - SHOWN:,} more columns of equal names are numbered.")
     return result, notes
 
 
@@ -132,8 +145,11 @@ class Source:
         """
         try:
             yield
-        except (TableError, ImportError, MemoryError):
+        except (TableError, ImportError):
             raise
+        except MemoryError as error:
+            problem = "holds more than there is memory for"
+            raise self.error(problem, "use a part of it or a larger machine") from error
         except Exception as error:
             raise self.error(problem) from error
 
@@ -145,9 +161,13 @@ class Source:
             problem = f"declares {n_bytes / 2**30:,.1f} GiB of values, {there}"
             raise self.error(problem, "use a part of it or a larger machine")
 
-    def check_inflation(self, declared: int, stored: int) -> None:
-        """Refuse what claims to unpack to more than its stored bytes can hold."""
-        if declared > _DEFLATE * stored + _SLACK:
+    def check_inflation(self, declared: int, stored: int, slack: int = _SLACK) -> None:
+        """Refuse what claims to unpack to more than its stored bytes can hold.
+
+        A few bytes may say that a value is repeated; what comes to no more than the slack is
+        believed.
+        """
+        if declared > _DEFLATE * stored + slack:
             problem = f"declares {declared:,} bytes but stores {stored:,}, which cannot be true"
             raise self.error(problem, "the file is damaged or hostile")
 

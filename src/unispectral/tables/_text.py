@@ -17,13 +17,19 @@ import numpy as np
 
 from unispectral._compat import optional
 from unispectral.tables._cells import ENOUGH, THOUSANDS, decimal_sign, find_header, is_number
-from unispectral.tables._source import SHOWN, Source, TableError, block_rows, plural, unique_names
+from unispectral.tables._source import (
+    SAMPLE,
+    SHOWN,
+    Source,
+    TableError,
+    block_rows,
+    plural,
+    unique_names,
+)
 
-__all__ = ["SAMPLE", "cut_lines", "looks_like_text", "text_blocks"]
+__all__ = ["cut_lines", "looks_like_text", "text_blocks"]
 
 _CHUNK = 1 << 16  # bytes or characters
-#: Rows that are looked at first.
-SAMPLE = 50
 _SEPARATORS = (",", ";", "\t", "|")
 _SPACES = r"\s+"
 _TABS = {"tab": "\t", r"\t": "\t"}  # as people type it

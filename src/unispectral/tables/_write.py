@@ -2,8 +2,9 @@
 
 In CSV and TSV, text that a spreadsheet would run as a formula gets an apostrophe in front: text
 that begins with ``=``, ``+``, ``-``, ``@``, a tab or the end of a line, after any number of
-apostrophes, and is no number. To undo it, remove one apostrophe from text that begins with
-apostrophes and one of these characters.
+apostrophes, and is no number. A program may take another separator than the file's own, so text
+begins anew after a comma, a semicolon, a tab, a bar or the end of a line. To undo it, remove one
+apostrophe wherever text begins with apostrophes and one of these characters.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ __all__ = ["escape_formula", "table_writer", "write_table"]
 Columns: TypeAlias = Mapping[str, ArrayLike]
 #: Text for standard output that is kept in memory; more goes to a temporary file.
 _SPOOLED = 2**24
-_FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")  # also as wide characters
+# Where a cell begins to be a formula, also with wide characters.
+_FORMULA = re.compile(r"^(?='*[=+\-@\t\r\n＝＋－＠])|[,;\t|\r\n](?='*[=+\-@＝＋－＠])")
 
 
 def write_table(path: str | os.PathLike[str], columns: Columns) -> None:
@@ -79,7 +81,7 @@ def _parquet_blocks(path: Path) -> Iterator[Callable[[Columns], None]]:
 
         def write(columns: Columns) -> None:
             nonlocal writer
-            table = pyarrow.table({n: np.asarray(v).tolist() for n, v in columns.items()})
+            table = pyarrow.table({name: _listed(values) for name, values in columns.items()})
             if writer is None:
                 writer = stack.enter_context(parquet.ParquetWriter(path, table.schema))
             writer.write_table(table)
@@ -113,16 +115,28 @@ def _text_blocks(file: Any, ending: str) -> Iterator[Callable[[Columns], None]]:
 
 def _plain(values: ArrayLike) -> list[Any]:
     """Numbers and text as Python has them, None where a number is missing."""
-    found = np.asarray(values).tolist()
+    found = _listed(values)
     return [None if isinstance(v, float) and not np.isfinite(v) else v for v in found]
+
+
+def _listed(values: Any) -> list[Any]:
+    """A column as Python has it; an array made of text would be as wide as its longest entry."""
+    if hasattr(values, "tolist"):
+        return values.tolist()
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
 def escape_formula(cell: Any) -> Any:
     """Text that no spreadsheet runs as a formula."""
-    if not isinstance(cell, str) or not _FORMULA.match(cell):
+    if not isinstance(cell, str):
         return cell
+    return _FORMULA.sub(_escape_start, cell)
+
+
+def _escape_start(found: re.Match[str]) -> str:
+    """An apostrophe where text begins, unless all that follows is a number."""
     try:
-        float(cell)
+        float(found.string[found.end() :])
     except ValueError:
-        return f"'{cell}"
-    return cell
+        return f"{found[0]}'"
+    return found[0]
