@@ -504,3 +504,19 @@ def test_an_interrupt_of_compiled_code_stays_an_interrupt(monkeypatch, levels, c
     for estimator in (UnifiedSpectralClustering(2), SCSK(2)):
         with pytest.raises(expected):
             estimator.fit(np.eye(6))
+
+
+@pytest.mark.parametrize("make", [UnifiedSpectralClustering, SCSK, SCMK])
+@pytest.mark.parametrize("value", [True, np.True_])
+def test_a_truth_value_is_no_number_of_clusters(make, value):
+    with pytest.raises(ValueError, match=r"n_clusters.*whole number of at least 1"):
+        make(n_clusters=value).fit(load_iris().data)
+
+
+def test_the_structure_of_samples_without_clusters_is_at_most_one():
+    """Samples that lie more evenly than those of the null model, whose graph is harder to cut."""
+    grid = np.stack(np.meshgrid(*[np.arange(5.0)] * 3), axis=-1).reshape(-1, 3)
+    X = grid + 0.1 * np.random.default_rng(0).normal(size=grid.shape)
+    model = UnifiedSpectralClustering("auto").fit(X)
+    assert model.n_clusters_ == 1
+    assert model.structure_ == model.cluster_count_.structure == 1.0

@@ -1,4 +1,4 @@
-"""What is said of a new point does not depend on the other points of the same call."""
+"""New points: those that are training points, and that no point depends on the others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from robustness import _estimators
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 
+from unispectral import SCSK, UnifiedSpectralClustering
 from unispectral.testing import same_alone
 
 METHODS = ("predict", "predict_proba", "score_samples", "transform")
@@ -103,3 +106,32 @@ def test_on_dask_in_blocks_of_any_size(form):
     order = np.random.default_rng(1).permutation(len(new))
     shuffled = da.from_array(new[order], chunks=(7, new.shape[1]))
     np.testing.assert_array_equal(np.asarray(made.predict_blocks(shuffled)), alone[order])
+
+
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("make", ["label-free", "SCSK"])
+def test_rows_of_a_training_kernel_are_those_samples(power, make):
+    """Also where the diagonal is not constant, of which a cross kernel says nothing."""
+    X = load_iris().data
+    K = (X @ X.T) ** power
+    model = (
+        UnifiedSpectralClustering(3, kernels="precomputed")
+        if make == "label-free"
+        else SCSK(3, kernel="precomputed", solver="exact", alpha=0.5)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(K)
+    found = model.predict_all(K)
+    np.testing.assert_array_equal(found.labels, model.labels_)
+    np.testing.assert_allclose(found.outlier_score, model.outlier_score_, atol=1e-6)
+    if make == "label-free":  # nor is a squared distance negative of rows that are nearly these
+        assert (model.predict(K * (1.0 + 1e-6)) == model.labels_).mean() > 0.98
+
+
+def test_whitened_training_samples_are_recognised_by_their_plain_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 200)) + 3.0 * (np.arange(80) % 4)[:, None]
+    model = UnifiedSpectralClustering(4, whiten=0.3).fit(X)
+    assert "whitened" in next(iter(model.geometry_weights_))
+    np.testing.assert_array_equal(model.transform(X), model.embedding_)

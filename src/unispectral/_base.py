@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -29,18 +28,17 @@ from unispectral._compat import (
     output_container,
 )
 from unispectral._errors import warn
-from unispectral._inputs import Samples, read_new
-from unispectral._result import Solution
+from unispectral._inputs import read_new
+from unispectral._result import Fitted
 from unispectral._run import Run, whole_or_as_before
 from unispectral.kernels import Kernel, as_kernels
 from unispectral.labels import fill_empty, label_shares, memberships, order_of_appearance
-from unispectral.predict import Prediction, Predictor, row_blocks
+from unispectral.predict import Prediction, Trained, row_blocks
 
 __all__ = [
     "AT_LEAST_ONE",
     "AT_LEAST_ZERO",
     "AUTO",
-    "Fitted",
     "LearnedGraphClustering",
     "RandomState",
     "Verbose",
@@ -53,30 +51,6 @@ Verbose = int | bool | Callable[[str, int, int | None, str], Any]
 AUTO = StrOptions({"auto"})
 AT_LEAST_ZERO = Interval(Real, 0, None, closed="left")
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """What a model hands to its estimator; the last three are of the label-free one.
-
-    ``by_labels`` says that clusters were merged and split after the read-out.
-    """
-
-    samples: Samples
-    solution: Solution
-    kernel_weights: np.ndarray
-    kernel_names: tuple[str, ...]
-    geometry_weights: dict[str, float]
-    outlier_score: np.ndarray
-    parts: list[Any]
-    alpha: float
-    ridge: float
-    n_candidates: int
-    typical_degree: float | None = None
-    by_labels: bool = False
-    kernel_agreement: np.ndarray | None = None
-    structure: float | None = None
-    cluster_count: Any = None
 
 
 class LearnedGraphClustering(
@@ -137,7 +111,7 @@ class LearnedGraphClustering(
         raise NotImplementedError
 
     def _store(self, fitted: Fitted) -> None:
-        solution, samples = fitted.solution, fitted.samples
+        solution = fitted.solution
         labels = fill_empty(solution.P @ solution.Q, solution.labels)
         order = order_of_appearance(labels)
         rotation = solution.Q[:, order]
@@ -147,17 +121,18 @@ class LearnedGraphClustering(
         self.affinity_matrix_: sp.csr_array = solution.W
         self.embedding_ = solution.P
         self.rotation_: np.ndarray = rotation
-        self.membership_: np.ndarray = (
-            label_shares(self.affinity_matrix_, self.labels_, self.n_clusters_)
-            if fitted.by_labels
-            else memberships(solution.P @ rotation)
-        )
+        self.membership_: np.ndarray
+        if fitted.predictor.by_labels:
+            self.membership_ = label_shares(solution.W, self.labels_, self.n_clusters_)
+        else:
+            self.membership_ = memberships(solution.P @ rotation)
         self.outlier_score_ = fitted.outlier_score
-        self.kernel_weights_ = fitted.kernel_weights
+        self.kernel_weights_ = solution.weights
         self.kernel_names_ = fitted.kernel_names
-        self.view_weights_ = dict.fromkeys(samples.layout.view_names, 0.0)
-        for view, weight in zip(samples.kernel_views, fitted.kernel_weights, strict=True):
-            self.view_weights_[samples.layout.view_names[view]] += float(weight)
+        names = fitted.predictor.layout.view_names
+        self.view_weights_ = dict.fromkeys(names, 0.0)
+        for view, weight in zip(fitted.kernel_views, solution.weights, strict=True):
+            self.view_weights_[names[view]] += float(weight)
         self.geometry_weights_ = fitted.geometry_weights
         self.objective_: np.ndarray = np.asarray(solution.objective)
         self.n_iter_ = solution.n_iter
@@ -165,19 +140,7 @@ class LearnedGraphClustering(
         self.stop_reason_ = solution.reason
         self.kkt_residual_ = solution.kkt
         self.eigenvalues_ = solution.eigenvalues
-        self._predictor_ = Predictor(
-            layout=samples.layout,
-            parts=fitted.parts,
-            alpha=fitted.alpha,
-            ridge=fitted.ridge,
-            n_candidates=fitted.n_candidates,
-            labels=self.labels_,
-            embedding=self.embedding_,
-            rotation=rotation,
-            outlier_score=self.outlier_score_,
-            typical_degree=fitted.typical_degree,
-            by_labels=fitted.by_labels,
-        )
+        self._predictor_ = fitted.predictor
         if not solution.converged:
             warn(
                 f"The fit stopped because {solution.reason}; kkt_residual_ is "
@@ -205,10 +168,11 @@ class LearnedGraphClustering(
         """
         check_is_fitted(self)
         predictor = self._predictor_
+        trained = Trained(self.labels_, self.embedding_, self.rotation_, self.outlier_score_)
         run = Run.of(self.n_jobs, 0, self.verbose)
         with run.limited() as run:
             parts = (read_new(self, part, predictor.layout) for part in row_blocks(X))
-            blocks = [predictor.predict(part, run) for part in parts]
+            blocks = [predictor.predict(part, trained, run) for part in parts]
         return Prediction(*(np.concatenate(values) for values in zip(*blocks, strict=True)))
 
     def transform(self, X: Any) -> np.ndarray:

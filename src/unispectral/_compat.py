@@ -54,7 +54,10 @@ _MOST_STEPS = 1000
 
 
 class Interval(_param_validation.Interval):
-    """scikit-learn's constraint of a number, said in words."""
+    """scikit-learn's constraint of a number, said in words; True and False are none."""
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        return not isinstance(val, (bool, np.bool_)) and super().is_satisfied_by(val)
 
     def __str__(self) -> str:
         least = "of at least" if self.closed in ("left", "both") else "above"

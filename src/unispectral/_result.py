@@ -1,16 +1,20 @@
-"""One result for every solver."""
+"""What solvers and models hand on: one record for each stage of a fit."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["Solution"]
+if TYPE_CHECKING:
+    from unispectral.predict import Predictor
+
+__all__ = ["Fitted", "Solution"]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Solution:
     """Where a solver stopped, and why.
 
@@ -55,3 +59,38 @@ class Solution:
     kkt: float
     eigenvalues: np.ndarray
     work: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a model hands to its estimator; the last three are of the label-free one.
+
+    Attributes
+    ----------
+    solution : Solution
+    predictor : Predictor
+        How new samples are described; all that is kept of the training samples.
+    kernel_names : tuple of str
+        In the order of the weights.
+    kernel_views : tuple of int
+        The view of each kernel.
+    geometry_weights : dict
+        The weight of each geometry, by name.
+    outlier_score : ndarray of shape (n,)
+    kernel_agreement : ndarray of shape (r,) or None
+        The modularity of the clusters on each kernel's own graph.
+    structure : float or None
+        How clear the clusters are beside those of samples without clusters.
+    cluster_count : ClusterCount or None
+        Why there are so many clusters, where their number was sought.
+    """
+
+    solution: Solution
+    predictor: Predictor
+    kernel_names: tuple[str, ...]
+    kernel_views: tuple[int, ...]
+    geometry_weights: dict[str, float]
+    outlier_score: np.ndarray
+    kernel_agreement: np.ndarray | None = None
+    structure: float | None = None
+    cluster_count: Any = None

@@ -11,7 +11,6 @@ from unispectral._base import (
     AT_LEAST_ONE,
     AT_LEAST_ZERO,
     AUTO,
-    Fitted,
     LearnedGraphClustering,
     RandomState,
     Verbose,
@@ -19,6 +18,7 @@ from unispectral._base import (
 )
 from unispectral._compat import Interval, StrOptions
 from unispectral._inputs import read
+from unispectral._result import Fitted
 from unispectral._run import Run
 from unispectral._validation import check_cluster_count
 from unispectral.labelfree import Recipe
@@ -119,14 +119,18 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         Weight of each geometry that took part.
     objective_ : ndarray
         One value per pass.
-    n_iter_, converged_, stop_reason_ : how the fit ended, in numbers and words
+    n_iter_, stop_reason_ : int and str
+        Passes, and why there were no more. They are steps towards clearer clusters, not a search
+        for a fixed point: to have made all of them is the usual end.
+    converged_ : bool
+        Whether the eigenvectors of the last pass reached their tolerance; if not, the fit warns.
     kkt_residual_ : float
         How far the codes are from optimal, relative to the kernel's diagonal.
     eigenvalues_ : ndarray
         The smallest eigenvalues of the graph's Laplacian.
     structure_ : float or None
         The first eigenvalues of the graph beside those of samples of the same shape without
-        clusters: near 0 for separate clusters, about 1 for none. Above 0.6 the fit warns.
+        clusters: from 0 for separate clusters to 1 for none. Above 0.6 the fit warns.
     cluster_count_ : ClusterCount or None
         Why ``n_clusters="auto"`` chose this number, which may be 1.
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,12 +22,16 @@ from unispectral.graph.neighbours import EXACT_SAMPLES, build_index
 from unispectral.kernels import KernelBank
 from unispectral.labels import assign, memberships
 
+if TYPE_CHECKING:
+    from unispectral.labelfree._geometry import Geometry
+
 __all__ = [
     "UNKNOWN_SCORE",
     "GeometryPart",
     "KernelSumPart",
     "Prediction",
     "Predictor",
+    "Trained",
     "row_blocks",
     "warn_of_unknown",
 ]
@@ -58,7 +63,7 @@ class Nearest(NamedTuple):
     known: np.ndarray
 
 
-@dataclass
+@dataclass(frozen=True)
 class KernelSumPart:
     """The weighted sum of kernels, in which the paper's models describe new points.
 
@@ -97,7 +102,7 @@ class KernelSumPart:
         return self.bank.combine_neighbourhoods(self.weights, neighbours[:, 0], neighbours)[1]
 
 
-@dataclass
+@dataclass(frozen=True)
 class GeometryPart:
     """One geometry of the label-free model, with the kernel exp(rate · d²).
 
@@ -106,19 +111,19 @@ class GeometryPart:
     a new point is a training point; ``samples`` are the training points that it has, None for all.
     """
 
-    geometry: Any
+    geometry: Geometry
     rate: float
     weight: float
     outlier_weight: float
     close: float
     samples: np.ndarray | None = None
-    _index: Any = field(default=None, repr=False, compare=False)
-    _equal: np.ndarray | None = field(default=None, repr=False, compare=False)
+    #: The index of the training points, once it has been asked.
+    _index: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def is_joint(self) -> bool:
         """Whether it is the sum of several, so that it tells what any of them tells."""
-        return len(getattr(self.geometry, "base", self.geometry).parts) > 1
+        return self.geometry.is_joint
 
     @property
     def n_samples(self) -> int:
@@ -127,18 +132,13 @@ class GeometryPart:
 
     def knows(self, new: list[Any]) -> np.ndarray:
         """Whether all its views have each new point."""
-        return _filled(new, self.geometry)[1]
+        return _fill(new, self.geometry)[1]
 
-    def equal_rows(self) -> np.ndarray:
-        """The first of the training points that it has whose row is the same, of each."""
-        if self._equal is None:
-            base = getattr(self.geometry, "base", self.geometry)
-            kernel = base.parts[0].kernel
-            everyone = np.arange(base.n_samples)
-            self._equal = (
-                everyone if kernel.matrix is not None else _first_equal(kernel.features.X)
-            )
-        return self._equal
+    @cached_property
+    def first_equal(self) -> np.ndarray:
+        """The first of its training points whose row is the same, of each."""
+        rows = self.geometry.rows
+        return np.arange(self.n_samples) if rows is None else _first_equal(rows)
 
     @property
     def width(self) -> int:
@@ -147,20 +147,20 @@ class GeometryPart:
 
     def _table(self) -> np.ndarray | None:
         """The table that an index of many training points is made of, where there is one."""
-        if self.geometry.n_samples <= EXACT_SAMPLES:
+        geometry = self.geometry
+        if geometry.n_samples <= EXACT_SAMPLES or geometry.base is not geometry:
             return None
-        single = len(getattr(self.geometry, "parts", ())) == 1
-        table = self.geometry.tables[0] if single else None
+        table = None if geometry.is_joint else geometry.base.tables[0]
         return table if isinstance(table, np.ndarray) else None
 
     def nearest(self, new: list[Any], k: int, run: Run) -> Nearest:
-        tables, known = _filled(new, self.geometry)
+        tables, known = _fill(new, self.geometry)
         own = np.ones(len(known))
         if self._table() is None:
             distance = self.geometry.cross(tables, run)
             return _nearest_of_all(distance, np.exp(distance * self.rate), own, known, k)
         index, shift = self._indexed(k, run)
-        table = tables[self.geometry.parts[0].view]
+        table = tables[self.geometry.base.parts[0].view]
         if shift is not None:
             table = recentred(table, shift)[0]
         found = index.search(table, k, run=run)
@@ -175,10 +175,10 @@ class GeometryPart:
 
         It follows from the points alone: a model that was saved and loaded predicts the same.
         """
-        if self._index is None:
+        if not self._index:
             table, shift = recentred(self._table())
-            self._index = build_index(table, k, random_state=0, run=run), shift
-        return self._index
+            self._index.update(index=build_index(table, k, random_state=0, run=run), shift=shift)
+        return self._index["index"], self._index["shift"]
 
     def among(self, neighbours: np.ndarray) -> np.ndarray:
         """The kernel among the neighbours of each new point."""
@@ -190,7 +190,12 @@ class GeometryPart:
         return out
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_index": None, "_equal": None}
+        state = {**self.__dict__, "_index": {}}
+        state.pop("first_equal", None)
+        return state
+
+
+Part: TypeAlias = KernelSumPart | GeometryPart
 
 
 class Prediction(NamedTuple):
@@ -209,15 +214,25 @@ class Prediction(NamedTuple):
 class _Coded(NamedTuple):
     """New points in one part; ``error`` is what their codes leave unexplained."""
 
+    part: Part
     neighbours: np.ndarray
     shares: np.ndarray
     total: np.ndarray
     error: np.ndarray
-    match: np.ndarray
+    distance: np.ndarray
     known: np.ndarray
 
 
-@dataclass
+class Trained(NamedTuple):
+    """What a fit found of the training points."""
+
+    labels: np.ndarray
+    embedding: np.ndarray
+    rotation: np.ndarray
+    outlier_score: np.ndarray
+
+
+@dataclass(frozen=True)
 class Predictor:
     """All that a fitted model keeps of its samples.
 
@@ -225,13 +240,11 @@ class Predictor:
     ----------
     layout : Layout
         What new samples are checked against.
-    parts : list of GeometryPart or KernelSumPart
+    parts : tuple of GeometryPart or KernelSumPart
     alpha, ridge : float
         Of the codes.
     n_candidates : int
         Training points that the code of a new point may use.
-    labels, embedding, rotation, outlier_score : ndarray
-        Of the training points.
     typical_degree : float or None
         In the paper's models the outlier score is by degree, relative to this one.
     by_labels : bool
@@ -241,31 +254,29 @@ class Predictor:
     """
 
     layout: Layout
-    parts: list[Any]
+    parts: tuple[Part, ...]
     alpha: float
     ridge: float
     n_candidates: int
-    labels: np.ndarray
-    embedding: np.ndarray
-    rotation: np.ndarray
-    outlier_score: np.ndarray
     typical_degree: float | None = None
     by_labels: bool = False
 
-    def predict(self, new: list[Any], run: Run) -> Prediction:
+    def predict(self, new: list[Any], trained: Trained, run: Run) -> Prediction:
         """Describe new points, given as one checked table per view or one cross kernel each.
 
         Each code solves the Z-step's problem over the nearest training points; a new point has no
-        embedding yet, so that there is no spectral price. A point that no training point explains
-        is put at the nearest one. What is said of a point does not depend on the other points.
+        embedding yet, so that there is no spectral penalty. A point that no training point
+        explains is put at the nearest one. What is said of a point does not depend on the other
+        points.
         """
         total = new[0].shape[0]
         step = max(1, _ENTRIES // max(part.width for part in self.parts))
         tick = run.progress.ticker("new points", total)
-        blocks, unknown = [], 0
+        blocks = []
+        unknown = 0
         for start in range(0, total, step):
             block = [table[start : min(start + step, total)] for table in new]
-            found, known = self._block(block, run)
+            found, known = self._block(block, trained, run)
             blocks.append(found)
             unknown += int((~known).sum())
             tick(block[0].shape[0])
@@ -273,101 +284,42 @@ class Predictor:
             warn_of_unknown(unknown, total)
         return Prediction(*(np.concatenate(values) for values in zip(*blocks, strict=True)))
 
-    def _block(self, new: list[Any], run: Run) -> tuple[Prediction, np.ndarray]:
+    def _block(self, new: list[Any], trained: Trained, run: Run) -> tuple[Prediction, np.ndarray]:
         """What is said of new points, and which of them a part knows."""
-        parts = self._asked(new)
-        coded = [self._coded(part, new, run) for part in parts]
-        weights = [part.weight for part in parts]
-        placing, match = _portions(weights, coded), self._match(parts, weights, coded)
-        embedding = np.zeros((len(match), self.embedding.shape[1]))
+        coded = [self._code(part, new, run) for part in self._choose_parts(new)]
+        placing = _portions(coded)
+        match = self._recognise(coded, len(trained.labels))
+        is_trained = match >= 0
+        embedding = np.zeros((len(match), trained.embedding.shape[1]))
         for portion, one in zip(placing, coded, strict=True):
-            mean = np.einsum("mk,mkc->mc", one.shares, self.embedding[one.neighbours])
+            mean = np.einsum("mk,mkc->mc", one.shares, trained.embedding[one.neighbours])
             embedding += portion[:, None] * mean
-        embedding[match >= 0] = self.embedding[match[match >= 0]]
+        embedding[is_trained] = trained.embedding[match[is_trained]]
         if self.by_labels:
-            membership = self._votes(coded, placing)
+            membership = _count_votes(coded, placing, trained)
             found = membership.argmax(axis=1)
         else:
-            membership = memberships(embedding @ self.rotation)
-            found = assign(embedding, self.rotation)
+            membership = memberships(embedding @ trained.rotation)
+            found = assign(embedding, trained.rotation)
         # A training point keeps its label, also where an empty cluster had to be filled.
-        labels = np.where(match >= 0, self.labels[match], found).astype(np.int32)
-        score = self._outlier_score(parts, coded, placing)
+        labels = np.where(is_trained, trained.labels[match], found).astype(np.int32)
+        score = self._score(coded, placing)
+        score = np.where(is_trained, trained.outlier_score[match], score)
         return Prediction(labels, embedding, membership, score), placing.sum(axis=0) > 0
 
-    def _asked(self, new: list[Any]) -> list[Any]:
+    def _choose_parts(self, new: list[Any]) -> Sequence[Part]:
         """The parts that have a weight; all of them where these do not know every sample."""
-        counting = [part for part in self.parts if part.weight > 0 or part.outlier_weight > 0]
-        placing = [part for part in counting if part.weight > 0]
-        if self._has_gaps() or not np.any([part.knows(new) for part in placing], axis=0).all():
+        placing = [part for part in self.parts if part.weight > 0]
+        if self._has_gaps or not np.any([part.knows(new) for part in placing], axis=0).all():
             return self.parts
-        return counting
+        return [part for part in self.parts if part.weight > 0 or part.outlier_weight > 0]
 
+    @property
     def _has_gaps(self) -> bool:
         """Whether some parts lack training points that others have."""
         return len({part.n_samples for part in self.parts}) > 1
 
-    def _votes(self, coded: Sequence[_Coded], placing: np.ndarray) -> np.ndarray:
-        """The share of each cluster in the codes of new points."""
-        m, c = len(coded[0].known), self.rotation.shape[1]
-        votes = np.zeros(m * c)
-        for portion, one in zip(placing, coded, strict=True):
-            at = np.arange(m)[:, None] * c + self.labels[one.neighbours]
-            weights = portion[:, None] * one.shares
-            votes += np.bincount(at.ravel(), weights.ravel(), minlength=m * c)
-        return np.where((placing.sum(axis=0) > 0)[:, None], votes.reshape(m, c), 1.0 / c)
-
-    def _outlier_score(
-        self, parts: Sequence[Any], coded: Sequence[_Coded], placing: np.ndarray
-    ) -> np.ndarray:
-        """By the parts that judge outliers, or else by those that place the point."""
-        weights = [part.outlier_weight for part in parts]
-        judging, match = _shared(weights, coded), self._match(parts, weights, coded)
-        judging = np.where(judging.any(axis=0), judging, placing)
-        by_degree = self.typical_degree is not None
-        judged = [one.total if by_degree else one.error for one in coded]
-        score = np.sum([part * each for part, each in zip(judging, judged, strict=True)], axis=0)
-        if self.typical_degree is not None:
-            # A new point's code counts both ways, as if those it leans on leant on it.
-            score = low_degree_score(2.0 * score, self.typical_degree)
-        score[~judging.any(axis=0)] = UNKNOWN_SCORE
-        return np.where(match >= 0, self.outlier_score[match], score)
-
-    def _match(
-        self, parts: Sequence[Any], weights: Sequence[float], coded: Sequence[_Coded]
-    ) -> np.ndarray:
-        """The training point that each new point is, by the parts that count; −1 for none.
-
-        It has the same row as the new point in every part that knows this, and none in the others.
-        The sum of several tells what each of them tells, where nothing is lacking.
-        """
-        counting = [
-            (part, one)
-            for part, weight, one in zip(parts, weights, coded, strict=True)
-            if weight > 0
-        ]
-        first, found = counting[0]
-        each = [one for one in zip(parts, coded, strict=True) if not one[0].is_joint]
-        if first.is_joint and each and (self._has_gaps() or not found.known.all()):
-            match = self._match_of_each(each)
-            return match if self._has_gaps() else np.where(found.known, found.match, match)
-        if len(counting) == 1 or first.is_joint:
-            return found.match
-        return self._match_of_each(counting)
-
-    def _match_of_each(self, counting: Sequence[tuple[Any, _Coded]]) -> np.ndarray:
-        """The training point that has the same rows, or lacks them, in each of these parts."""
-        n, lacking, nobody = len(self.labels), -1, -2
-        rows = np.full((len(counting), n + len(counting[0][1].known)), lacking)
-        for row, (part, one) in zip(rows, counting, strict=True):
-            own = np.arange(n) if part.samples is None else part.samples
-            row[own] = own[part.equal_rows()]
-            row[n:][one.known] = np.where(one.match >= 0, row[one.match], nobody)[one.known]
-        _, first, which = np.unique(rows, axis=1, return_index=True, return_inverse=True)
-        match = first[which.ravel()[n:]]
-        return np.where(match < n, match, -1)
-
-    def _coded(self, part: Any, new: list[Any], run: Run) -> _Coded:
+    def _code(self, part: Part, new: list[Any], run: Run) -> _Coded:
         from unispectral.graph import _loops
 
         found = part.nearest(new, self.n_candidates, run)
@@ -375,17 +327,78 @@ class Predictor:
         to = found.near.astype(np.float64)
         among = part.among(found.indices).astype(np.float64, copy=False)
         codes = np.zeros(to.shape)
-        prices = np.full(to.shape, float(self.alpha))
-        _loops.solve_blocks(among, to, own, prices, found.valid, float(self.ridge), codes, _TOL)
+        penalties = np.full(to.shape, float(self.alpha))
+        _loops.solve_blocks(among, to, own, penalties, found.valid, float(self.ridge), codes, _TOL)
         fit = np.matmul(among, codes[:, :, None])[:, :, 0] - 2.0 * to
         error = own + np.einsum("bk,bk->b", codes, fit)
         total = codes.sum(axis=1)
         codes[total <= 0, 0] = 1.0
         codes /= codes.sum(axis=1, keepdims=True)
         neighbours = found.indices if part.samples is None else part.samples[found.indices]
-        same = (found.distance[:, 0] <= part.close) & found.known
-        match = np.where(same, neighbours[:, 0], -1)
-        return _Coded(neighbours, codes, total, error, match, found.known)
+        return _Coded(part, neighbours, codes, total, error, found.distance[:, 0], found.known)
+
+    def _recognise(self, coded: Sequence[_Coded], n: int) -> np.ndarray:
+        """Which of n training points each new point is; −1 for none.
+
+        It has the same row as the new point in every view that has this, and none in the others.
+        Rows are compared by plain distances, those that score outliers; the sum of several tells
+        what each of them tells, where nothing is lacking.
+        """
+        nobody = -1
+        lacking = -2
+        nearest = [
+            np.where((one.distance <= one.part.close) & one.known, one.neighbours[:, 0], nobody)
+            for one in coded
+        ]
+        whole = next(at for at, one in enumerate(coded) if one.part.outlier_weight > 0)
+        is_joint = coded[whole].part.is_joint
+        each = [at for at, one in enumerate(coded) if not one.part.is_joint]
+        if not is_joint:
+            each = [at for at in each if coded[at].part.outlier_weight > 0]
+        is_alone = not each if is_joint else len(each) == 1
+        tells_all = is_alone or (is_joint and bool(coded[whole].known.all()))
+        if tells_all and not self._has_gaps:
+            return nearest[whole]
+        # Each row by the first training point that has the same, in every view.
+        rows = np.full((len(each), n + len(nearest[whole])), lacking)
+        for row, at in zip(rows, each, strict=True):
+            part = coded[at].part
+            assert isinstance(part, GeometryPart), "a sum of kernels is joint"
+            own = np.arange(n) if part.samples is None else part.samples
+            row[own] = own[part.first_equal]
+            known = coded[at].known
+            row[n:][known] = np.where(nearest[at] >= 0, row[nearest[at]], nobody)[known]
+        _, first, which = np.unique(rows, axis=1, return_index=True, return_inverse=True)
+        match = first[which.ravel()[n:]]
+        match = np.where(match < n, match, nobody)
+        if is_joint and not self._has_gaps:
+            return np.where(coded[whole].known, nearest[whole], match)
+        return match
+
+    def _score(self, coded: Sequence[_Coded], placing: np.ndarray) -> np.ndarray:
+        """Outlier scores, by the parts that score them, or else by those that place the point."""
+        scoring = _shared([one.part.outlier_weight for one in coded], coded)
+        scoring = np.where(scoring.any(axis=0), scoring, placing)
+        by_degree = self.typical_degree is not None
+        judged = [one.total if by_degree else one.error for one in coded]
+        score = np.sum([part * each for part, each in zip(scoring, judged, strict=True)], axis=0)
+        if self.typical_degree is not None:
+            # A new point's code counts both ways, as if those it leans on leant on it.
+            score = low_degree_score(2.0 * score, self.typical_degree)
+        score[~scoring.any(axis=0)] = UNKNOWN_SCORE
+        return score
+
+
+def _count_votes(coded: Sequence[_Coded], placing: np.ndarray, trained: Trained) -> np.ndarray:
+    """The share of each cluster in the codes of new points."""
+    m = placing.shape[1]
+    c = trained.rotation.shape[1]
+    votes = np.zeros(m * c)
+    for portion, one in zip(placing, coded, strict=True):
+        at = np.arange(m)[:, None] * c + trained.labels[one.neighbours]
+        weights = portion[:, None] * one.shares
+        votes += np.bincount(at.ravel(), weights.ravel(), minlength=m * c)
+    return np.where((placing.sum(axis=0) > 0)[:, None], votes.reshape(m, c), 1.0 / c)
 
 
 def low_degree_score(degrees: np.ndarray, typical: float) -> np.ndarray:
@@ -404,12 +417,12 @@ def warn_of_unknown(count: int, total: int) -> None:
     )
 
 
-def _portions(weights: Sequence[float], coded: Sequence[_Coded]) -> np.ndarray:
+def _portions(coded: Sequence[_Coded]) -> np.ndarray:
     """The share of each part in each new point: those that know it share it by weight.
 
     Where these have no weight they share it equally.
     """
-    portion = _shared(weights, coded)
+    portion = _shared([one.part.weight for one in coded], coded)
     return np.where(portion.any(axis=0), portion, _shared(np.ones(len(coded)), coded))
 
 
@@ -437,12 +450,11 @@ def _first_equal(table: Any) -> np.ndarray:
     return np.array([seen.setdefault(row, at) for at, row in enumerate(rows)])
 
 
-def _filled(new: list[Any], geometry: Any) -> tuple[list[Any], np.ndarray]:
+def _fill(new: list[Any], geometry: Geometry) -> tuple[list[Any], np.ndarray]:
     """Tables without NaN, and the samples that all views of a geometry know."""
-    base = getattr(geometry, "base", geometry)
     known = np.ones(new[0].shape[0], dtype=bool)
     tables = list(new)
-    for view in {part.view for part in base.parts}:
+    for view in {part.view for part in geometry.base.parts}:
         table = tables[view]
         if isinstance(table, np.ndarray) and np.isnan(table[:, 0]).any():
             here = ~np.isnan(table[:, 0])

@@ -36,6 +36,8 @@ _BLOCK_ENTRIES = 2**18
 NORMALIZATIONS = ("cosine", "center", "trace", "max")
 #: Samples on which a user's function is tried.
 _TRIED = 8
+#: Entries of a row of a matrix are the same if they differ by so many units of rounding.
+_SAME = 64.0
 
 
 def rows_per_block(n_samples: int) -> int:
@@ -331,9 +333,35 @@ class _MatrixValues(Features):
         self.squared_norms = np.diagonal(matrix)
 
     def cross(self, X_new: Any, run: Run | None = None) -> Products:
-        # A cross kernel does not say k(x, x) of the new sample: the training mean stands in.
-        new = np.full(X_new.shape[0], self.squared_norms.mean(), dtype=self.dtype)
-        return crossed(np.asarray(X_new, dtype=self.dtype), self.squared_norms, new, None)
+        # A cross kernel does not say k(x, x) of the new sample: of one that is a training sample
+        # it is known, of others the training mean stands in, or more, where a squared distance
+        # would be negative.
+        rows = np.asarray(X_new, dtype=self.dtype)
+        same = self._find_rows(rows)
+        least = (2.0 * rows - self.squared_norms).max(axis=1)
+        own = np.maximum(least, self.squared_norms.mean())
+        own = np.where(same >= 0, self.squared_norms[same], own)
+        return crossed(rows, self.squared_norms, own.astype(self.dtype), None)
+
+    def _find_rows(self, rows: np.ndarray) -> np.ndarray:
+        """The training sample whose row of the matrix each of these rows is; −1 for none.
+
+        Rows that are the same have the same product with any vector: the nearest by such a
+        product is the one to compare with.
+        """
+        matrix = self.keep_gram()
+        vector = np.random.default_rng(0).normal(size=len(matrix))
+        known = matrix @ vector
+        order = np.argsort(known)
+        found = rows @ vector
+        after = np.clip(np.searchsorted(known[order], found), 1, len(order) - 1)
+        before = order[after - 1]
+        after = order[after]
+        same = np.where(
+            np.abs(known[before] - found) < np.abs(known[after] - found), before, after
+        )
+        tolerance = _SAME * np.finfo(self.dtype).eps * float(np.abs(matrix).max(initial=0.0))
+        return np.where(np.abs(rows - matrix[same]).max(axis=1) <= tolerance, same, -1)
 
 
 def bind_matrix(name: str, matrix: np.ndarray, view: int = 0) -> BoundKernel:

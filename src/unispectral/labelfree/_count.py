@@ -116,7 +116,8 @@ def count_clusters(distance: KernelDistance, recipe: Recipe, run: Run) -> Cluste
     most = max(2, min(recipe.max_clusters, few.n_samples // _MEMBERS))
     forms = _forms(few, recipe)
     tested = distance.subset(evenly_spaced(n, TESTED))
-    structure = min(least_ratio(tested, form, recipe, run) for form in forms)
+    ratios = [least_ratio(tested, form, recipe, run) for form in forms]
+    structure = min(1.0, *ratios)  # chance alone may give a little more
     low = distance.n_columns is None or distance.n_columns < LEAST_COLUMNS
     modes = mode_prominences(few) if low else None
     limit = STRUCTURELESS

@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unispectral._base import Fitted
 from unispectral._errors import DoubtfulResultWarning, warn
 from unispectral._inputs import Samples
-from unispectral._result import Solution
+from unispectral._result import Fitted, Solution
 from unispectral._run import Run
 from unispectral.graph.neighbours import EXACT_SAMPLES
 from unispectral.graph.quality import normalized_cut
@@ -49,7 +48,7 @@ from unispectral.labelfree._views import (
 )
 from unispectral.labelfree._weights import modularity_per_view
 from unispectral.labels import procrustes
-from unispectral.predict import UNKNOWN_SCORE, GeometryPart, warn_of_unknown
+from unispectral.predict import UNKNOWN_SCORE, GeometryPart, Predictor, warn_of_unknown
 from unispectral.spectrum import affinity
 
 __all__ = ["fit"]
@@ -121,17 +120,19 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     weights = np.zeros(len(kept))
     weights[kept] = found.views.weights
     return Fitted(
-        samples=samples,
-        solution=_solve(found, numbers, samples.n_samples),
-        kernel_weights=weights,
+        solution=_solve(found, weights, numbers, samples.n_samples),
+        predictor=Predictor(
+            layout=samples.layout,
+            parts=tuple(parts),
+            alpha=recipe.alpha * MEDIAN,  # in the units of the Gaussian kernel
+            ridge=recipe.ridge,
+            n_candidates=found.layers.k,
+            by_labels=not np.array_equal(found.labels, found.assigned),
+        ),
         kernel_names=names,
+        kernel_views=samples.kernel_views,
         geometry_weights=_name_layers(found, [names[at] for at in np.flatnonzero(kept)]),
         outlier_score=score,
-        parts=parts,
-        alpha=recipe.alpha * MEDIAN,  # in the units of the Gaussian kernel
-        ridge=recipe.ridge,
-        n_candidates=found.layers.k,
-        by_labels=not np.array_equal(found.labels, found.assigned),
         kernel_agreement=agreement,
         structure=geometry.structure if count is None else count.structure,
         cluster_count=count,
@@ -292,7 +293,7 @@ def _name_layers(found: Clustering, names: Sequence[str]) -> dict[str, float]:
     return shares
 
 
-def _solve(found: Clustering, numbers: np.ndarray | None, n: int) -> Solution:
+def _solve(found: Clustering, weights: np.ndarray, numbers: np.ndarray | None, n: int) -> Solution:
     """What was found, with the samples as they came; of those left out nothing is known."""
     graph = found.graph
     solution = Solution(
@@ -301,7 +302,7 @@ def _solve(found: Clustering, numbers: np.ndarray | None, n: int) -> Solution:
         P=graph.embedding,
         Q=procrustes(graph.embedding, found.labels),
         labels=found.labels,
-        weights=np.array([layer.share for layer in found.layers.layers]),
+        weights=weights,
         objective=graph.objective,
         n_iter=len(graph.objective),
         converged=graph.converged,

@@ -66,6 +66,17 @@ class Geometry:
     own: np.ndarray
     _held: np.ndarray | None = None
 
+    @property
+    def is_joint(self) -> bool:
+        """Whether it is the sum of several kernels' distances."""
+        return len(self.base.parts) > 1
+
+    @property
+    def rows(self) -> Any:
+        """The table of its first kernel; None for one that came as a matrix."""
+        kernel = self.base.parts[0].kernel
+        return None if kernel.source is None else kernel.source.X
+
     def products(self, rows: Any, cols: Any) -> np.ndarray:
         """Inner products between two groups of samples."""
         raise NotImplementedError

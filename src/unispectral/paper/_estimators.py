@@ -11,7 +11,6 @@ import numpy as np
 from unispectral._base import (
     AT_LEAST_ZERO,
     AUTO,
-    Fitted,
     LearnedGraphClustering,
     RandomState,
     Verbose,
@@ -21,6 +20,7 @@ from unispectral._compat import StrOptions
 from unispectral._errors import InputError
 from unispectral._inputs import read
 from unispectral._parameters import Declared, count, non_negative, parameter, positive
+from unispectral._result import Fitted
 from unispectral._run import Run
 from unispectral._validation import check_cluster_count
 from unispectral.paper._descent import Objective

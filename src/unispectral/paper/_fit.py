@@ -8,17 +8,16 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral._base import Fitted
 from unispectral._errors import DoubtfulResultWarning, warn
 from unispectral._inputs import Samples
 from unispectral._memory import require_memory
-from unispectral._result import Solution
+from unispectral._result import Fitted, Solution
 from unispectral._run import Run
 from unispectral.kernels import Abilities, KernelBank
 from unispectral.paper._alm import alm, relative_gap
 from unispectral.paper._descent import DenseGraph, Objective, descend
 from unispectral.paper._local import descend_locally
-from unispectral.predict import KernelSumPart, low_degree_score
+from unispectral.predict import KernelSumPart, Predictor, low_degree_score
 from unispectral.spectrum import affinity
 
 __all__ = ["fit"]
@@ -77,18 +76,21 @@ def fit(
     names = samples.public_names(bank.names)
     degrees = np.asarray((solution.Z + solution.Z.T).sum(axis=1)).ravel()
     typical = float(np.median(degrees[degrees > 0])) if (degrees > 0).any() else 1.0
+    part = KernelSumPart(bank, solution.weights, _close(bank, solution.weights))
     return Fitted(
-        samples=samples,
         solution=solution,
-        kernel_weights=solution.weights,
+        predictor=Predictor(
+            layout=samples.layout,
+            parts=(part,),
+            alpha=objective.alpha,
+            ridge=objective.ridge,
+            n_candidates=_PREDICTION_CANDIDATES,
+            typical_degree=typical,
+        ),
         kernel_names=names,
+        kernel_views=samples.kernel_views,
         geometry_weights=dict(zip(names, solution.weights.tolist(), strict=True)),
         outlier_score=low_degree_score(degrees, typical),
-        parts=[KernelSumPart(bank, solution.weights, _close(bank, solution.weights))],
-        alpha=objective.alpha,
-        ridge=objective.ridge,
-        n_candidates=_PREDICTION_CANDIDATES,
-        typical_degree=typical,
     )
 
 

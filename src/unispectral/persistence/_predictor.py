@@ -119,16 +119,12 @@ def restore_predictor(state: Any, estimator: Any) -> Predictor:
     typical = state["typical_degree"]
     return Predictor(
         layout=layout,
-        parts=parts,
+        parts=tuple(parts),
         alpha=real(state["alpha"]),
         ridge=real(state["ridge"]),
         n_candidates=integer(state["n_candidates"], 1, _MOST_CANDIDATES),
         typical_degree=None if typical is None else real(typical, above=0.0),
         by_labels=boolean(state["by_labels"]),
-        labels=estimator.labels_,
-        embedding=estimator.embedding_,
-        rotation=estimator.rotation_,
-        outlier_score=estimator.outlier_score_,
     )
 
 
