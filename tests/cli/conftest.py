@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
+import multiprocessing
 import subprocess
-import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from robustness import _trial
 from sklearn.datasets import make_blobs
 
 CENTRES = np.array([[0.0, 0.0, 0.0, 0.0], [8.0, 0.0, 8.0, 0.0], [0.0, 9.0, 0.0, 9.0]])
@@ -43,20 +44,29 @@ def folder(tmp_path_factory, blobs) -> Path:
 
 @pytest.fixture(scope="session")
 def command():
-    """Run the installed command in a process of its own."""
-    program = Path(sys.executable).with_name("unispectral")
-    settings = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "100"}
+    """Run the command in a process of its own; where processes can be forked, they share imports.
+
+    Importing takes most of a short command's time.
+    """
+    methods = multiprocessing.get_all_start_methods()
+    processes = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+    if "forkserver" in methods:
+        processes.set_forkserver_preload(["robustness._trial", *_trial.IMPORTED])
 
     def run(*arguments, cwd=None, stdin=None, check=None):
-        done = subprocess.run(
-            [program, *map(str, arguments)],
-            cwd=cwd,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=240,
-            env=settings,
-        )
+        words = [str(argument) for argument in arguments]
+        with tempfile.TemporaryDirectory() as name:
+            streams = [Path(name, stream) for stream in ("stdin", "stdout", "stderr")]
+            for stream in streams:
+                stream.touch()
+            streams[0].write_text(stdin or "", encoding="utf-8")
+            told = (words, str(cwd or Path.cwd()), *map(str, streams))
+            process = processes.Process(target=_trial.run_command, args=told)
+            process.start()
+            process.join(240)
+            assert process.exitcode is not None, f"{words} takes too long"
+            said = [stream.read_text(encoding="utf-8") for stream in streams[1:]]
+        done = subprocess.CompletedProcess(words, process.exitcode, *said)
         if check is not None:
             assert done.returncode == check, done.stderr
         assert "Traceback" not in done.stderr, done.stderr

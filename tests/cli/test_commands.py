@@ -1,4 +1,4 @@
-"""Each command as its user runs it: the real program in a process of its own."""
+"""Each command as its user runs it, in a process of its own."""
 
 from __future__ import annotations
 
@@ -229,7 +229,13 @@ def test_a_full_standard_output_is_told(arguments):
 
 @pytest.mark.parametrize("closed", ["1>&-", "2>&-", "1>&- 2>&-"])
 @pytest.mark.parametrize(
-    "arguments", ["data list", "info", "--help", "cluster T -k 3 -o labels.csv"]
+    "arguments",
+    [
+        "data list",
+        pytest.param("info", marks=pytest.mark.slow),
+        "--help",
+        "cluster T -k 3 -o labels.csv",
+    ],
 )
 def test_closed_streams_are_no_error(arguments, closed, folder, tmp_path):
     arguments = arguments.replace("T", f"{folder / 'things.csv'} --method kmeans")
