@@ -25,7 +25,8 @@ __all__ = ["KINDS", "main", "parts"]
 
 #: Forks first: later kinds start threads.
 KINDS = ("faults", "one_by_one", "inputs", "files", "model_fuzz", "store_fuzz", "oracle",
-         "invariances", "stateful", "memory", "interrupts", "security", "concurrency")  # fmt: skip
+         "invariances", "metamorphic", "stateful", "memory", "interrupts", "security",
+         "concurrency")  # fmt: skip
 _ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -49,6 +49,13 @@ class Layout:
     sparse: tuple[bool, ...] = ()
     feature_names: tuple[tuple[str, ...] | None, ...] = ()
 
+    def n_kept(self, view: int) -> int:
+        """The columns of a table that take part."""
+        shift = self.shifts[view] if self.shifts else None
+        if shift is None or shift.columns is None:
+            return self.n_features[view]
+        return len(shift.columns)
+
     def move(self, tables: list[Any]) -> list[Any]:
         """Do to new samples what was done to the training samples."""
         moved = []
@@ -154,6 +161,7 @@ def read(
     shifts: list[Shift | None] = []
     reasons: list[str] = []
     movable = all(_is_movable(kernel, scaling is not None) for kernel in kernels)
+    sizes = tuple(table.shape[1] for table in tables)
     for at, table in enumerate(tables):
         shift, reason = None, "as given: the kernels are of the table as it is"
         if movable and scaling is not None:
@@ -162,7 +170,6 @@ def read(
             tables[at], shift = recentred(table, shift)
         shifts.append(shift)
         reasons.append(reason)
-    sizes = tuple(table.shape[1] for table in tables)
     sparse = tuple(sp.issparse(table) for table in tables)
     layout = Layout(kind, tuple(names), sizes, columns, tuple(shifts), sparse, named)
     return Samples(layout, tuple(tables), tuple(kernels), None, normalize, tuple(reasons))

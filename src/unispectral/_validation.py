@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,9 +45,22 @@ _LEAST_KNOWN = 3
 #: How scikit-learn reads a table.
 _AS_TABLE: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 
-#: The offset (one value per feature, or None) and the factor (one, or one per feature) of a table
-#: that was moved or scaled.
-Shift = tuple[np.ndarray | None, float | np.ndarray]
+#: The grid of tables that are rounded, in units of their spread, and what they are clipped to.
+_GRID, _LARGEST = 2.0**-30, 2.0**450
+
+
+class Shift(NamedTuple):
+    """How a table was moved and scaled."""
+
+    #: What is subtracted from each column that is kept, or None.
+    offset: np.ndarray | None
+    #: What all of them, or each, are multiplied by.
+    factor: float | np.ndarray
+    #: The numbers of the columns that are kept; None for all.
+    columns: np.ndarray | None = None
+    #: Whether the table is of double precision and rounded to a grid, so that tables that differ
+    #: by rounding alone are equal.
+    fixed: bool = False
 
 
 def refuse_stack(X: Any) -> None:
@@ -260,11 +273,32 @@ def recentred(X: Table, shift: Shift | None = None) -> tuple[Table, Shift | None
     shift = _shift_of(X) if shift is None else shift
     if shift is None:
         return X, None
-    offset, factor = shift
+    offset, factor, columns, fixed = shift
+    if columns is not None:
+        X = X[:, columns]
+    if fixed:
+        X = X.astype(np.float64, copy=False)
     moved = X if offset is None else (X - offset).astype(X.dtype, copy=False)
-    if isinstance(factor, float) and factor == 1.0:
+    if not (isinstance(factor, float) and factor == 1.0):
+        with np.errstate(over="ignore"):  # new samples may be far from those of the fit
+            moved = moved * np.asarray(factor, dtype=X.dtype)
+    if not fixed:
         return moved, shift
-    return moved * np.asarray(factor, dtype=X.dtype), shift
+    if sp.issparse(moved):
+        return _sparse_rounded(moved), shift
+    return _rounded(moved), shift
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    """Values on a grid, so that tables that differ by rounding alone are equal."""
+    clipped = np.clip(values, -_LARGEST, _LARGEST)
+    return np.rint(clipped / _GRID) * _GRID
+
+
+def _sparse_rounded(X: sp.csr_array) -> sp.csr_array:
+    X = sp.csr_array((_rounded(X.data), X.indices, X.indptr), shape=X.shape)
+    X.eliminate_zeros()
+    return X
 
 
 #: Rows of a table that are looked at together.
@@ -292,7 +326,7 @@ def _shift_of(X: Table) -> Shift | None:
     factor = 1.0
     if largest > 0 and not _SIZES[0] < largest < _SIZES[1]:
         factor = 2.0 ** -round(np.log2(largest))
-    return None if offset is None and factor == 1.0 else (offset, factor)
+    return None if offset is None and factor == 1.0 else Shift(offset, factor)
 
 
 def _check_definite(K: np.ndarray, argument: str) -> None:

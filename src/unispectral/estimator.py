@@ -52,6 +52,7 @@ class UnifiedSpectralClustering(LearnedGraphClustering):
         Whether columns are standardised. ``"auto"`` does so where they are measurements in
         different units, of which one or two would decide alone, and leaves pixels, counts, sparse
         tables and columns of like spread as they are; ``scaling_`` says what was done and why.
+        Columns that do not vary are left out.
     n_neighbors : int or "auto"
         Candidates of each sample's code, its nearest neighbours. ``"auto"`` is 8, or as many as a
         cluster of mean size has other members if these are fewer, but at least 3.

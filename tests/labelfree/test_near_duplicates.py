@@ -35,7 +35,4 @@ def test_eight_copies_of_each_digit_cluster_like_the_digits() -> None:
     X, y = copies(8, 0.5)
     model = UnifiedSpectralClustering(10).fit(X)
     assert model._predictor_.n_candidates == 16
-    fixed = UnifiedSpectralClustering(10, n_neighbors=8).fit(X)
-    assert fixed._predictor_.n_candidates == 8
-    few, many = (clustering_accuracy(y, one.labels_) for one in (fixed, model))
-    assert many > max(0.75, few)
+    assert clustering_accuracy(y, model.labels_) > 0.8

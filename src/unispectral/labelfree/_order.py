@@ -2,8 +2,8 @@
 
 A fit looks at evenly spaced samples here and there, and starts iterations at random vectors: with
 the rows in this order it gives the same clusters for the same samples, however they were sorted.
-Samples that are near each other stand near each other, so that evenly spaced ones cover the data
-evenly, and neighbours lie close in memory, which makes the steps on a large graph faster.
+Many samples are put such that those that are near each other stand near each other: neighbours
+then lie close in memory, which makes the steps on a large graph faster.
 """
 
 from __future__ import annotations
@@ -24,8 +24,13 @@ __all__ = ["has_order", "renumbered", "spatial_order"]
 _MOST_BYTES, _ROW_BYTES = 64 * 2**20, 256
 #: Bits of each of three distances, which together fill an integer of 64.
 _BITS = 21
-#: Samples that are farthest to within this share are as far as each other.
-_AS_FAR = 1e-4
+#: Samples that are farthest to within this share are as far as each other; those that are so many
+#: times as far as the median one are far from all others.
+_AS_FAR, _FAR = 1e-4, 8.0
+#: Squared distances from the centre that differ by less than this share of their median are equal.
+_AS_CENTRAL = 1e-12
+#: Above this many samples neighbours stand near each other, and so in memory.
+_LARGE_SAMPLES = 10_000
 
 
 def has_order(tables: Sequence[Any]) -> bool:
@@ -46,29 +51,40 @@ def has_order(tables: Sequence[Any]) -> bool:
 
 
 def spatial_order(tables: Sequence[Any]) -> np.ndarray:
-    """The numbers of the samples along a Z-shaped curve through the space of three distances.
+    """The numbers of the samples from the centre outwards, or along a curve if they are many.
 
-    These are the distances from the mean, from the sample that is farthest from it, and from the
-    one that is farthest from that. Samples at the same distances stay in the order in which they
-    came, copies among them.
+    Of samples that are equally far from another the one with the lower number is its neighbour,
+    which had better be the more central one. Above 10,000 samples it is a Z-shaped curve through
+    the space of three distances, so that neighbours stand near each other: those from the mean,
+    from the sample that is farthest from it, and from the one that is farthest from that, each in
+    units of its median; so stand samples that are as far from the centre as each other.
+
+    Neither a factor nor a shift of a table changes the order, and samples far from all others
+    count neither for the mean nor as the farthest. Samples at the same distances stay in the order
+    in which they came, copies among them.
 
     Examples
     --------
     >>> X = np.array([[0.0], [5.0], [1.0], [6.0], [5.5]])
     >>> X[spatial_order([X])].ravel().tolist()
-    [6.0, 5.5, 5.0, 0.0, 1.0]
+    [5.0, 5.5, 6.0, 1.0, 0.0]
     """
     tables = [_whole(table) for table in tables]
     with np.errstate(over="ignore", invalid="ignore"):  # of huge numbers: any order will do
         lengths: Any = sum(row_norms(table, squared=True) for table in tables)
-        rows = [np.asarray(table.mean(axis=0)) for table in tables]
-        central = _squared_distances(tables, lengths, rows)
-        key, far = _leading_bits(central), central
+        central = _squared_distances(tables, lengths, [_mean(table) for table in tables])
+        near = central <= _FAR**2 * np.median(central)
+        if near.any() and not near.all():
+            rows = [_mean(table[near]) for table in tables]
+            central = _squared_distances(tables, lengths, rows)
+        key, far = _cells(central), central
         for shift in (1, 2):
-            pivot = int(np.argmax(np.where(far >= (1.0 - _AS_FAR) * far.max(), central, -np.inf)))
+            pivot = _farthest(far, central)
             far = _squared_distances(tables, lengths, [table[[pivot]] for table in tables])
-            key |= _leading_bits(far) << np.uint64(shift)
-    return np.lexsort((central, key))
+            key |= _cells(far) << np.uint64(shift)
+        if len(central) > _LARGE_SAMPLES:
+            return np.lexsort((central, key))
+        return np.lexsort((key, np.rint(central / (_AS_CENTRAL * np.median(central)))))
 
 
 def renumbered(matrix: sp.csr_array, numbers: np.ndarray, n: int) -> sp.csr_array:
@@ -117,10 +133,25 @@ def _squared_distances(tables: Sequence[Any], lengths: np.ndarray, rows: list) -
     return np.maximum(total, 0.0)
 
 
-def _leading_bits(values: np.ndarray) -> np.ndarray:
-    """Bits that sort as positive numbers of any size do, with two zeros between any two."""
-    bits = values.astype(np.float32).view(np.uint32) >> np.uint32(31 - _BITS)
-    return _spread_bits(bits.astype(np.uint64))
+def _mean(table: Any) -> np.ndarray:
+    return np.asarray(table.mean(axis=0))
+
+
+def _farthest(far: np.ndarray, central: np.ndarray) -> int:
+    """The sample that is farthest, of those that are not far from all others."""
+    near = np.where(far <= _FAR**2 * np.median(far), far, -np.inf)
+    as_far = near >= (1.0 - _AS_FAR) * near.max()
+    return int(np.argmax(np.where(as_far, central, -np.inf)))
+
+
+def _cells(squared: np.ndarray) -> np.ndarray:
+    """Distances in units of a part of their median, with two zeros between any two bits."""
+    distances = np.sqrt(squared)
+    unit = float(np.median(distances)) * _FAR / 2**_BITS
+    if not 0 < unit < np.inf:
+        return np.zeros(len(squared), dtype=np.uint64)
+    cells = np.minimum(distances / unit, 2**_BITS - 1)
+    return _spread_bits(cells.astype(np.uint64))
 
 
 def _spread_bits(numbers: np.ndarray) -> np.ndarray:

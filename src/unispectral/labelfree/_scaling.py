@@ -1,13 +1,19 @@
-"""Units: whether the columns of a table are standardised before distances are taken."""
+"""Units: whether the columns of a table are standardised, and in which units a table is taken.
+
+Nothing that cannot matter may decide: a table times a number, or moved, is to have the same
+clusters. So a table is moved to its medians, measured in its own spread and rounded to a grid that
+is finer than anything distances can tell: what is left is the same whatever the units were.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral._validation import Shift
+from unispectral._validation import Shift, absent
 
 __all__ = ["scaling_of"]
 
@@ -15,18 +21,36 @@ __all__ = ["scaling_of"]
 _RATIO = 10.0
 #: Where the variances are spread over fewer columns than this, a few decide alone.
 _DECIDING = 2.0
-#: Where at least this share of the columns have the same least value, they are pixels or counts.
-_SHARED_LEAST = 0.5
-#: Coordinates of the plane, where a long shape is no sign of another unit.
-_FEW_COLUMNS = "as given: fewer than three columns"
+#: Where this share of the columns have this share of the samples at their smallest or at their
+#: largest value, they are pixels or counts.
+_PILED_COLUMNS, _PILED_SAMPLES = 0.5, 0.1
+#: The spread of a column is the distance of the order statistics that leave one sample in four at
+#: either end, or one in twenty where these are equal; values that are so many times as far from
+#: them are no part of the column's spread.
+_ONE_IN, _FAR = (4, 20), 30.0
+#: Tables that take more bytes are not copied for the sake of their units. One without its
+#: constant columns is, where its rows are shorter than this, or most of its columns are constant.
+_MOST_BYTES, _ROW_BYTES = 64 * 2**20, 256
+#: Entries that are looked at together.
+_ENTRIES = 2**20
+#: A unit is at least this share of the range: squares must not overflow.
+_LEAST_UNIT = 2.0**-400
+#: Where all values are multiples of a step, as counts and pixels are, and no more than this, and
+#: to within this share of it, the step is the unit: equal distances then stay equal.
+_MOST_STEPS, _OFF_STEP = 2**16, 1e-6
+#: Values that are looked at before all are.
+_FEW = 256
+#: A column that varies less than this share of its largest value varies by rounding.
+_ROUNDING = 1e-14
 
 
 def scaling_of(X: Any, scaling: str) -> tuple[Shift | None, str]:
-    """How to move and scale a table, or None to leave it, and why.
+    """How a table is moved and scaled, or None to leave it, and what was done to its columns.
 
     ``"auto"`` standardises a table of measurements in different units, in which the one or two
     columns with the largest numbers would decide alone, and leaves pixels, counts, and columns
-    of like spread as they are.
+    of like spread in their proportions. Neither a few samples far from all others decide that, nor
+    columns that are copies of others. Columns that do not vary are left out.
 
     Parameters
     ----------
@@ -36,54 +60,227 @@ def scaling_of(X: Any, scaling: str) -> tuple[Shift | None, str]:
 
     Returns
     -------
-    shift : (offset, factors) or None
+    shift : Shift or None
     reason : str
 
     Examples
     --------
-    >>> X = np.array([[0.0, 5.0, 1000.0], [1.0, 7.0, 3000.0], [0.5, 8.0, 2500.0]])
-    >>> scaling_of(X, "auto")[1]
-    'standardised: 1 of 3 columns has nearly all of the variance'
+    >>> X = np.array([[0.0, 5.0, 1000.0, 7.0], [1.0, 7.0, 3000.0, 7.0], [0.5, 8.0, 2500.0, 7.0]])
+    >>> shift, reason = scaling_of(X, "auto")
+    >>> shift.columns.tolist()
+    [0, 1, 2]
+    >>> reason
+    'standardised: 1 of 3 columns has nearly all of the variance; 1 that does not vary left out'
     """
-    if scaling == "none":
-        return None, "as given: scaling='none'"
     if sp.issparse(X):
-        return None, "as given: a sparse table"
-    if scaling == "auto" and X.shape[1] < 3:  # spares a large table of the plane four passes
-        return None, _FEW_COLUMNS
-    mean = _rounded(np.asarray(np.nanmean(X, axis=0, dtype=np.float64)))
-    spread = _rounded(np.asarray(np.nanstd(X, axis=0, dtype=np.float64)))
-    largest = max(float(np.nanmax(np.abs(X))), 1e-300)
-    varies = spread > 1e-12 * largest
-    reason = "standardised: scaling='standard'"
-    if scaling == "auto":
-        left, reason = _decision(X, spread, varies)
-        if left:
-            return None, reason
-    return (np.asarray(mean), 1.0 / np.where(varies, spread, 1.0)), reason
+        reason = "as given: scaling='none'" if scaling == "none" else "as given: a sparse table"
+        varies, unit = _sparse_columns(X)
+        kept = np.flatnonzero(varies)
+        shift = Shift(None, 1.0 / unit, _columns(kept, X), fixed=X.data.nbytes <= _MOST_BYTES)
+        return shift, reason + _left_out(X.shape[1] - len(kept), _CONSTANT)
+    columns = _describe(X)
+    kept = np.flatnonzero(columns.varies)
+    if not len(kept):
+        return None, "as given: no column varies"
+    constant = X.shape[1] - len(kept)
+    columns = columns.among(kept)
+    standardise, reason = _decide(X, kept, columns, scaling)
+    copies = 0
+    if standardise:
+        first = _distinct(X, kept, columns)
+        copies = len(kept) - len(first)
+        kept, columns = kept[first], columns.among(first)
+    reason += _left_out(constant, _CONSTANT) + _left_out(copies, _COPIES)
+    return _shift(X, kept, columns, standardise), reason
 
 
-def _rounded(values: np.ndarray) -> np.ndarray:
-    """Ten digits: in the others, sums differ with the order of the rows."""
-    mantissas, exponents = np.frexp(values)
-    return np.ldexp(np.round(mantissas, 10), exponents)
+class _Columns(NamedTuple):
+    """What is known of each column, from the samples that are present."""
+
+    #: Whether it is more than one number and its rounding.
+    varies: np.ndarray
+    median: np.ndarray
+    #: Between its smallest and its largest value, and between two order statistics.
+    range: np.ndarray
+    width: np.ndarray
+    #: Its standard deviation without values that are far from all others.
+    deviation: np.ndarray
+    #: The larger share of the samples that are as far out as the one at its end, at either end.
+    piled: np.ndarray
+
+    def among(self, kept: np.ndarray) -> _Columns:
+        return _Columns(*(values[kept] for values in self))
 
 
-def _decision(X: np.ndarray, spread: np.ndarray, varies: np.ndarray) -> tuple[bool, str]:
-    """Whether a table is left as it is, and why."""
-    count = int(varies.sum())
-    if count < 3:
-        return True, _FEW_COLUMNS
-    variances = (spread[varies] / spread[varies].max()) ** 2  # whose squares do not overflow
-    if variances.max() <= _RATIO**2 * variances.min():
-        return True, "as given: the columns have similar spreads"
-    effective = float(variances.sum() ** 2 / (variances**2).sum())
-    if effective >= _DECIDING:
-        return True, "as given: no column decides alone"
-    least = np.nanmin(X[:, varies], axis=0)
-    room = 1e-9 * float(np.nanmax(X) - np.nanmin(X))
-    if np.mean(least <= least.min() + room) >= _SHARED_LEAST:
-        return True, "as given: the columns share their smallest value, as pixels and counts do"
-    deciding = int((variances > 0.1 * variances.max()).sum())
+def _describe(X: np.ndarray) -> _Columns:
+    """Every column by itself: exact order statistics, which no order of the samples changes."""
+    everyone = np.arange(X.shape[1])
+    blocks = [_describe_block(values) for values in _column_blocks(X, everyone)]
+    return _Columns(*(np.concatenate(values) for values in zip(*blocks, strict=True)))
+
+
+def _column_blocks(X: np.ndarray, kept: np.ndarray) -> Iterator[np.ndarray]:
+    """Some columns at a time, as rows, of the samples that are present."""
+    lacking = absent(X)
+    present = ~lacking if lacking.any() else slice(None)
+    step = max(1, _ENTRIES // len(X))
+    for start in range(0, len(kept), step):
+        block = X[:, kept[start : start + step]][present]
+        yield np.ascontiguousarray(block.T, dtype=np.float64)
+
+
+def _describe_block(values: np.ndarray) -> _Columns:
+    n = values.shape[1]
+    ends = [(n - 1) // share for share in _ONE_IN]
+    places = [0, (n - 1) // 2, n // 2, n - 1, *ends, *(n - 1 - end for end in ends)]
+    ordered = np.partition(values, sorted(set(places)), axis=1)
+    least, greatest = ordered[:, 0], ordered[:, -1]
+    median = 0.5 * (ordered[:, (n - 1) // 2] + ordered[:, n // 2])
+    low, high = least, greatest
+    for end in reversed(ends):
+        narrower = ordered[:, n - 1 - end] > ordered[:, end]
+        low = np.where(narrower, ordered[:, end], low)
+        high = np.where(narrower, ordered[:, n - 1 - end], high)
+    width = high - low
+    room = _FAR * width
+    near = (values >= (low - room)[:, None]) & (values <= (high + room)[:, None])
+    count = near.sum(axis=1)
+    unit = np.where(width > 0, width, 1.0)[:, None]
+    centred = np.where(near, (values - median[:, None]) / unit, 0.0)
+    mean = centred.sum(axis=1) / count
+    centred = np.where(near, centred - mean[:, None], 0.0)
+    deviation = unit[:, 0] * np.sqrt((centred * centred).sum(axis=1) / count)
+    first = np.where(near, values, np.inf).min(axis=1)[:, None]
+    last = np.where(near, values, -np.inf).max(axis=1)[:, None]
+    at_end = np.maximum((values == first).sum(axis=1), (values == last).sum(axis=1))
+    piled = (at_end - 1) / n
+    varies = greatest - least > _ROUNDING * np.maximum(np.abs(least), np.abs(greatest))
+    return _Columns(varies, median, greatest - least, width, deviation, piled)
+
+
+def _decide(X: np.ndarray, kept: np.ndarray, columns: _Columns, scaling: str) -> tuple[bool, str]:
+    """Whether the columns are standardised, and why."""
+    if scaling == "none":
+        return False, "as given: scaling='none'"
+    if scaling == "standard":
+        return True, "standardised: scaling='standard'"
+    if len(kept) < 3:  # coordinates of the plane, where a long shape is no sign of another unit
+        return False, "as given: fewer than three columns"
+    largest = columns.deviation.max()
+    if largest <= _RATIO * columns.deviation.min():
+        return False, "as given: the columns have similar spreads"
+    first = _distinct(X, kept, columns)
+    variances = (columns.deviation[first] / largest) ** 2  # whose squares do not overflow
+    if float(variances.sum() ** 2 / (variances**2).sum()) >= _DECIDING:
+        return False, "as given: no column decides alone"
+    if np.mean(columns.piled[first] >= _PILED_SAMPLES) >= _PILED_COLUMNS:
+        return False, "as given: many samples are at the end of a column, as of pixels and counts"
+    deciding = int((variances > 0.1).sum())
     have = "has" if deciding == 1 else "have"
-    return False, f"standardised: {deciding} of {count} columns {have} nearly all of the variance"
+    return True, (
+        f"standardised: {deciding} of {len(first)} columns {have} nearly all of the variance"
+    )
+
+
+def _distinct(X: np.ndarray, kept: np.ndarray, columns: _Columns) -> np.ndarray:
+    """The positions of the columns that are no copies of one before them."""
+    alike = np.column_stack([columns.median, columns.range, columns.width, columns.piled])
+    _, group, sizes = np.unique(alike, axis=0, return_inverse=True, return_counts=True)
+    repeated = sizes[group.ravel()] > 1
+    known: set[bytes] = set()
+    first = np.ones(len(kept), dtype=bool)
+    for position in np.flatnonzero(repeated):
+        content = np.ascontiguousarray(X[:, kept[position]]).tobytes()
+        first[position] = content not in known
+        known.add(content)
+    return np.flatnonzero(first)
+
+
+def _shift(X: np.ndarray, kept: np.ndarray, columns: _Columns, standardise: bool) -> Shift | None:
+    """Medians to zero, and the largest spread, or that of each column, to one.
+
+    A large table is not copied: it stays as it is, but for what standardising asks for.
+    """
+    n = X.shape[0]
+    small = 8.0 * n * len(kept) <= _MOST_BYTES
+    short = X.itemsize * len(kept) <= _ROW_BYTES or 2 * len(kept) <= X.shape[1]
+    if not (small or standardise or (short and len(kept) < X.shape[1])):
+        return None
+    factor: float | np.ndarray
+    if standardise:
+        factor = 1.0 / np.where(columns.deviation > 0, columns.deviation, columns.range)
+    else:
+        values = (block - block[:, :1] for block in _column_blocks(X, kept))
+        factor = 1.0 / _unit(values, float(columns.width.max()), float(columns.range.max()))
+    return Shift(columns.median, factor, _columns(kept, X), fixed=small)
+
+
+def _unit(blocks: Iterable[np.ndarray], width: float, largest: float) -> float:
+    """The unit of a table whose values, from some origin of each column, come in blocks.
+
+    It is the width that is given, or the step of the values times a power of two that is near it.
+    """
+    step = _common_step(blocks, largest)
+    if step > 0:
+        return step * 2.0 ** round(np.log2(width / step))
+    return max(width, _LEAST_UNIT * largest)
+
+
+def _common_step(blocks: Iterable[np.ndarray], largest: float) -> float:
+    """The step of which all values are multiples; 0 where it is too small to be one.
+
+    By Euclid's algorithm: what is left of a value after division is the next step to be tried.
+
+    Examples
+    --------
+    >>> round(_common_step([np.array([0.6, 1.5]), np.array([0.9, 2.1])], 2.1), 12)
+    0.3
+    """
+    step = largest
+    for block in blocks:
+        values = np.abs(block[block != 0.0])
+        for part in (values[:_FEW], values):
+            while (rest := _rest(part, step)) > 0.0:
+                whole, step = step, rest
+                if largest > _MOST_STEPS * step:
+                    return 0.0
+                part = np.append(part, whole)
+            # Steps that were differences of differences have lost digits.
+            step = largest / max(1.0, round(largest / step))
+    return step
+
+
+def _rest(values: np.ndarray, step: float) -> float:
+    """The smallest remainder of division by a step that is not rounding; 0 for none."""
+    rests = np.abs(values - step * np.rint(values / step))
+    rests = rests[rests > _OFF_STEP * step]
+    return float(rests.min(initial=np.inf)) if rests.size else 0.0
+
+
+def _sparse_columns(X: sp.csr_array) -> tuple[np.ndarray, float]:
+    """Which columns vary, and the median of the entries that are not zero, without signs."""
+    n = X.shape[0]
+    entries = np.bincount(X.indices, minlength=X.shape[1])
+    varies = entries > 0
+    full = np.flatnonzero(entries == n)
+    if len(full):
+        part = X[:, full].toarray()
+        varies[full] = part.min(axis=0) < part.max(axis=0)
+    largest = float(np.abs(X.data).max(initial=0.0))
+    unit = _unit([X.data], float(np.median(np.abs(X.data))), largest) if largest > 0 else 1.0
+    return (varies if varies.any() else ~varies), unit
+
+
+def _columns(kept: np.ndarray, X: Any) -> np.ndarray | None:
+    return None if len(kept) == X.shape[1] else kept
+
+
+_CONSTANT = ("does not vary", "do not vary")
+_COPIES = ("is a copy", "are copies")
+
+
+def _left_out(count: int, words: tuple[str, str]) -> str:
+    """That columns were left out, for the end of a reason."""
+    if not count:
+        return ""
+    return f"; {count} that {words[0] if count == 1 else words[1]} left out"

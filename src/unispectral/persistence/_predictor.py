@@ -167,14 +167,20 @@ def _feature_names(state: Any, sizes: Sequence[int]) -> tuple[tuple[str, ...] | 
 
 
 def _shift(state: Any, size: int) -> Shift:
-    offset, factor = state
+    offset, factor, *more = sequence(state)
+    columns, fixed = more or (None, False)  # files of before have two values
+    if columns is not None:
+        columns = indices(columns, np.size(columns), size)
+        size = len(columns)
+        require(size > 0, "the columns of a table")
     if offset is not None:
         offset = floats(offset, size)
     if isinstance(factor, np.ndarray):
         factor = floats(factor, size)
         require(bool((np.isfinite(factor) & (factor > 0)).all()), "the scale of a column")
-        return offset, factor
-    return offset, real(factor, above=0.0)
+    else:
+        factor = real(factor, above=0.0)
+    return Shift(offset, factor, columns, boolean(fixed))
 
 
 def _part(state: Any, banks: list[KernelBank], layout: Layout, n: int) -> Any:
@@ -219,7 +225,7 @@ def _check_tables(bank: KernelBank, views: Iterable[int], layout: Layout) -> Non
     for features, view in zip(bank.features, views, strict=True):
         require((features is None) == (layout.kind == "kernels"), "the kind of its input")
         if features is not None:
-            fits = features.n_features == layout.n_features[view]
+            fits = features.n_features == layout.n_kept(view)
             require(fits, "the number of features of its samples")
             alike = sp.issparse(features.X) == layout.sparse[view]
             require(alike, "the kind of its input")

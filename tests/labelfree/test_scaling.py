@@ -1,0 +1,161 @@
+"""The units of a table: what decides whether columns are standardised, and what cannot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+
+from unispectral._validation import recentred
+from unispectral.labelfree._scaling import _common_step, _describe, scaling_of
+
+
+def canonical(X):
+    """A table in units of its own."""
+    shift, _ = scaling_of(X, "none")
+    return recentred(X, shift)[0]
+
+
+def measured(n: int = 200) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n, 5)) * [1.0, 2.0, 0.5, 300.0, 4.0] + [0.0, 5.0, 9.0, 1e3, -7.0]
+
+
+def test_order_statistics_are_those_of_sorted_columns() -> None:
+    X = np.random.default_rng(0).normal(size=(101, 3))
+    found = _describe(X)
+    np.testing.assert_array_equal(found.median, np.median(X, axis=0))
+    np.testing.assert_array_equal(found.range, np.ptp(X, axis=0))
+    np.testing.assert_allclose(found.width, np.sort(X, axis=0)[75] - np.sort(X, axis=0)[25])
+    np.testing.assert_allclose(found.deviation, X.std(axis=0))
+
+
+def test_far_values_are_no_part_of_the_deviation() -> None:
+    X = measured()
+    far = np.vstack([X, np.full(5, 1e9)])
+    np.testing.assert_allclose(_describe(far).deviation, X.std(axis=0))
+
+
+@pytest.mark.parametrize("bad", [-999.0, 1e5, 1e12])
+@pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
+def test_one_bad_row_does_not_switch_standardising_off(load, bad: float) -> None:
+    X = load().data
+    assert (
+        scaling_of(X, "auto")[1] == scaling_of(np.vstack([X, np.full(X.shape[1], bad)]), "auto")[1]
+    )
+
+
+def test_a_copy_of_the_dominant_column_does_not_switch_standardising_off() -> None:
+    X = load_wine().data
+    copied = np.column_stack([X, X[:, 12]])
+    shift, reason = scaling_of(copied, "auto")
+    assert reason == scaling_of(X, "auto")[1] + "; 1 that is a copy left out"
+    assert shift.columns.tolist() == list(range(13))
+
+
+def test_pixels_and_columns_of_like_spread_are_left_in_proportion() -> None:
+    for X in (load_digits().data, np.random.default_rng(0).normal(size=(50, 4))):
+        shift, reason = scaling_of(X, "auto")
+        assert reason.startswith("as given")
+        assert np.ndim(shift.factor) == 0
+
+
+def test_counts_with_one_frequent_word_are_left_in_proportion() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.poisson([30.0, *[0.3] * 40], (200, 41)).astype(float)
+    assert "pixels and counts" in scaling_of(X, "auto")[1]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    factor=st.floats(1e-12, 1e12),
+    moved=st.floats(-10.0, 10.0),
+    whole=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_a_table_in_units_of_its_own_does_not_know_the_units(factor, moved, whole, seed) -> None:
+    """To the last digit, but for the few values that rounding carries over a step of the grid."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 3))
+    if whole:
+        X = np.rint(3.0 * X)
+    one, other = canonical(X), canonical(factor * (X + moved))
+    np.testing.assert_allclose(one, other, atol=2.0**-29)
+    assert np.mean(one == other) > 0.97
+    np.testing.assert_array_equal(canonical(X * 2.0**40), one)
+
+
+def test_equal_distances_of_whole_numbers_stay_equal_in_any_unit() -> None:
+    X = np.random.default_rng(0).integers(0, 9, (60, 6)).astype(float)
+    moved = canonical(0.1 * X + 0.7)
+    np.testing.assert_array_equal(moved, canonical(X))
+    expected = ((X[:, None] - X) ** 2).sum(axis=2)
+    found = ((moved[:, None] - moved) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(found * (expected[0, 1] / found[0, 1]), expected)
+
+
+@given(
+    values=st.lists(st.integers(1, 400), min_size=1, max_size=30),
+    step=st.floats(1e-6, 1e6),
+)
+def test_the_step_of_multiples_is_their_greatest_common_divisor(values, step) -> None:
+    found = _common_step([np.array(values) * step], max(values) * step)
+    np.testing.assert_allclose(found, np.gcd.reduce(values) * step, rtol=1e-9)
+
+
+def test_numbers_of_any_kind_have_no_step() -> None:
+    values = np.random.default_rng(0).random(100)
+    assert _common_step([values], values.max()) == 0.0
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 50])
+def test_columns_that_do_not_vary_are_left_out(count: int) -> None:
+    X = measured()
+    constants = np.tile(np.linspace(-5.0, 1e6, count), (len(X), 1))
+    more = np.hstack([constants, X])
+    shift, reason = scaling_of(more, "auto")
+    words = "that does not vary" if count == 1 else "that do not vary"
+    assert reason.endswith(f"; {count} {words} left out")
+    plain, _ = scaling_of(X, "auto")
+    np.testing.assert_array_equal(recentred(more, shift)[0], recentred(X, plain)[0])
+
+
+def test_columns_of_a_sparse_table_that_do_not_vary_are_left_out() -> None:
+    X = np.random.default_rng(0).poisson(0.3, (50, 8)).astype(float)
+    X[:, 2] = 0.0
+    X[:, 5] = 3.0
+    shift, reason = scaling_of(sp.csr_array(X), "auto")
+    assert reason == "as given: a sparse table; 2 that do not vary left out"
+    assert shift.columns.tolist() == [0, 1, 3, 4, 6, 7]
+    moved = recentred(sp.csr_array(X), shift)[0].toarray()
+    np.testing.assert_allclose(moved, X[:, shift.columns] * shift.factor)
+
+
+def test_a_table_in_which_nothing_varies_is_left_alone() -> None:
+    assert scaling_of(np.ones((5, 3)), "auto") == (None, "as given: no column varies")
+
+
+def test_absent_samples_do_not_count() -> None:
+    X = measured()
+    lacking = np.vstack([X, np.full((3, 5), np.nan)])
+    shift, reason = scaling_of(lacking, "auto")
+    expected, same = scaling_of(X, "auto")
+    assert reason == same
+    np.testing.assert_array_equal(shift.offset, expected.offset)
+    assert np.isnan(recentred(lacking, shift)[0][-3:]).all()
+
+
+def test_a_large_table_is_not_copied_for_its_units(monkeypatch) -> None:
+    from unispectral.labelfree import _scaling
+
+    monkeypatch.setattr(_scaling, "_MOST_BYTES", 0)
+    monkeypatch.setattr(_scaling, "_ROW_BYTES", 8)
+    X = np.random.default_rng(0).normal(size=(50, 6))
+    assert scaling_of(X, "auto")[0] is None
+    X[:, 1:4] = 1.0
+    shift = scaling_of(X, "auto")[0]
+    assert shift.columns.tolist() == [0, 4, 5]
+    assert not shift.fixed
