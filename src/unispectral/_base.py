@@ -31,6 +31,7 @@ from unispectral._errors import warn
 from unispectral._inputs import read_new
 from unispectral._result import Fitted
 from unispectral._run import Run, whole_or_as_before
+from unispectral.answers import AnswersMixin
 from unispectral.kernels import Kernel, as_kernels
 from unispectral.labels import fill_empty, label_shares, memberships, order_of_appearance
 from unispectral.predict import Prediction, Trained, row_blocks
@@ -54,6 +55,7 @@ AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 
 class LearnedGraphClustering(
+    AnswersMixin,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -117,6 +119,7 @@ class LearnedGraphClustering(
         rotation = solution.Q[:, order]
         self.labels_: np.ndarray = np.argsort(order)[labels].astype(np.int32)
         self.n_clusters_ = solution.Q.shape[0]
+        self.cluster_names_ = np.arange(self.n_clusters_).astype(str).astype(object)
         self.graph_ = solution.Z
         self.affinity_matrix_: sp.csr_array = solution.W
         self.embedding_ = solution.P
@@ -127,6 +130,7 @@ class LearnedGraphClustering(
         else:
             self.membership_ = memberships(solution.P @ rotation)
         self.outlier_score_ = fitted.outlier_score
+        self.diagnostics_ = fitted.diagnostics
         self.kernel_weights_ = solution.weights
         self.kernel_names_ = fitted.kernel_names
         names = fitted.predictor.layout.view_names

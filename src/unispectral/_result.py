@@ -63,7 +63,7 @@ class Solution:
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a model hands to its estimator; the last three are of the label-free one.
+    """What a model hands to its estimator; the last four are of the label-free one.
 
     Attributes
     ----------
@@ -83,6 +83,8 @@ class Fitted:
         How clear the clusters are beside those of samples without clusters.
     cluster_count : ClusterCount or None
         Why there are so many clusters, where their number was sought.
+    diagnostics : tuple of str
+        What speaks against the clusters, in sentences.
     """
 
     solution: Solution
@@ -94,3 +96,4 @@ class Fitted:
     kernel_agreement: np.ndarray | None = None
     structure: float | None = None
     cluster_count: Any = None
+    diagnostics: tuple[str, ...] = ()

@@ -21,13 +21,14 @@ from unispectral._inputs import read
 from unispectral._result import Fitted
 from unispectral._run import Run
 from unispectral._validation import check_cluster_count
+from unispectral.answers import OutliersMixin
 from unispectral.labelfree import Recipe
 from unispectral.labelfree._scaling import scaling_of
 
 __all__ = ["UnifiedSpectralClustering"]
 
 
-class UnifiedSpectralClustering(LearnedGraphClustering):
+class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
     """Clustering with a learned graph that needs no tuning, from one table or several views.
 
     Graph, embedding and labels are found together, as in the models of Kang et al. (AAAI 2018);

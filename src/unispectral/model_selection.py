@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from sklearn.metrics import (
 )
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_array, column_or_1d
 
 from unispectral._alignment import align_to_fit, is_views
 from unispectral._compat import count_samples, take_samples
@@ -25,13 +25,15 @@ from unispectral._errors import InputError
 from unispectral.graph.neighbours import nearest
 from unispectral.graph.quality import modularity, normalized_cut
 
-__all__ = ["internal_scores", "stability"]
+__all__ = ["internal_scores", "stability", "stability_by_count"]
 
 #: Pairs of samples that a silhouette looks at, at most.
 _SILHOUETTE_SAMPLES = 2_000
 _REFERENCE_NEIGHBOURS = 10
 #: The share of the samples that each fit of the stability goes without.
 _LEFT_OUT = 0.1
+#: Samples by which the data of a fit are known again.
+_RECOGNISED = 20
 
 
 def internal_scores(X: Any, labels: Any, *, random_state: int | None = 0) -> dict[str, float]:
@@ -95,7 +97,8 @@ def stability(
 
     Parameters
     ----------
-    estimator : fitted clusterer with ``labels_``, or a pipeline that ends in one
+    estimator : clusterer with ``labels_`` after a fit, or a pipeline that ends in one
+        Where it is not fitted, a copy is fitted first.
     X : its training samples
     n_fits : int
     random_state : int or None
@@ -118,12 +121,79 @@ def stability(
     >>> bool(stability(UnifiedSpectralClustering(5).fit(noise), noise).mean() < 0.7)
     True
     """
-    last, prefix = estimator, ""
-    while isinstance(last, Pipeline):
-        prefix += f"{last.steps[-1][0]}__"
-        last = last.steps[-1][1]
-    check_is_fitted(last, "labels_")
-    n, rng, found = len(last.labels_), np.random.default_rng(random_state), []
+    if not _is_fitted(estimator):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what there is to say is said of the estimator itself
+            estimator = clone(estimator).fit(X)
+    labels = _last_step(estimator).labels_
+    found = [
+        adjusted_rand_score(labels[rows], other.labels_)
+        for rows, other in _refits(estimator, X, n_fits, random_state)
+    ]
+    return np.array(found, dtype=np.float64)
+
+
+def stability_by_count(
+    estimator: Any, X: Any, *, n_fits: int = 3, random_state: int | None = 0
+) -> dict[int, float]:
+    """The stability of every number of clusters that the trees of some fits have.
+
+    The fits are those of :func:`stability`; other numbers of clusters are cuts of their trees
+    (``cut``), which cost no more fits. Of the number that the estimator has, the labels of the
+    fits themselves are compared.
+
+    Parameters
+    ----------
+    estimator : fitted UnifiedSpectralClustering, or a pipeline that ends in one
+    X : its training samples
+    n_fits : int
+    random_state : int or None
+
+    Returns
+    -------
+    dict
+        The mean adjusted Rand index for each number of clusters, from 2 or that of the estimator.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from unispectral import UnifiedSpectralClustering
+    >>> X, _ = make_blobs(120, centers=[[0, 0], [9, 9], [0, 9]], random_state=0)
+    >>> found = stability_by_count(UnifiedSpectralClustering(5).fit(X), X)
+    >>> max(found, key=found.get), found[3]
+    (3, 1.0)
+    """
+    last = _last_step(estimator)
+    own = int(last.n_clusters_)
+    found: dict[int, list[float]] = {}
+    fits = _refits(estimator, X, n_fits, random_state)
+    for done, (rows, other) in enumerate(fits):
+        most = min(last.tree_.max_clusters, other.tree_.max_clusters)
+        for count in range(2, most + 1):
+            pair = last.cut(count)[rows], other.cut(count)
+            found.setdefault(count, []).append(adjusted_rand_score(*pair))
+        same = adjusted_rand_score(last.labels_[rows], other.labels_)
+        found[own] = [*found.get(own, [])[:done], same]
+    return {count: float(np.mean(found[count])) for count in sorted(found)}
+
+
+def _last_step(estimator: Any) -> Any:
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[-1][1]
+    return estimator
+
+
+def _is_fitted(estimator: Any) -> bool:
+    return hasattr(_last_step(estimator), "labels_")
+
+
+def _refits(
+    estimator: Any, X: Any, n_fits: int, random_state: int | None
+) -> Iterator[tuple[np.ndarray, Any]]:
+    """Fits without a tenth of the samples: the samples of each, and the clusterer."""
+    last = _last_step(estimator)
+    n = len(last.labels_)
+    rng = np.random.default_rng(random_state)
     for table in X.values() if isinstance(X, Mapping) else X if is_views(X) else [X]:
         if count_samples(table) != n:
             problem = f"has {count_samples(table)} samples where the fit had {n}"
@@ -133,13 +203,36 @@ def stability(
     for _ in range(n_fits):
         rows = rng.permutation(n)[: n - max(1, round(_LEFT_OUT * n))]
         other = clone(estimator)
-        if "random_state" in last.get_params(deep=False):
-            other.set_params(**{f"{prefix}random_state": int(rng.integers(2**31 - 1))})
+        inner = _last_step(other)
+        if "random_state" in inner.get_params(deep=False):
+            inner.set_params(random_state=int(rng.integers(2**31 - 1)))
+        if "verbose" in inner.get_params(deep=False):
+            inner.set_params(verbose=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to say was said by the first fit
-            labels = other.fit_predict(_taken(X, rows, pairwise))
-        found.append(float(adjusted_rand_score(last.labels_[rows], labels)))
-    return np.array(found)
+            other.fit(_taken(X, rows, pairwise))
+        yield rows, inner
+
+
+def _is_of_fit(estimator: Any, X: Any) -> bool:
+    """Whether the first samples of X are those that an estimator of this library was fitted to.
+
+    It knows them again: their outlier scores are those of the fit.
+    """
+    last = _last_step(estimator)
+    if not hasattr(last, "outlier_score_") or get_tags(last).input_tags.pairwise:
+        return False
+    rows = np.arange(min(_RECOGNISED, len(last.labels_)))
+    try:
+        some = _taken(align_to_fit(X, last), rows, False)
+        if isinstance(estimator, Pipeline):
+            some = estimator[:-1].transform(some)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            score = last.predict_all(some).outlier_score
+    except (ValueError, TypeError):
+        return False
+    return np.array_equal(score, last.outlier_score_[rows])
 
 
 def _taken(X: Any, rows: np.ndarray, pairwise: bool) -> Any:

@@ -105,7 +105,7 @@ def test_predict_says_which_new_rows_are_strange(clustered, command, tmp_path, b
         "-o", tmp_path / "new.parquet", check=0,
     )  # fmt: skip
     found = pd.read_parquet(tmp_path / "new.parquet")
-    assert found.columns.tolist() == ["row", "cluster", "membership", "outlier_score"]
+    assert found.columns.tolist() == ["row", "cluster", "membership", "outlier_score", "outlier"]
     assert found["outlier_score"][:2].min() > found["outlier_score"][2:].max()
 
 
@@ -116,7 +116,7 @@ def test_from_standard_input_to_standard_output(folder, command):
     labels = pd.read_csv(io.StringIO(done.stdout))
     assert labels["row"].tolist() == list(range(90))
     assert labels["cluster"].nunique() == 3
-    assert "found 3 clusters" in done.stderr
+    assert "3 clusters of 90 samples." in done.stderr
 
 
 def test_files_as_views_matched_by_name(folder, command, blobs, tmp_path):
@@ -186,7 +186,14 @@ def test_data(command, data_home, tmp_path):
 
 def test_demo(command, tmp_path):
     done = command("demo", "--folder", tmp_path / "demo", check=0)
-    for word in ("found 3 clusters", "iterations", "NMI", "purity", "Why 3:", "report.html"):
+    for word in (
+        "3 clusters of 178 samples",
+        "iterations",
+        "NMI",
+        "purity",
+        "Why 3:",
+        "report.html",
+    ):
         assert word in done.stdout
     labels = pd.read_csv(tmp_path / "demo" / "labels.csv")
     assert len(labels) == 178

@@ -529,16 +529,18 @@ def test_sparse_data_are_written(capsys, data_home, tmp_path):
     assert "must end in .mat" in refused(capsys, 2, "data", "fetch", "tr11", "-o", "t.npz")
 
 
-def test_ascii_locales_get_utf8(things, monkeypatch):
+def test_ascii_locales_get_utf8(blobs, tmp_path, monkeypatch):
     import io
     import sys
 
     for name in ("stdout", "stderr"):
         stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
         monkeypatch.setattr(sys, name, stream)
-    assert run(["cluster", things, "-k", "3", "--method", "kmeans", "--id", "name"]) == 0
+    blobs.rename(columns={"width": "größe"}).to_csv(tmp_path / "t.csv", index=False)
+    table = str(tmp_path / "t.csv")
+    assert run(["cluster", table, "-k", "3", "--method", "kmeans", "--id", "name"]) == 0
     sys.stdout.flush()
-    assert "█" in sys.stdout.buffer.getvalue().decode("utf-8")
+    assert "größe" in sys.stdout.buffer.getvalue().decode("utf-8")
 
 
 @pytest.fixture
@@ -639,12 +641,12 @@ def test_compare_puts_the_best_first_and_says_so(capsys, tmp_path):
 
 
 def test_distances_are_told_in_plain_words():
-    from unispectral.cli._fit import summary_lines
+    from unispectral.cli._fit import method_lines
 
     found = {"method": "unified", "n_clusters": 2, "seconds": 1.0, "sizes": [3, 4], "n_iter": 1}
-    lines = summary_lines(found | {"geometry_weights": {"linear": 1.0, "whitened": 0.0}})
-    assert lines[0] == "UnifiedSpectralClustering found 2 clusters (1.0 s, 1 iteration)."
-    assert lines[-1] == "Distances: plain Euclidean; 1 alternative was tried, it was not better."
+    lines = method_lines(found | {"geometry_weights": {"linear": 1.0, "whitened": 0.0}})
+    assert lines[-1] == "Found by UnifiedSpectralClustering in 1.0 s, 1 iteration."
+    assert lines[0] == "Distances: plain Euclidean; 1 alternative was tried, it was not better."
     weights = {f"k{i}": 0.1 for i in range(7)} | {"linear": 0.0}
-    lines = summary_lines(found | {"kernel_weights": weights})
-    assert lines[-1].endswith("k4 0.100 and 2 more; 1 has none.")
+    lines = method_lines(found | {"kernel_weights": weights})
+    assert lines[0].endswith("k4 0.100 and 2 more; 1 has none.")

@@ -14,11 +14,13 @@ from matplotlib.text import Text
 from scipy.spatial import cKDTree
 from sklearn.base import clone
 from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
 from sklearn.decomposition import TruncatedSVD
 from sklearn.exceptions import NotFittedError
 
 from unispectral import SCSK, UnifiedSpectralClustering
 from unispectral._errors import InputError
+from unispectral.answers.tree import grow_tree
 from unispectral.baselines import SC
 from unispectral.plotting import (
     ClusterCountDisplay,
@@ -27,6 +29,7 @@ from unispectral.plotting import (
     KernelWeightsDisplay,
     RepresentativesDisplay,
     SpectrumDisplay,
+    TreeDisplay,
     overview,
 )
 from unispectral.plotting._base import Clusters
@@ -402,8 +405,8 @@ def test_reasons_stay_below_their_own_axes():
     assert all(one.x1 < next_one.x0 for one, next_one in itertools.pairwise(boxes))
 
 
-def test_clusters_of_low_memberships_do_not_lie_on_each_other():
-    """Where nothing is sure, as in large noisy data, the map still shows the clusters apart."""
+def test_clusters_of_low_memberships_run_into_each_other():
+    """Where nothing is sure, as in large noisy data, the map does not show neat islands."""
     rng = np.random.default_rng(0)
     labels = np.arange(600) % 6
     membership = rng.uniform(0.1, 0.2, size=(600, 6))
@@ -412,7 +415,8 @@ def test_clusters_of_low_memberships_do_not_lie_on_each_other():
     clusters = Clusters.of(labels)
     points = cluster_map(np.eye(6)[labels], clusters, membership)
     beside = cKDTree(points).query(points, k=4)[1][:, 1:]
-    assert (labels[beside] == labels[:, None]).mean() > 0.9
+    assert 0.3 < (labels[beside] == labels[:, None]).mean() < 0.95
+    wide = np.linalg.norm(points[labels == 0] - points[labels == 0].mean(axis=0), axis=1).max()
     sure = np.where(np.eye(6)[labels] > 0, 1.0, 0.0)
     sure[0] = [0.5, 0.5, 0, 0, 0, 0]
     points = cluster_map(np.eye(6)[labels], clusters, sure)
@@ -420,6 +424,32 @@ def test_clusters_of_low_memberships_do_not_lie_on_each_other():
     reach = np.linalg.norm(points[labels == 0][1:] - middles[0], axis=1).max()
     away = np.linalg.norm(points[0] - np.mean(middles, axis=0))
     assert away <= 1.1 * reach  # halfway between its two clusters
+    assert wide > 1.5 * reach
+    points = cluster_map(np.eye(6)[labels], clusters, sure, doubt=0.8)
+    middle = points[labels == 0][1:].mean(axis=0)
+    doubted = np.linalg.norm(points[labels == 0][1:] - middle, axis=1).max()
+    assert doubted == pytest.approx(2.2 * reach, rel=0.1)
+
+
+# The tree
+
+
+def test_the_tree_is_drawn_without_crossings_in_the_colours_of_a_level():
+    X, _ = make_blobs(120, centers=[[0, 0], [9, 9], [0, 9]], random_state=0)
+    model = UnifiedSpectralClustering(3).fit(X).rename({1: "far $x$"})
+    display = TreeDisplay.from_estimator(model)
+    branches = 2 * len(model.tree_.linkage)
+    assert len(display.ax_.lines) == branches
+    assert display.sizes.sum() == 120
+    names = [text.get_text() for text in display.ax_.get_yticklabels()]
+    assert sum("far" in name for name in names) == 1
+    # Leaves of one cluster stand together at every level.
+    first = np.unique(model.tree_.leaves, return_index=True)[1][display._order]
+    for count in range(1, model.tree_.max_clusters + 1):
+        assert (np.diff(model.cut(count)[first]) != 0).sum() == count - 1
+    assert TreeDisplay.from_estimator(model, n_clusters=2).count == 2
+    with pytest.raises(ValueError, match="one cluster only"):
+        TreeDisplay(grow_tree(sp.csr_array((3, 3)), np.zeros(3, dtype=int)))
 
 
 # Representatives

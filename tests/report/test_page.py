@@ -77,16 +77,17 @@ def test_page_is_whole_and_quiet(browser, page, width, theme):
     assert ask(browser, "document.querySelector('h1').textContent") == "A fit"
     sections = ask(browser, "[...document.querySelectorAll('section')].map(s => s.id)")
     assert {
+        "answer",
         "map",
+        "levels",
         "graph",
-        "sizes",
         "heat",
-        "related",
         "clusters",
         "spectrum",
         "members",
         "redo",
     } <= set(sections)
+    assert sections[0] == "answer"
     assert ask(browser, "document.documentElement.dataset.theme") == theme
     assert ask(browser, "document.documentElement.scrollWidth") <= width
     assert ask(browser, "document.querySelectorAll('.cluster').length") == 4
@@ -173,14 +174,16 @@ def test_sizes_are_reached_by_keyboard(browser, page):
     show(browser, page)
     from selenium.webdriver.common.keys import Keys
 
-    browser.execute_script("document.querySelector('#graph .exports button:last-child').focus()")
+    browser.execute_script("document.querySelector('.answers .number').focus()")
     browser.switch_to.active_element.send_keys(Keys.TAB, Keys.TAB)
-    assert ask(browser, "document.activeElement.textContent").startswith("Cluster 1")
+    assert ask(browser, "document.activeElement.textContent") == "1"
     assert ask(browser, "getComputedStyle(document.activeElement).outlineStyle") == "solid"
     browser.switch_to.active_element.send_keys(Keys.ENTER)
-    chosen = "document.querySelector('.legend [aria-pressed=true]').textContent"
-    assert ask(browser, chosen).startswith("Cluster 1")
-    lefts = "[...document.querySelectorAll('#sizes .track')].map(n => n.getBoundingClientRect().x)"
+    chosen = "[...document.querySelectorAll('.legend button')].map(n => n.ariaPressed)"
+    assert ask(browser, chosen) == ["false", "true", "false", "false"]
+    lefts = (
+        "[...document.querySelectorAll('.answers .share')].map(n => n.getBoundingClientRect().x)"
+    )
     assert len(set(ask(browser, lefts))) == 1
 
 
@@ -307,7 +310,8 @@ def test_heat_map_and_tree_show_the_data(browser, page, fitted):
     show(browser, page)
     X, _, model = fitted
     assert ask(browser, "document.querySelectorAll('#heat .scroll rect').length") == 4 * X.shape[1]
-    assert ask(browser, "document.querySelectorAll('#related .branch').length") == 2 * 3
+    merges = len(model.tree_.linkage)
+    assert ask(browser, "document.querySelectorAll('#levels .branch').length") == 2 * merges
     browser.execute_script(
         "document.querySelectorAll('#heat .scroll text[role=button]')[1]"
         ".dispatchEvent(new Event('click'))"
@@ -325,7 +329,7 @@ def test_heat_map_and_tree_show_the_data(browser, page, fitted):
 @pytest.mark.parametrize("kind", ["PNG", "SVG", "CSV"])
 def test_every_figure_can_be_taken_away(browser, page, kind):
     show(browser, page)
-    places = ["map", "graph", "sizes", "heat", "heat .values", "related", "spectrum"]
+    places = ["map", "graph", "levels", "heat", "heat .values", "spectrum"]
     for place in places:
         browser_tools.check_taken(browser_tools.taken(browser, f"#{place}", kind), kind)
     lines = browser_tools.taken(browser, "#members", "CSV").decode("utf-8-sig").splitlines()
@@ -436,11 +440,91 @@ def test_many_clusters_and_points(browser, tmp_path):
     write_report(tmp_path / "page.html", Fitted(), X)
     assert (tmp_path / "page.html").stat().st_size < 4_000_000
     show(browser, tmp_path / "page.html")
-    titles = "[...document.querySelectorAll('.cluster h3')].map(title => title.textContent)"
-    assert ask(browser, titles) == [f"Cluster {i}" for i in range(12)]
+    titles = "[...document.querySelectorAll('.cluster')].map(card => card.id.replace('-', ' '))"
+    assert ask(browser, titles) == [f"cluster {i}" for i in range(12)]
     browser.execute_script("document.querySelectorAll('#clusters .pager button')[1].click()")
-    assert ask(browser, titles)[0] == "Cluster 12"
+    assert ask(browser, titles)[0] == "cluster 12"
     browser.execute_script("document.querySelectorAll('.legend button')[117].click()")
-    assert ask(browser, titles) == ["Cluster 117"]
+    assert ask(browser, titles) == ["cluster 117"]
     assert "20," in ask(browser, "document.querySelector('#members .lead').textContent")
+    assert browser_tools.console(browser) == []
+
+
+def test_the_page_begins_with_the_text_of_the_summary(browser, page, fitted):
+    show(browser, page)
+    X, _, model = fitted
+    shown = " ".join(ask(browser, "document.querySelector('#answer').textContent").split())
+    summary = model.summary(X, names=[f"person {i}" for i in range(120)])
+    for text in (*summary.sentences(), *summary.doubts):
+        assert text in shown
+    for one in summary.clusters:
+        assert one.text in shown
+
+
+def test_the_slider_shows_other_numbers_of_clusters(browser, page, fitted):
+    show(browser, page)
+    _, _, model = fitted
+    for count in (2, 6):
+        browser.execute_script(
+            "const slider = document.querySelector('#level'); slider.value = arguments[0];"
+            "slider.dispatchEvent(new Event('input'))",
+            count,
+        )
+        lines = browser_tools.taken(browser, "#map", "CSV").decode("utf-8-sig").splitlines()
+        assert lines[0].endswith(f"{count} clusters")
+        found = [int(row[-1]) for row in csv.reader(lines[1:])]
+        np.testing.assert_array_equal(found, model.cut(count))
+    said = ask(browser, "document.querySelector('#levels [role=status]').textContent")
+    assert said.startswith("6 clusters: ")
+
+
+def test_names_are_changed_on_the_page_and_kept_in_a_file(browser, page, tmp_path):
+    show(browser, page)
+    name = 'loyal "<b>&</b>" $1'
+    browser.execute_script(
+        """const input = document.querySelectorAll('.answers .called')[1];
+        input.value = arguments[0];
+        input.dispatchEvent(new Event('input'));""",
+        name,
+    )
+    assert name in ask(browser, "document.querySelectorAll('.legend button')[1].textContent")
+    assert name in ask(browser, "document.querySelector('#cluster-1 h3').textContent")
+    lines = browser_tools.taken(browser, "#members", "CSV").decode("utf-8-sig").splitlines()
+    rows = list(csv.DictReader(lines))
+    assert {row["Name of cluster"] for row in rows if row["Cluster"] == "1"} == {name}
+    saved = browser.execute_async_script(
+        """const done = arguments[0], make = URL.createObjectURL;
+        URL.createObjectURL = blob => { blob.text().then(done); return make.call(URL, blob); };
+        document.querySelector('.keep button').click();"""
+    )
+    (tmp_path / "again.html").write_text(saved, encoding="utf-8")
+    show(browser, tmp_path / "again.html")
+    assert ask(browser, "document.querySelectorAll('.answers .called')[1].value") == name
+    assert browser_tools.console(browser) == []
+    assert "hacked" not in ask(browser, "Object.keys(window)")
+
+
+def test_places_are_drawn_as_such_and_strays_can_be_looked_at(browser, tmp_path):
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    X, _ = make_blobs(150, centers=[[10, 48], [14, 52]], cluster_std=0.3, random_state=0)
+    table = pd.DataFrame(X, columns=["longitude", "latitude"])
+    table.loc[:3, "longitude"] += rng.uniform(20, 90, size=4)
+    model = UnifiedSpectralClustering(2).fit(table)
+    assert model.outlier_.sum() == 4
+    write_report(tmp_path / "page.html", model, table, refit=False)
+    show(browser, tmp_path / "page.html")
+    assert ask(browser, "document.querySelector('#draw-as').selectedOptions[0].text").startswith(
+        "places"
+    )
+    browser.execute_script("document.querySelector('#show-nowhere').click()")
+    assert ask(browser, "document.querySelectorAll('#members-table tbody tr').length") == 4
+    for choice in ("1", "2", "3"):
+        browser.execute_script(
+            "const list = document.querySelector('#draw-as'); list.value = arguments[0];"
+            "list.dispatchEvent(new Event('change'))",
+            choice,
+        )
+    assert not ask(browser, "document.querySelector('.sides').hidden")
     assert browser_tools.console(browser) == []

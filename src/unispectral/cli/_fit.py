@@ -7,7 +7,7 @@ import time
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -19,21 +19,19 @@ from unispectral.cli._methods import METHODS
 from unispectral.cli._outputs import say
 from unispectral.tables._source import TableError, plural
 
+if TYPE_CHECKING:
+    from unispectral.report import Summary
+
 __all__ = [
-    "STABLE",
     "CommandFit",
+    "describe_fit",
     "fit",
+    "method_lines",
     "size_lines",
     "summarise",
-    "summary_lines",
     "tell",
-    "unstable",
 ]
 
-#: From and up to this many samples three more fits go without a tenth of them; clusters that agree
-#: by less are not stable. On the design sets of the study those of high accuracy agree by more.
-_LEAST_REFITTED, _MOST_REFITTED = 20, 3_000
-STABLE = 0.75
 #: Clusters and kernels that are listed, and the length of the longest bar.
 _CLUSTERS, _KERNELS, _WIDTH = 40, 5, 24
 
@@ -87,23 +85,24 @@ def _check_rows(n_clusters: int | str, n_rows: int) -> None:
         raise TableError("n_clusters", problem, "ask for fewer clusters", value=n_clusters)
 
 
-def unstable(estimator: Any, samples: Any, n_samples: int) -> list[str]:
-    """A sentence where fits of most samples give other clusters; large data are fitted once."""
-    from unispectral.model_selection import stability
+def describe_fit(fitted: CommandFit) -> Summary:
+    """What the clustering comes to, in the words of the shell: for the terminal and the page."""
+    from unispectral.report import summarise
 
-    clusters = int(estimator.labels_.max()) + 1
-    if not max(_LEAST_REFITTED, 2 * clusters) <= n_samples <= _MOST_REFITTED:
-        return []
-    seed = getattr(estimator, "random_state", 0)
-    agreement = stability(estimator, samples, n_fits=3, random_state=seed).mean()
-    if agreement >= STABLE:
-        return []
-    told = "The clusters change when a tenth of the samples is left out: they agree by"
-    index = "on the adjusted Rand index, which is 1 for the same"
-    return [
-        f"{told} {agreement:.2f} {index}; another number of clusters may be more stable, and "
-        "what the clusters say should be checked on other samples."
-    ]
+    estimator, data = fitted.estimator, fitted.data
+    X, columns = data.stacked()
+    told = summarise(
+        estimator,
+        None if data.image_shape else X,  # single pixels tell nothing
+        labels=fitted.labels,
+        columns=columns,
+        names=data.names,
+        preparation=data.preparation,
+        samples=data.samples(),
+        warnings=fitted.warnings,
+    )
+    parameters = estimator.get_params(deep=False)
+    return told.in_words(lambda text: in_shell(text, parameters))
 
 
 def _is_compiled() -> bool:
@@ -162,20 +161,9 @@ def summarise(fitted: CommandFit) -> dict[str, Any]:
     }
 
 
-def summary_lines(summary: dict[str, Any]) -> list[str]:
-    """The summary as lines of text."""
-    how = f"{summary['seconds']:.1f} s"
-    if summary.get("n_iter"):
-        state = "" if summary.get("converged", True) else "; it did not converge"
-        how += f", {plural(summary['n_iter'], 'iteration')}{state}"
-    found = plural(summary["n_clusters"], "cluster")
-    lines = [f"{METHODS[summary['method']].name} found {found} ({how}).", *size_lines(summary)]
-    if "why_this_number" in summary:
-        lines += ["", f"Why {summary['n_clusters']}: {summary['why_this_number']}."]
-    for table, reason in summary.get("scaling", {}).items():
-        if reason.startswith("standardised"):
-            told = f"Columns{'' if table == 'X' else f' of {table}'} were {reason}"
-            lines += ["", f"{told} (--param scaling=none leaves them as they are)."]
+def method_lines(summary: dict[str, Any]) -> list[str]:
+    """The scores, what the method weighed, and how long it took."""
+    lines = [*_score_lines(summary)]
     if weights := summary.get("kernel_weights"):
         from unispectral.plotting.charts import NO_WEIGHT
 
@@ -183,15 +171,16 @@ def summary_lines(summary: dict[str, Any]) -> list[str]:
         light, more = len(weights) - len(heavy), len(heavy) - _KERNELS
         none = f"; {light} {'has' if light == 1 else 'have'} none"
         named = ", ".join(heavy[:_KERNELS]) + (f" and {more} more" if more > 0 else "")
-        lines += ["", f"Kernel weights: {named}{none if light else ''}."]
+        lines.append(f"Kernel weights: {named}{none if light else ''}.")
     elif weights := summary.get("geometry_weights"):
         from unispectral.plotting.charts import distances_in_words
 
-        lines += ["", f"{distances_in_words(weights)}."]
-    if lonely := summary.get("points_without_neighbour"):
-        have = "has" if lonely == 1 else "have"
-        lines += ["", f"{plural(lonely, 'point')} {have} no neighbour in the learned graph."]
-    return lines
+        lines.append(f"{distances_in_words(weights)}.")
+    how = f"{summary['seconds']:.1f} s"
+    if summary.get("n_iter"):
+        state = "" if summary.get("converged", True) else "; it did not converge"
+        how += f", {plural(summary['n_iter'], 'iteration')}{state}"
+    return [*lines, f"Found by {METHODS[summary['method']].name} in {how}."]
 
 
 def size_lines(summary: dict[str, Any]) -> list[str]:
@@ -203,11 +192,17 @@ def size_lines(summary: dict[str, Any]) -> list[str]:
         lines.append(f"{cluster:7d} {size:8,d}  {100 * size / sum(sizes):5.1f} %  {bar}")
     if len(sizes) > _CLUSTERS:
         lines.append(f"… and {len(sizes) - _CLUSTERS} more clusters")
-    if "scores" in summary:
-        words = {"nmi": "NMI", "ari": "ARI"}
-        shown = [
-            f"{words.get(name, name.replace('_', ' '))} {value:.3f}"
-            for name, value in summary["scores"].items()
-        ]
-        lines += ["", f"Against the known classes: {'  '.join(shown)}"]
+    if scored := _score_lines(summary):
+        lines += ["", *scored]
     return lines
+
+
+def _score_lines(summary: dict[str, Any]) -> list[str]:
+    if "scores" not in summary:
+        return []
+    words = {"nmi": "NMI", "ari": "ARI"}
+    shown = [
+        f"{words.get(name, name.replace('_', ' '))} {value:.3f}"
+        for name, value in summary["scores"].items()
+    ]
+    return [f"Against the known classes: {'  '.join(shown)}"]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from unispectral.cli._fit import CommandFit
     from unispectral.cli._input import Input
+    from unispectral.report import Summary
 
 __all__ = ["check_outputs", "echo_json", "label_columns", "say", "write_outputs"]
 
@@ -107,7 +108,12 @@ def _same_file(path: str, other: str) -> bool:
 
 
 def write_outputs(
-    wanted: dict[str, str | None], fitted: CommandFit, *, command: str, title: str
+    wanted: dict[str, str | None],
+    fitted: CommandFit,
+    told: Summary,
+    *,
+    command: str,
+    title: str,
 ) -> dict[str, str]:
     """Write what was asked for; return the files by kind."""
     estimator, data = fitted.estimator, fitted.data
@@ -128,19 +134,25 @@ def write_outputs(
             path, estimator, X, labels=fitted.labels, columns=columns, names=data.names,
             truth=data.truth, title=title, command=command, seconds=round(fitted.seconds, 3),
             preparation=data.preparation, reading=data.reading, image_shape=data.image_shape,
-            notes=data.notes, warnings=fitted.warnings,
+            notes=data.notes, summary=told,
         )  # fmt: skip
     if path := wanted["output"]:
         from unispectral.tables._write import write_table
 
-        found = [getattr(estimator, name, None) for name in ("membership_", "outlier_score_")]
+        known = ("membership_", "outlier_score_", "outlier_")
+        found = [getattr(estimator, name, None) for name in known]
         write_table(path, label_columns(data, fitted.labels, *found))
     kinds = {"labels" if kind == "output" else kind: path for kind, path in wanted.items()}
     return {kind: path for kind, path in kinds.items() if path not in (None, "-")}
 
 
 def label_columns(
-    data: Input, labels: np.ndarray, membership: Any = None, outlier_score: Any = None
+    data: Input,
+    labels: np.ndarray,
+    membership: Any = None,
+    outlier_score: Any = None,
+    outlier: Any = None,
+    names: Any = None,
 ) -> dict[str, Any]:
     """Columns of the label file: which row, which cluster, how surely, how unlike the others."""
     rows: dict[str, Any] = {"row": range(data.first, data.first + data.n_samples)}
@@ -149,4 +161,8 @@ def label_columns(
         columns["membership"] = membership[range(len(labels)), labels].round(6)
     if outlier_score is not None:
         columns["outlier_score"] = outlier_score.round(6)
+    if outlier is not None:
+        columns["outlier"] = outlier.astype(int)
+    if names is not None:
+        columns["name"] = names[labels]
     return columns

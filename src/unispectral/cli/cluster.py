@@ -77,7 +77,7 @@ def cluster(tables: tuple[str, ...], as_json: bool, quiet: bool, **options: Any)
     given["kernels"] = _options.split_names(options["kernels"])
     estimator = build_method(method, options["n_clusters"], **given)
     views = _options.named_columns(options["views"])
-    from unispectral.cli._fit import fit, summarise, summary_lines, unstable
+    from unispectral.cli._fit import describe_fit, fit, method_lines, summarise
     from unispectral.cli._input import gather
 
     data = gather(tables, options, views)
@@ -88,20 +88,21 @@ def cluster(tables: tuple[str, ...], as_json: bool, quiet: bool, **options: Any)
     for note in data.notes:
         say(note, quiet=quiet)
     fitted = fit(estimator, data, method, quiet=quiet)
-    if hasattr(estimator, "structure_"):  # the paper's models take too long to be fitted again
-        fitted.warnings += unstable(estimator, data.samples(), data.n_samples)
-    summary = summarise(fitted)
+    told = describe_fit(fitted)
+    fitted.warnings = list(told.doubts)
+    summary = summarise(fitted) | {"summary": told.to_dict()}
     command = shlex.join(["unispectral", *sys.argv[1:]])
     title = " + ".join("standard input" if t == "-" else Path(t).name for t in tables)
-    summary["files"] = write_outputs(wanted, fitted, command=command, title=title)
+    summary["files"] = write_outputs(wanted, fitted, told, command=command, title=title)
     if as_json:
         echo_json(summary)
     elif not (quiet and output == "-"):
-        lines = summary_lines(summary)
+        lines = [*told.lines(), "", *method_lines(summary)]
         if summary["files"]:
             lines += ["", f"Wrote {', '.join(summary['files'].values())}."]
         elif output is None:
             lines += ["", "Add -o labels.csv to keep the labels, --report page.html to see them."]
         click.echo("\n".join(lines), err=output == "-")
+        return
     for warning in fitted.warnings:
         say(f"Warning: {warning}", quiet=quiet)

@@ -88,9 +88,13 @@ def _assign(
 
     from unispectral._run import Progress
     from unispectral.cli._fit import tell
+    from unispectral.report._summary import given_names
     from unispectral.tables._write import table_writer
 
     progress = Progress(not quiet and sys.stderr is not None)
+    limits = getattr(estimator, "outlier_threshold_", None)
+    named = any(given_names(estimator, estimator.n_clusters_))
+    names = estimator.cluster_names_ if named else None
     sizes = np.zeros(estimator.n_clusters_, dtype=np.int64)
     known: list[tuple[np.ndarray, np.ndarray]] = []
     notes: list[tuple[int, list[str]]] = []
@@ -104,7 +108,9 @@ def _assign(
             if data.truth is not None:
                 known.append((data.truth, found.labels))
             if write is not None:
-                write(label_columns(data, found.labels, found.membership, found.outlier_score))
+                scores = found.membership, found.outlier_score
+                outlier = None if limits is None else found.outlier_score > limits[found.labels]
+                write(label_columns(data, found.labels, *scores, outlier, names))
             notes.append((data.first, data.notes))
             done = data.first + data.n_samples
             if data.first or done < (data.total or 0):

@@ -101,16 +101,18 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     if len(kept) > 1:
         agreement = np.zeros(len(kept))
         found, agreement[kept] = compare_weightings(found, recipe, run)
+    diagnostics: list[str] = []
     if count is None:
-        for sentence in diagnose(
+        diagnostics = diagnose(
             found.graph.first,
             found.labels,
             found.graph.eigenvalues,
             run,
             numbers,
             geometry.structure,
-        ):
-            warn(sentence, DoubtfulResultWarning)
+        )
+    for sentence in diagnostics:
+        warn(sentence, DoubtfulResultWarning)
 
     score, parts = _describe(found, numbers, recipe, run)
     if numbers is not None:
@@ -136,6 +138,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
         kernel_agreement=agreement,
         structure=geometry.structure if count is None else count.structure,
         cluster_count=count,
+        diagnostics=tuple(diagnostics),
     )
 
 

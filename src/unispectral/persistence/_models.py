@@ -355,6 +355,8 @@ def _check_fitted(name: str, fitted: dict[str, Any]) -> None:
     """Attributes that index each other must fit, or a prediction would be wrong in silence."""
     needed = _KNOWN[name].fitted
     optional = {"feature_names_in_": Field("t", ("f",))}
+    if name in CLASSES:
+        optional |= {"cluster_names_": Field("t", ("c",)), "diagnostics_": Field("t", ("d",))}
     odd = set(needed) - set(fitted)
     if name in TRANSFORMERS:
         odd |= set(fitted) - {*needed, *optional}

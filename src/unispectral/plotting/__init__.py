@@ -17,6 +17,7 @@ from unispectral.plotting.charts import (
 )
 from unispectral.plotting.graph import GraphMatrixDisplay
 from unispectral.plotting.samples import EmbeddingDisplay, RepresentativesDisplay
+from unispectral.plotting.tree import TreeDisplay
 
 __all__ = [
     "ClusterCountDisplay",
@@ -25,6 +26,7 @@ __all__ = [
     "KernelWeightsDisplay",
     "RepresentativesDisplay",
     "SpectrumDisplay",
+    "TreeDisplay",
     "overview",
 ]
 

@@ -11,6 +11,10 @@ from unispectral.plotting._base import Clusters
 __all__ = ["cluster_map", "free_places", "spacing"]
 
 
+#: By how much a disc is wider where nothing is sure.
+_WIDER = 1.5
+
+
 def sunflower(n: int) -> np.ndarray:
     """Points spread evenly over the unit disc, from the middle outwards."""
     angle = np.arange(n) * np.pi * (3.0 - np.sqrt(5.0))
@@ -47,12 +51,15 @@ def spring_layout(weights: np.ndarray, n_iter: int = 300) -> np.ndarray:
     return position / max(float(np.abs(position).max()), 1e-12)
 
 
-def cluster_map(rows: np.ndarray, clusters: Clusters, membership: np.ndarray | None) -> np.ndarray:
+def cluster_map(
+    rows: np.ndarray, clusters: Clusters, membership: np.ndarray | None, doubt: float = 0.0
+) -> np.ndarray:
     """Clusters side by side, samples between them as their memberships say.
 
     A sample goes towards other clusters by as much as it is in doubt more than half of its own
     cluster's members are: where all memberships are low, as in large noisy data, clusters would
-    otherwise lie on top of each other.
+    otherwise lie on top of each other. But a disc is the wider, the less sure its members are, or
+    the more doubtful all clusters: discs of doubtful clusters run into each other.
     """
     count, groups = len(clusters.names), clusters.members()
     if membership is None or membership.shape[1] != count:
@@ -67,15 +74,17 @@ def cluster_map(rows: np.ndarray, clusters: Clusters, membership: np.ndarray | N
     gaps = gaps.min(axis=1) if count > 1 else np.ones(1)
     sizes = clusters.sizes
     radius = np.minimum(0.38 * np.median(gaps) * np.sqrt(sizes / sizes.max()), 0.45 * gaps)
+    own = [membership[group, code].mean() for code, group in enumerate(groups)]
+    radius = radius * (1.0 + _WIDER * np.maximum(1.0 - np.array(own), np.clip(doubt, 0.0, 1.0)))
     points = np.empty((len(membership), 2))
     for code, group in enumerate(groups):
         shares = membership[group]
-        doubt = 1.0 - shares[:, code]
-        usual = float(np.median(doubt))
-        step = np.clip((doubt - usual) / max(1.0 - usual, 1e-12), 0.0, 1.0)
-        towards = shares @ centres - centres[code]  # all the way it would be 1 / doubt as long
-        points[group] = centres[code] + (step / np.maximum(doubt, 1e-12))[:, None] * towards
-        surest_first = group[np.argsort(doubt, kind="stable")]
+        unsure = 1.0 - shares[:, code]
+        usual = float(np.median(unsure))
+        step = np.clip((unsure - usual) / max(1.0 - usual, 1e-12), 0.0, 1.0)
+        towards = shares @ centres - centres[code]  # all the way it would be 1 / unsure as long
+        points[group] = centres[code] + (step / np.maximum(unsure, 1e-12))[:, None] * towards
+        surest_first = group[np.argsort(unsure, kind="stable")]
         points[surest_first] += sunflower(len(group)) * radius[code]
     return points
 

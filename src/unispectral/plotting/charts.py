@@ -25,6 +25,8 @@ __all__ = [
 _COMPUTE = 5_000
 #: More kernels than this share a bar.
 _MOST_BARS = 30
+#: A gap of this share of the largest eigenvalue shown can be seen.
+_VISIBLE = 0.1
 #: A smaller weight is shown as none.
 NO_WEIGHT = 5e-4
 
@@ -217,6 +219,18 @@ class SpectrumDisplay(Display):
         self.gaps = np.diff(self.eigenvalues)
         self.largest_gap = int(np.argmax(self.gaps[1:])) + 2 if len(self.gaps) > 1 else None
 
+    @property
+    def has_gap(self) -> bool:
+        """Whether a gap after the chosen number can be seen: a tenth of the height, and more than
+        any eigenvalue before it rises by.
+        """
+        chosen = self.n_clusters or self.largest_gap
+        if not chosen or not 1 < chosen < len(self.eigenvalues):
+            return False
+        gap = self.gaps[chosen - 1]
+        before = self.gaps[: chosen - 1].max(initial=0.0)
+        return bool(gap > before and gap >= _VISIBLE * self.eigenvalues[-1])
+
     @classmethod
     def _of(cls, estimator: Any, **given: Any) -> Self:
         """What the estimator kept; more is computed from a small graph."""
@@ -235,9 +249,11 @@ class SpectrumDisplay(Display):
         blue, orange = palette(2)
         title = "Spectrum of the learned graph"
         # What the gaps are is said above the picture, where no curve can run through it.
-        if chosen and chosen < len(values):
+        if chosen and self.has_gap:
             ax.axvspan(chosen, chosen + 1, color=orange, alpha=0.25, linewidth=0)
             title += f"\ngap after {chosen}: {self.gaps[chosen - 1]:.3g}"
+        elif chosen and chosen < len(values):
+            title += f"\nno gap after {chosen}"
         if self.largest_gap and self.largest_gap != chosen:
             ax.axvspan(self.largest_gap, self.largest_gap + 1, fc="none", ec=GREY, ls=":")
             size = self.gaps[self.largest_gap - 1]

@@ -42,12 +42,16 @@ class EmbeddingDisplay(Display):
         ``fit_transform`` into the plane will do, such as ``umap.UMAP()``.
     max_points : int
         Above this, points are left out evenly.
+    doubt : float
+        How doubtful all clusters are, from 0 to 1: one less their stability.
 
     Notes
     -----
     ``"map"`` puts the clusters side by side, similar ones near each other, and each sample between
     the clusters to which it belongs, as its memberships say; a cluster's samples are laid out as a
-    disc of their number, the surest in its middle. Positions mean neighbourhood, not distance.
+    disc of their number, the surest in its middle. The less sure its members are, or the more
+    doubtful all clusters, the wider is a disc, until discs run into each other. Positions mean
+    neighbourhood, not distance.
     ``"pca"`` shows the two main directions of the embedding, true to scale, which for c clusters
     in c dimensions shows about three of them well.
 
@@ -68,6 +72,7 @@ class EmbeddingDisplay(Display):
     new: Any = None
     method: Any = "auto"
     max_points: int = 20_000
+    doubt: float = 0.0
     needs = ("embedding_", "labels_")
     figsize = (6.4, 5.0)
 
@@ -96,7 +101,7 @@ class EmbeddingDisplay(Display):
         rows = rows[shown] / np.maximum(np.linalg.norm(rows[shown], axis=1, keepdims=True), 1e-300)
         if self.method == "map":
             membership = None if self.membership is None else np.asarray(self.membership)[shown]
-            self.points = cluster_map(rows, self.clusters, membership)
+            self.points = cluster_map(rows, self.clusters, membership, self.doubt)
         elif self.method == "pca" or hasattr(self.method, "fit_transform"):
             method = PCA(min(2, *rows.shape)) if self.method == "pca" else self.method
             points = np.asarray(method.fit_transform(rows))

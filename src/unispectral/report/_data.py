@@ -17,16 +17,21 @@ from unispectral._version import __version__
 from unispectral.metrics import scores
 from unispectral.plotting._base import thin
 from unispectral.plotting._colors import hex_colors
-from unispectral.plotting.charts import SpectrumDisplay, distances_in_words
-from unispectral.report._advice import advice
-from unispectral.report._clusters import (
-    as_numbers,
-    certainty_of,
-    cluster_tree,
-    contrasts,
-    rank_members,
+from unispectral.plotting.charts import (
+    ClusterCountDisplay,
+    SpectrumDisplay,
+    distances_in_words,
 )
+from unispectral.report._clusters import certainty_of, cluster_tree, contrasts, rank_members
+from unispectral.report._columns import Columns, decimals_for, find_place
 from unispectral.report._pictures import as_text, graph_picture, plane, thumbnails
+from unispectral.report._summary import (
+    Summary,
+    read_columns,
+    read_labels,
+    share_clear,
+    summarise,
+)
 
 __all__ = ["report_data"]
 
@@ -34,6 +39,8 @@ MAX_POINTS = 20_000
 _IN_TABLE, _IN_HEAT = 6, 24
 #: Columns by which points can be coloured: all, while they do not make the page large.
 _COLOURED = 1_200_000
+#: Columns that the map can be drawn along, and those where there are many points.
+_AXES, _FEW_AXES, _MANY_POINTS = 12, 4, 5_000
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _RISING = " Each iteration poses a new problem, so the values need not fall."
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
@@ -56,28 +63,36 @@ def report_data(
     reading: Sequence[dict[str, Any]] | None = None,
     image_shape: tuple[int, int] | tuple[int, int, str] | None = None,
     notes: Sequence[str] = (),
-    warnings: Sequence[str] = (),
+    texts: Sequence[str] | None = None,
+    summary: Summary | None = None,
+    warnings: Sequence[str] | None = None,
+    refit: bool = True,
     max_points: int = MAX_POINTS,
 ) -> dict[str, Any]:
     """Collect what the page shows; the parameters are those of :func:`write_report`."""
-    estimator = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    pipeline = estimator
+    if hasattr(estimator, "steps"):
+        estimator = estimator.steps[-1][1]
     given = align_to_fit(labels, estimator, argument="labels")
     leader = estimator if hasattr(estimator, "_sample_index_") else given
     X = align_to_fit(X, leader)
     names = align_to_fit(names, leader, argument="names")
     truth = align_to_fit(truth, leader, argument="truth")
-    labels = _labels(estimator, given)
+    texts = align_to_fit(texts, leader, argument="texts")
+    labels = read_labels(estimator, given)
     n, sizes = len(labels), np.bincount(labels)
-    if X is not None:
-        asked = columns
-        given = getattr(estimator, "feature_names_in_", None) if columns is None else columns
-        X, columns = as_numbers(X, n, given)
-        if asked is not None and len(asked) != len(columns):
-            raise InputError("columns", f"has {len(asked)} names, but X {len(columns)} columns")
-    for argument, values in {"names": names, "truth": truth}.items():
+    for argument, values in {"names": names, "truth": truth, "texts": texts}.items():
         if values is not None and len(values) != n:
             problem = f"has {len(values)} entries, but there are labels for {n} samples"
             raise InputError(argument, problem)
+    table = read_columns(X, labels, columns, preparation, estimator)
+    if summary is None:
+        pictures = image_shape is not None  # of which single pixels tell nothing
+        summary = summarise(
+            pipeline, None if pictures else table, labels=labels, names=names, texts=texts,
+            samples=X, warnings=warnings, refit=refit,
+        )  # fmt: skip
+    X = None if table is None else table.X
     sure = certainty_of(estimator, X, labels)
     affinity = getattr(estimator, "affinity_matrix_", None)
     if affinity is not None and affinity.shape[0] != n:
@@ -90,7 +105,9 @@ def report_data(
     shown = thin(labels, max_points)
     if len(shown) < n:  # everyone named on the page is on it
         shown = np.union1d(shown, picked).astype(np.int64)
-    features = None if X is None else PageFeatures(X, labels, columns, preparation)
+    features = None if table is None else PageFeatures(table, labels)
+    flagged = getattr(estimator, "outlier_", None)
+    doubt = 0.0 if summary.stability is None else 1.0 - summary.stability
     path, now = _path(estimator), datetime.now().astimezone()
     rising = np.diff(path) > 1e-9 * np.abs(path[1:])  # by more than rounding
     data: dict[str, Any] = {
@@ -102,11 +119,12 @@ def report_data(
         "seconds": seconds,
         "n_iter": getattr(estimator, "n_iter_", None),
         "converged": getattr(estimator, "converged_", None),
-        "advice": advice(estimator, labels, sure.value, warnings),
+        "summary": summary.to_dict(),
+        "evidence": _evidence(estimator),
         "notes": [str(note).strip() for note in notes],
         "sizes": sizes,
         "colours": hex_colors(len(sizes)),
-        "plane": plane(estimator, X, labels, shown),
+        "plane": plane(estimator, X, labels, shown, doubt),
         "members": {
             "row": shown,
             "name": _texts(names, shown),
@@ -114,8 +132,11 @@ def report_data(
             "certainty": np.round(sure.value[shown], 3),
             "second": sure.second[shown],
             "outlier": None if outlier is None else np.asarray(outlier)[shown],
+            "nowhere": None if flagged is None else flagged[shown].astype(int),
             "truth": _texts(truth, shown),
         },
+        "clear": share_clear(sure.value),
+        "nowhere": 0 if flagged is None else int(flagged.sum()),
         "clusters": [
             {
                 "typical": np.searchsorted(shown, typical).tolist(),
@@ -127,6 +148,7 @@ def report_data(
         ],
         "graph": None if affinity is None else graph_picture(affinity, labels),
         "tree": cluster_tree(X, labels, affinity),
+        "levels": _levels(estimator, labels, shown),
         "weights": _weights(estimator),
         "distances": _distances(estimator),
         "spectrum": _spectrum(estimator, affinity, len(sizes)),
@@ -143,44 +165,72 @@ def report_data(
         data["images"] = thumbnails(X, labels, image_shape, shown, picked)
         features = None  # single pixels tell nothing
     if features is None:
-        return data | {"table": {"names": [], "values": []}, "heat": None, "colouring": []}
+        return data | {
+            "table": {"names": [], "values": []},
+            "heat": None,
+            "colouring": [],
+            "axes": None,
+        }
     return data | features.whole_page(shown)
 
 
 class PageFeatures:
-    """The columns of the table, in their own units."""
+    """What the page shows of the columns."""
 
-    def __init__(self, X: Any, labels: np.ndarray, columns: Any, preparation: Any) -> None:
-        self.X, self.labels, self.found = X, labels, contrasts(X, labels)
-        self.names = [_text(name) for name in columns]
-        self.spread, self.centre = np.ones(X.shape[1]), np.zeros(X.shape[1])
-        first = 0
-        for part in preparation or ():
-            here = slice(first, first := first + len(part["columns"]))
-            for name in ("spread", "centre"):
-                if part[name] is not None:
-                    getattr(self, name)[here] = part[name]
+    def __init__(self, columns: Columns, labels: np.ndarray) -> None:
+        self.columns, self.labels = columns, labels
+        self.found = contrasts(columns.X, labels)
+        self.names = [_text(name) for name in columns.names]
 
     def of(self, cluster: int) -> list[list[Any]]:
-        """What sets a cluster apart: name, effect, mean inside, mean outside."""
+        """What sets a cluster apart: name, effect, medians inside and outside, decimals.
+
+        A column of 0 and 1 has shares in place of medians, and −1 decimals.
+        """
         rows = []
+        member = self.labels == cluster
         for j in self.found.top(cluster):
-            means = np.array([self.found.inside[cluster, j], self.found.outside[cluster, j]])
-            means = means * self.spread[j] + self.centre[j]
-            means[np.abs(means) < 1e-12 * (self.spread[j] + abs(self.centre[j]))] = 0.0  # rounding
-            rows.append([self.names[j], self.found.effect[cluster, j], *means])
+            values = self.values(j)
+            known = values[~np.isnan(values)]
+            shares = bool(np.isin(known, (0.0, 1.0)).all())
+            middle = np.nanmean if shares else np.nanmedian
+            parts = [part[~np.isnan(part)] for part in (values[member], values[~member])]
+            pair = [float(middle(part)) if len(part) else np.nan for part in parts]
+            decimals = -1 if shares else decimals_for(known)
+            rows.append([self.names[j], self.found.effect[cluster, j], *pair, decimals])
         return rows
 
     def whole_page(self, shown: np.ndarray) -> dict[str, Any]:
         """What is shown of the columns beside the clusters."""
         best = self.found.telling(_IN_TABLE)
         values = [self.values(j)[shown] for j in best]
-        table = {"names": [self.names[j] for j in best], "values": values}
-        return {"table": table, "heat": self.heat(), "colouring": self.colouring(shown)}
+        decimals = [decimals_for(part) for part in values]
+        table = {"names": [self.names[j] for j in best], "values": values, "decimals": decimals}
+        return {
+            "table": table,
+            "heat": self.heat(),
+            "colouring": self.colouring(shown),
+            "axes": self.axes(shown),
+        }
+
+    def axes(self, shown: np.ndarray) -> dict[str, Any]:
+        """Columns that the map can be drawn along: their names, ends and values from −1 to 1.
+
+        ``place`` are the columns of longitude and latitude, where there are such.
+        """
+        place = find_place(self.columns)
+        best = self.found.telling(_AXES if len(shown) <= _MANY_POINTS else _FEW_AXES).tolist()
+        listed = list(dict.fromkeys([*(place or ()), *best]))
+        columns = []
+        for j in listed:
+            values = self.values(j)[shown]
+            low, high = np.nanmin(values), np.nanmax(values)
+            level = 2 * (values - low) / (high - low) - 1 if high > low else values * 0.0
+            columns.append({"name": self.names[j], "ends": [low, high], "at": np.round(level, 3)})
+        return {"columns": columns, "place": None if place is None else [0, 1]}
 
     def values(self, column: int) -> np.ndarray:
-        part = self.X[:, [column]].toarray().ravel() if sp.issparse(self.X) else self.X[:, column]
-        return part * self.spread[column] + self.centre[column]
+        return self.columns.values(column)
 
     def heat(self) -> dict[str, Any] | None:
         """Clusters × telling columns: effects, and quantiles of the values of each cluster."""
@@ -206,17 +256,6 @@ class PageFeatures:
             level = np.where(np.isnan(level), 255, np.rint(level))
             found.append({"name": self.names[j], "ends": [low, high], "levels": as_text(level)})
         return found
-
-
-def _labels(estimator: Any, labels: Any) -> np.ndarray:
-    labels = getattr(estimator, "labels_", None) if labels is None else labels
-    if labels is None:
-        raise InputError("estimator", "has no labels_", "fit it first, or give labels")
-    labels = np.asarray(labels)
-    if labels.ndim != 1 or len(labels) == 0 or labels.dtype.kind not in "iu" or labels.min() < 0:
-        problem = "must be whole numbers from 0, one for each sample"
-        raise InputError("labels", problem, "where −1 is noise, give labels=model.labels_ + 1")
-    return labels.astype(np.int64)
 
 
 def _text(value: Any) -> str:
@@ -255,8 +294,38 @@ def _spectrum(estimator: Any, affinity: Any, count: int) -> dict[str, Any] | Non
     values = np.maximum(SpectrumDisplay._of(estimator).eigenvalues, 0.0)
     if len(values) < 2:
         return None
-    gap = float(values[count] - values[count - 1]) if len(values) > count else None
+    marked = SpectrumDisplay(values, count).has_gap
+    gap = float(values[count] - values[count - 1]) if marked else None
     return {"values": values, "count": count, "gap": gap}
+
+
+def _evidence(estimator: Any) -> dict[str, Any] | None:
+    """What speaks for each number of clusters, where the number was left to the data."""
+    found = getattr(estimator, "cluster_count_", None)
+    if found is None or not len(found.scores):
+        return None
+    drawn = ClusterCountDisplay(found.scores, found.n_clusters)
+    return {
+        "counts": drawn.counts,
+        "scores": drawn.scores,
+        "chosen": found.n_clusters,
+        "second": drawn.runner_up,
+    }
+
+
+def _levels(estimator: Any, labels: np.ndarray, shown: np.ndarray) -> dict[str, Any] | None:
+    """The tree of the clusters: the leaf of each sample, and the merges."""
+    able = hasattr(type(estimator), "tree_") and len(labels) <= MAX_POINTS
+    if not able or not np.array_equal(labels, estimator.labels_):
+        return None
+    tree = estimator.tree_
+    return {
+        "leaf": tree.leaves[shown],
+        "sizes": np.bincount(tree.leaves),
+        "merges": tree.linkage[:, :3],
+        "clarity": tree.clarity,
+        "colours": hex_colors(tree.max_clusters),
+    }
 
 
 def _path(estimator: Any) -> np.ndarray:

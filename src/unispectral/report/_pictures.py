@@ -22,24 +22,39 @@ _SIDE = 48
 _PIXELS = 3_000_000
 
 
-def plane(estimator: Any, X: Any, labels: np.ndarray, shown: np.ndarray) -> dict[str, Any]:
-    """Points of the plane for the samples shown, how they were found, and how near they lie."""
+def plane(
+    estimator: Any, X: Any, labels: np.ndarray, shown: np.ndarray, doubt: float = 0.0
+) -> dict[str, Any]:
+    """Points of the plane for the samples shown, how they were found, and how near they lie.
+
+    Clusters that are in doubt as a whole are drawn wider. The main directions of the columns are
+    added, where there are columns.
+    """
     embedding = getattr(estimator, "embedding_", None)
     if embedding is not None and len(embedding) == len(labels):
         membership = getattr(estimator, "membership_", None)
         membership = None if membership is None else np.asarray(membership)[shown]
         given = np.asarray(embedding)[shown], labels[shown], membership
-        drawn = EmbeddingDisplay(*given, method="map", max_points=len(shown))
+        drawn = EmbeddingDisplay(*given, method="map", max_points=len(shown), doubt=doubt)
         points, how = drawn.points, "map"
     elif X is not None:
         points, how = _principal_of_table(X, shown), "features"
     else:
         points, how = np.zeros((len(shown), 2)), "none"
+    x, y, gap = _framed(points)
+    found = {"x": x, "y": y, "how": how, "gap": gap, "main": None}
+    if how == "map" and X is not None:
+        x, y, gap = _framed(_principal_of_table(X, shown))
+        found["main"] = {"x": x, "y": y}
+    return found
+
+
+def _framed(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Points within −1 … 1, and how near they lie; three decimals resolve a page."""
     points = np.nan_to_num(points - (points.max(axis=0) + points.min(axis=0)) / 2)
     points = points / max(float(np.abs(points).max()), 1e-300)
-    # Within −1 … 1 three decimals resolve a page.
     x, y = np.round(points, 3).T
-    return {"x": x, "y": y, "how": how, "gap": spacing(points)}
+    return x, y, spacing(points)
 
 
 def _principal_of_table(X: Any, shown: np.ndarray) -> np.ndarray:

@@ -1,6 +1,8 @@
 "use strict";
 // Shared by all pages. Data become text nodes and whitelisted attributes, never markup.
 const UI = (() => {
+  // The page as it came, before anything is drawn: to be saved again with what was changed on it.
+  const source = "<!doctype html>\n" + document.documentElement.outerHTML;
   const SVG = "http://www.w3.org/2000/svg";
   const root = document.documentElement;
   const listeners = [];
@@ -35,6 +37,12 @@ const UI = (() => {
     const size = Math.abs(value);
     const text = size !== 0 && (size < 1e-4 || size >= 1e7) ? value.toExponential(2) : String(+value.toPrecision(Math.max(digits, size >= 1 ? Math.floor(Math.log10(size)) + 2 : digits)));
     return text.replace("-", "−");
+  }
+  // So many decimals, thousands apart.
+  function fixed(value, decimals) {
+    if (value === null || value === undefined) return "–";
+    if (Math.abs(value) >= 1e9) return number(value);
+    return new Intl.NumberFormat("en", {minimumFractionDigits: decimals, maximumFractionDigits: decimals}).format(value).replace("-", "−");
   }
   const percent = (value, digits = 1) => value === null || value === undefined ? "–" : (100 * value).toFixed(digits) + " %";
   const count = (n, one, many) => whole.format(n) + " " + (n === 1 ? one : many || one + "s");
@@ -93,7 +101,7 @@ const UI = (() => {
     return main;
   }
   function section(id, title, lead, ...children) {
-    if (nav && id) nav.append(el("a", {href: "#" + id}, title));
+    if (nav && id) nav.append(el("a", {href: "#" + id}, id === "answer" ? "Answer" : title));
     return el("section", {id}, el("h2", {}, title), lead && el("p", {class: "lead"}, lead), ...children);
   }
   const tiles = items => el("div", {class: "tiles"}, items.map(item =>
@@ -141,7 +149,7 @@ const UI = (() => {
   function save(name, blob) {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(blob);
-    link.download = name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60) + "." + {"text/csv": "csv", "image/svg+xml": "svg", "image/png": "png"}[blob.type];
+    link.download = name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60) + "." + {"text/csv": "csv", "image/svg+xml": "svg", "image/png": "png", "text/html": "html"}[blob.type];
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   }
@@ -235,7 +243,7 @@ const UI = (() => {
     const tools = el("div", {class: "tools"}, box, hint);
     const node = el("div", {id, class: "table"}, tools, el("div", {class: "scroll"}, el("table", {}, el("thead", {}, el("tr", {}, heads)), body)),
       rows.length > size && el("div", {class: "pager"}, back, next, where));
-    const all = () => [columns.map(column => column.label), ...shown];
+    const all = () => [columns.map(column => column.label), ...shown.map(row => row.map((value, c) => columns[c].text ? columns[c].text(row) : value))];
     node.append(figure(name, null, all, null));
     update();
     return {node, tools, update: () => { page = 0; update(); }};
@@ -314,7 +322,7 @@ const UI = (() => {
   return {
     get data() { return JSON.parse(document.getElementById("data").textContent); },
     get main() { return main; },
-    el, svg, number, percent, count, short, css, amount, difference, between, inkOn, shell, section, tiles, notes, code, choice, facts, tip, table, bars, line, ticks, figure,
+    source, save, fixed, el, svg, number, percent, count, short, css, amount, difference, between, inkOn, shell, section, tiles, notes, code, choice, facts, tip, table, bars, line, ticks, figure,
     onTheme: redraw => listeners.push(redraw),
     dot: colour => { const node = el("span", {class: "dot"}); node.style.background = colour; return node; },
   };

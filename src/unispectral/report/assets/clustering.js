@@ -4,12 +4,52 @@
   const colour = c => d.colours[c], dot = c => UI.dot(colour(c));
   const nameOf = i => m.name ? m.name[i] : "row " + number(m.row[i]);
   const listeners = [];
+  // What is looked at: a cluster, the samples that fit nowhere, or everything.
   let selected = null;
-  function select(cluster) {
-    selected = selected === cluster ? null : cluster;
-    listeners.forEach(update => update());
+  const NOWHERE = "nowhere";
+  const isShown = i => selected === null || (selected === NOWHERE ? m.nowhere[i] === 1 : m.cluster[i] === selected);
+  const refresh = () => listeners.forEach(update => update());
+  function select(which) {
+    selected = selected === which ? null : which;
+    refresh();
   }
-  const cluster = c => [dot(c), "Cluster " + c];
+  // Names: those that were given, or else proposals; they can be changed on the page.
+  const names = d.summary.clusters.map(one => one.name || one.proposal || "");
+  const called = c => c === NOWHERE ? "Fit nowhere" : names[c] || "Cluster " + c;
+  const titled = c => names[c] ? `${c}: ${names[c]}` : "Cluster " + c;
+  const which = c => c === NOWHERE ? ["Fit nowhere"] : [dot(c), titled(c)];
+
+  // ---- the answer, in the words of the terminal ------------------------------------------
+  function answer() {
+    const told = d.summary, largest = Math.max(...d.sizes);
+    const rows = told.clusters.slice(0, 60).map((one, c) => {
+      const fill = el("i"), input = el("input", {class: "called", type: "text", maxlength: 60, value: names[c], placeholder: "give it a name", "aria-label": "Name of cluster " + c,
+        oninput: () => { names[c] = input.value.trim(); edited(); }});
+      fill.style.width = Math.max(1, 100 * one.size / largest) + "%";
+      fill.style.background = colour(c);
+      return el("li", {}, el("button", {class: "number", type: "button", title: "Look at this cluster alone", onclick: () => select(c)}, dot(c), String(c)),
+        k > 1 ? input : el("span"), el("span", {class: "share"}, fill), el("span", {class: "size"}, `${number(one.size)} · ${percent(one.share)}`), el("span", {class: "apart"}, one.text));
+    });
+    const keep = el("div", {class: "tools keep", hidden: true}, el("span", {class: "small"}, "Names were changed here:"),
+      el("button", {class: "plain", type: "button", onclick: savePage}, "Save this page with them"),
+      el("button", {class: "plain", type: "button", onclick: () => { code.replaceChildren(UI.code(inPython())); }}, "Show them in Python"));
+    const code = el("div", {});
+    const edited = () => { keep.hidden = false; if (code.firstChild) code.replaceChildren(UI.code(inPython())); refresh(); };
+    const odd = told.outliers && el("p", {}, told.outliers, d.nowhere > 0 && [" ", el("button", {class: "plain", type: "button", id: "show-nowhere", onclick: () => select(NOWHERE)}, "Show them")]);
+    const box = UI.section("answer", told.answer, null, told.why && el("p", {class: "why"}, told.why), told.sure && el("p", {class: "sure-line"}, told.sure),
+      k > 1 && el("ul", {class: "answers"}, rows), told.clusters.length > 60 && el("p", {class: "small"}, `The first 60 of ${number(told.clusters.length)} clusters.`), keep, code,
+      odd, told.columns.map(text => el("p", {}, text)), told.doubts.length > 0 && [el("h3", {}, "What speaks against it"), UI.notes(told.doubts.map(text => ({text})))]);
+    return box;
+  }
+  const inPython = () => `model.rename({${names.map((name, c) => name && `${c}: ${JSON.stringify(name)}`).filter(Boolean).join(", ")}})`;
+  // The page as it came, with the names of now: what a browser parsed is written down before anything is drawn.
+  function savePage() {
+    const data = UI.data;
+    data.summary.clusters.forEach((one, c) => { one.name = names[c]; });
+    const json = JSON.stringify(data).replace(/[<>&\u2028\u2029]/g, sign => "\\u" + sign.charCodeAt(0).toString(16).padStart(4, "0"));
+    const text = UI.source.replace(/(<script type="application\/json" id="data">)[^<]*/, (_, head) => head + json);
+    UI.save(d.title, new Blob([text], {type: "text/html"}));
+  }
 
   // ---- pictures of samples, where samples are pictures ---------------------------------
   let picture = () => null, faces = () => null;
@@ -52,9 +92,27 @@
     meanings.push({name: part.name, ends: part.ends, of: i => level(i) === 255 ? UI.css("--faint") : UI.amount(level(i) / 254),
       value: i => level(i) === 255 ? null : +(low + (high - low) * level(i) / 254).toPrecision(4)});
   }
-  let meaning = meanings[0];
+  let meaning = meanings[0], recolour = () => null;
+  const how = {
+    map: "Clusters lie side by side, similar ones near each other; a point between two of them belongs partly to both. The less sure a cluster is, the wider it is drawn: clusters that run into each other are not clearly apart. Distances between clusters mean little.",
+    features: "The two directions in which the columns vary most. Clusters that lie apart here are apart; those that overlap may be apart in other columns.",
+    columns: "Two columns, each from its least to its largest value; a missing value lies at the edge.",
+    place: "Where each point lies on earth, north upwards.",
+  };
   function drawMap() {
     const canvas = el("canvas", {role: "img", tabindex: "0", "aria-label": `Map of ${count(shownCount, "point")} in ${count(k, "cluster")}`});
+    // Where points lie: the map of the clusters, the main directions, two columns, or places on earth.
+    const planes = [{name: d.plane.how === "map" ? "map of the clusters" : "main directions of the columns", kind: d.plane.how, xs: d.plane.x, ys: d.plane.y, words: how[d.plane.how]}];
+    if (d.plane.main) planes.push({name: "main directions of the columns", kind: "features", xs: d.plane.main.x, ys: d.plane.main.y, words: how.features});
+    const axes = d.axes ? d.axes.columns : [];
+    if (d.axes && d.axes.place) {
+      const [lon, lat] = d.axes.place.map(at => axes[at]), span = one => (one.ends[1] - one.ends[0]) / 2 || 1e-9;
+      const most = Math.max(span(lon), span(lat)), narrow = Math.max(.2, Math.cos((lat.ends[0] + lat.ends[1]) / 360 * Math.PI));
+      planes.unshift({name: "places (longitude, latitude)", kind: "place", narrow, xs: lon.at.map(v => v * span(lon) / most), ys: lat.at.map(v => v * span(lat) / most), words: how.place});
+    }
+    if (k === 1 && planes.length > 1) planes.push(planes.shift());  // one cluster has no map
+    if (axes.length > 1) planes.push({name: "two columns", kind: "columns", free: true, words: how.columns});
+    let plane = planes[0], pair = [0, 1];
     const order = Array.from({length: shownCount}, (_, i) => i);
     for (let i = order.length - 1; i > 0; i--) {  // mixed, so that no cluster hides the others; the same each time
       const j = (i * 7919 + 104729) % (i + 1);
@@ -70,15 +128,17 @@
       if (!box.width) return;
       canvas.width = Math.round(box.width * ratio);
       canvas.height = Math.round(box.height * ratio);
-      const xs = d.plane.x, ys = d.plane.y;
+      const {xs, ys} = plane;
       let [wide, high] = [1e-9, 1e-9];
       for (let i = 0; i < shownCount; i++) { wide = Math.max(wide, Math.abs(xs[i])); high = Math.max(high, Math.abs(ys[i])); }
-      const scale = view.zoom * Math.min((box.width / 2 - 22) / wide, (box.height / 2 - 22) / high);
-      radius = Math.max(.8, Math.min(4.5 * Math.sqrt(view.zoom), d.plane.how === "map" ? .46 * d.plane.gap * scale : 130 / Math.sqrt(shownCount)));
+      const across = view.zoom * (box.width / 2 - 22) / wide, up = view.zoom * (box.height / 2 - 22) / high;
+      const scale = Math.min(across, up);  // one scale, unless two columns of different units are drawn
+      [view.sx, view.sy] = plane.free ? [across, up] : [scale * (plane.narrow || 1), scale];
+      radius = Math.max(.8, Math.min(4.5 * Math.sqrt(view.zoom), plane.kind === "map" ? .46 * d.plane.gap * scale : Math.min(3.5, 130 / Math.sqrt(shownCount))));
       cells = new Map();
       for (let i = 0; i < shownCount; i++) {
-        px[i] = box.width / 2 + (xs[i] - view.x) * scale;
-        py[i] = box.height / 2 - (ys[i] - view.y) * scale;
+        px[i] = box.width / 2 + (xs[i] - view.x) * view.sx;
+        py[i] = box.height / 2 - (ys[i] - view.y) * view.sy;
         const key = Math.floor(px[i] / CELL) * 4096 + Math.floor(py[i] / CELL);
         if (!cells.has(key)) cells.set(key, []);
         cells.get(key).push(i);
@@ -127,12 +187,23 @@
       context.strokeStyle = "#ffffff99";
       context.lineWidth = .7;
       for (const i of order) {
-        context.globalAlpha = selected === null || m.cluster[i] === selected ? .85 : .07;
+        context.globalAlpha = isShown(i) ? .85 : .07;
         context.fillStyle = meaning.of(i);
         context.beginPath();
         context.arc(px[i], py[i], radius, 0, 6.2832);
         context.fill();
         if (ringed) context.stroke();
+      }
+      // What fits nowhere has a ring of its own.
+      if (m.nowhere) {
+        context.strokeStyle = UI.css("--bad");
+        context.lineWidth = 1.4;
+        for (const i of order) if (m.nowhere[i] && isShown(i)) {
+          context.globalAlpha = .9;
+          context.beginPath();
+          context.arc(px[i], py[i], radius + 2, 0, 6.2832);
+          context.stroke();
+        }
       }
       context.globalAlpha = 1;
       context.font = "600 13px " + UI.css("--sans");
@@ -157,15 +228,15 @@
     const art = () => {
       const box = canvas.getBoundingClientRect();
       return UI.svg("svg", {viewBox: `0 0 ${Math.round(box.width)} ${Math.round(box.height)}`},
-        order.map(i => UI.svg("circle", {cx: px[i].toFixed(1), cy: py[i].toFixed(1), r: radius.toFixed(2), fill: meaning.of(i), "fill-opacity": selected === null || m.cluster[i] === selected ? .85 : .07})),
+        order.map(i => UI.svg("circle", {cx: px[i].toFixed(1), cy: py[i].toFixed(1), r: radius.toFixed(2), fill: meaning.of(i), "fill-opacity": isShown(i) ? .85 : .07})),
         names.map(name => UI.svg("text", {x: name.x, y: name.y + 4, "text-anchor": "middle", "font-family": "sans-serif", "font-weight": 600, "font-size": 13, fill: UI.css("--ink")}, name.c)));
     };
-    const rows = () => [["row", "name", "x", "y", "cluster", meaning.name], ...m.row.map((row, i) => [row, m.name ? m.name[i] : "", d.plane.x[i], d.plane.y[i], m.cluster[i], meaning.value(i)])];
+    const rows = () => [["row", "name", "x", "y", "cluster", meaning.name], ...m.row.map((row, i) => [row, m.name ? m.name[i] : "", plane.xs[i], plane.ys[i], m.cluster[i], meaning.value(i)])];
     function nearest(event) {
       const box = canvas.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
       let best = -1, least = 12 * 12;
       for (const i of around(x, y, 12, 12)) {
-        if (selected !== null && m.cluster[i] !== selected) continue;
+        if (!isShown(i)) continue;
         const far = (px[i] - x) ** 2 + (py[i] - y) ** 2;
         if (far < least) { least = far; best = i; }
       }
@@ -179,8 +250,8 @@
       if (view.zoom === 1) view.x = view.y = 0;
       else if (at) {  // what is under the pointer stays there
         const keep = (1 - before / view.zoom) / view.scale;
-        view.x += (at.clientX - box.left - box.width / 2) * keep;
-        view.y -= (at.clientY - box.top - box.height / 2) * keep;
+        view.x += (at.clientX - box.left - box.width / 2) * keep * view.scale / view.sx;
+        view.y -= (at.clientY - box.top - box.height / 2) * keep * view.scale / view.sy;
       }
       level.textContent = view.zoom > 1 ? `× ${number(+view.zoom.toFixed(1))}` : "";
       canvas.dataset.zoom = view.zoom;
@@ -194,9 +265,8 @@
       else if (event.key === "-") zoom(1 / 1.5);
       else if (event.key === "0") zoom(0);
       else if (event.key.startsWith("Arrow") && view.zoom > 1) {
-        const step = 40 / view.scale;
-        view.x += {ArrowLeft: -step, ArrowRight: step}[event.key] || 0;
-        view.y += {ArrowDown: -step, ArrowUp: step}[event.key] || 0;
+        view.x += ({ArrowLeft: -40, ArrowRight: 40}[event.key] || 0) / view.sx;
+        view.y += ({ArrowDown: -40, ArrowUp: 40}[event.key] || 0) / view.sy;
         layout();
       } else return;
       event.preventDefault();
@@ -206,16 +276,16 @@
     canvas.addEventListener("pointermove", event => {
       if (from) {
         moved = moved || Math.hypot(event.clientX - from[0], event.clientY - from[1]) > 4;
-        view.x = from[2] - (event.clientX - from[0]) / view.scale;
-        view.y = from[3] + (event.clientY - from[1]) / view.scale;
+        view.x = from[2] - (event.clientX - from[0]) / view.sx;
+        view.y = from[3] + (event.clientY - from[1]) / view.sy;
         layout();
         return;
       }
       const i = nearest(event);
       if (i !== hot) { hot = i; draw(); }
       UI.tip(event, i < 0 ? null : [
-        nameOf(i), `Cluster ${m.cluster[i]}, certainty ${percent(m.certainty[i], 0)}`,
-        m.certainty[i] < .5 && m.second[i] >= 0 ? `next: cluster ${m.second[i]}` : null,
+        nameOf(i), `${titled(m.cluster[i])}, certainty ${percent(m.certainty[i], 0)}`, m.nowhere && m.nowhere[i] ? "fits nowhere" : null,
+        m.certainty[i] < .5 && m.second[i] >= 0 ? `next: ${titled(m.second[i])}` : null,
         m.truth ? "known class: " + m.truth[i] : null, meaning.ends ? `${meaning.name}: ${number(meaning.value(i))}` : null, picture(i, 72)].filter(Boolean));
     });
     canvas.addEventListener("pointerleave", event => { hot = -1; draw(); UI.tip(event, null); });
@@ -232,16 +302,37 @@
       if (ramp) ramp.style.background = `linear-gradient(90deg, ${Array.from({length: 11}, (_, t) => UI.amount(t / 10)).join(", ")})`;
       draw();
     }}, meanings.map((one, i) => el("option", {value: i}, one.name)));
+    const caption = el("p", {class: "lead caption"});
+    const sides = el("span", {class: "sides", hidden: true});
+    const side = at => { const list = el("select", {"aria-label": at ? "Column upwards" : "Column to the right", onchange: () => { pair[at] = Number(list.value); show(); }},
+      axes.map((one, j) => el("option", {value: j, selected: j === pair[at]}, one.name))); return list; };
+    if (axes.length > 1) sides.append("right ", side(0), " up ", side(1));
+    function show() {
+      if (plane.kind === "columns") [plane.xs, plane.ys] = pair.map(j => axes[j].at.map(v => v === null ? -1.04 : v));
+      sides.hidden = plane.kind !== "columns";
+      caption.textContent = plane.words + " Click a cluster to look at it alone; zoom with the buttons, or with Ctrl and the wheel.";
+      zoom(0);
+    }
+    const lay = el("select", {id: "draw-as", onchange: () => { plane = planes[Number(lay.value)]; show(); }}, planes.map((one, j) => el("option", {value: j}, one.name)));
     const button = (label, title, press) => el("button", {class: "plain", type: "button", title, "aria-label": title, onclick: press}, label);
-    const tools = el("div", {class: "tools"}, meanings.length > 1 && el("label", {class: "small"}, "Colour by ", pick), scale, el("span", {class: "space"}), level,
+    const tools = el("div", {class: "tools"}, planes.length > 1 && el("label", {class: "small"}, "Draw as ", lay), sides, meanings.length > 1 && el("label", {class: "small"}, "Colour by ", pick), scale, el("span", {class: "space"}), level,
       el("span", {class: "together"},
         button("+", "Zoom in", () => zoom(1.5)), button("−", "Zoom out", () => zoom(1 / 1.5)), button("Reset", "Show the whole map", () => zoom(0))));
-    return [tools, el("div", {class: "map"}, UI.figure("Map", canvas, rows, art), legend())];
+    show();
+    recolour = () => { if (meanings.includes(meaning)) pick.value = String(meanings.indexOf(meaning)); scale.replaceChildren(); draw(); };
+    return [caption, tools, el("div", {class: "map"}, UI.figure("Map", canvas, rows, art), legend())];
   }
   function legend() {
-    const buttons = d.sizes.map((size, c) => el("button", {type: "button", "aria-pressed": "false", onclick: () => select(c)}, dot(c), "Cluster " + c, el("span", {class: "n"}, number(size))));
-    listeners.push(() => buttons.forEach((button, c) => button.setAttribute("aria-pressed", String(c === selected))));
-    return el("div", {class: "legend", role: "group", "aria-label": "Clusters"}, buttons);
+    const entry = (which, mark, size) => { const name = el("span", {class: "who"}, called(which));
+      return {which, name, button: el("button", {type: "button", "aria-pressed": "false", onclick: () => select(which)}, mark, name, el("span", {class: "n"}, number(size)))}; };
+    const entries = d.sizes.map((size, c) => entry(c, dot(c), size));
+    if (d.nowhere) entries.push(entry(NOWHERE, el("span", {class: "dot ring"}), d.nowhere));
+    listeners.push(() => entries.forEach(one => {
+      one.button.setAttribute("aria-pressed", String(one.which === selected));
+      one.name.textContent = called(one.which);
+      one.name.title = one.which === NOWHERE ? "" : titled(one.which);
+    }));
+    return el("div", {class: "legend", role: "group", "aria-label": "Clusters"}, entries.map(one => one.button));
   }
 
   // ---- the graph as a matrix -----------------------------------------------------------
@@ -341,30 +432,104 @@
     return UI.figure("How the clusters relate", art, () => [["joined", "with", "as", "at"], ...d.tree.steps.map(([a, b, height], i) => [a, b, k + i, height])]);
   }
 
+  // ---- why this number -------------------------------------------------------------------
+  function whyPicture() {
+    const e = d.evidence, W = 520, H = 230, left = 46, bottom = 40, top = 22, low = Math.min(0, ...e.scores), high = Math.max(1e-9, ...e.scores);
+    const step = (W - left - 10) / e.counts.length, y = v => top + (H - top - bottom) * (high - v) / (high - low), every = Math.ceil(e.counts.length / 20);
+    const art = UI.svg("svg", {class: "chart", viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": "Evidence for each number of clusters"},
+      UI.ticks(low, high, 4).map(t => [UI.svg("line", {class: "grid", x1: left, x2: W - 10, y1: y(t), y2: y(t)}), UI.svg("text", {x: left - 8, y: y(t) + 4, "text-anchor": "end"}, number(t))]),
+      e.counts.map((c, i) => [UI.svg("rect", {class: c === e.chosen ? "chosen-bar" : "bar-mark", x: left + step * i + step * .12, width: step * .76, y: Math.min(y(0), y(e.scores[i])), height: Math.max(1, Math.abs(y(e.scores[i]) - y(0))), rx: 2, "data-tip": `${c} clusters: evidence ${number(e.scores[i])}`}),
+        (c - 2) % every === 0 || c === e.chosen ? UI.svg("text", {class: c === e.chosen ? "strong" : null, x: left + step * (i + .5), y: H - bottom + 17, "text-anchor": "middle"}, c) : null]),
+      UI.svg("text", {x: (left + W) / 2, y: H - 6, "text-anchor": "middle"}, "number of clusters"));
+    return UI.figure("Evidence for each number of clusters", art, () => [["number of clusters", "evidence"], ...e.counts.map((c, i) => [c, e.scores[i]])]);
+  }
+
+  // ---- every number of clusters, by one tree ------------------------------------------------
+  function levelsPicture() {
+    const tree = d.levels, leaves = tree.sizes.length, total = tree.sizes.reduce((a, b) => a + b, 0);
+    const node = Array.from({length: leaves}, (_, i) => ({leaves: [i], size: tree.sizes[i], x: 0}));
+    tree.merges.forEach(([a, b, height]) => node.push({a, b, x: height, size: node[a].size + node[b].size, leaves: [...node[a].leaves, ...node[b].leaves]}));
+    // The nodes that are clusters where there are so many of them.
+    function nodesAt(wanted) {
+      const alive = new Set(Array.from({length: leaves}, (_, i) => i));
+      for (let step = 0; step < leaves - wanted; step++) { const [a, b] = tree.merges[step]; alive.delete(a); alive.delete(b); alive.add(leaves + step); }
+      return [...alive];
+    }
+    // Which leaves belong to a cluster of the fit: these keep its colour where they can.
+    const fittedOf = Array.from({length: leaves});
+    m.cluster.forEach((c, i) => { fittedOf[tree.leaf[i]] = c; });
+    function coloursAt(nodes) {
+      const used = new Set(), found = new Map();
+      const free = tree.colours.filter(one => !d.colours.includes(one));
+      [...nodes].sort((a, b) => node[b].size - node[a].size).forEach(at => {
+        const weight = new Map();
+        node[at].leaves.forEach(leaf => weight.set(fittedOf[leaf], (weight.get(fittedOf[leaf]) || 0) + tree.sizes[leaf]));
+        const own = [...weight].sort((a, b) => b[1] - a[1]).map(([c]) => c).find(c => c !== undefined && !used.has(c));
+        if (own !== undefined) { used.add(own); found.set(at, d.colours[own]); }
+        else found.set(at, free.length ? free.shift() : UI.css("--faint"));
+      });
+      return found;
+    }
+    const last = node[node.length - 1], order = last.leaves, ROW = leaves > 24 ? 13 : 18, left = 10, wide = 460;
+    const x = h => left + wide * (1 - Math.sqrt(h / Math.max(last.x, 1e-300)));
+    node.forEach(one => { one.y = one.a === undefined ? ROW * order.indexOf(one.leaves[0]) + 12 : (node[one.a].y + node[one.b].y) / 2; });
+    const picture = el("div", {}), said = el("p", {class: "small", role: "status"});
+    const slider = el("input", {type: "range", min: 1, max: leaves, step: 1, value: k, id: "level", "aria-label": "Number of clusters", oninput: () => show(Number(slider.value))});
+    const shown = el("b", {class: "level"}, String(k));
+    const own = {name: "clusters of the slider", of: () => "", value: () => null, hidden: true};
+    function show(wanted) {
+      const nodes = nodesAt(wanted), colours = coloursAt(nodes), leafAt = new Array(leaves);
+      // Numbered by their first samples, as the model does.
+      const first = new Map();
+      nodes.forEach(at => node[at].leaves.forEach(leaf => { leafAt[leaf] = at; }));
+      m.row.forEach((_, i) => { const at = leafAt[tree.leaf[i]]; if (!first.has(at)) first.set(at, first.size); });
+      shown.textContent = String(wanted);
+      const stable = wanted === k ? d.summary.stability : d.summary.others[String(wanted)];
+      said.textContent = `${count(wanted, "cluster")}: ${nodes.map(at => node[at].size).sort((a, b) => b - a).slice(0, 12).map(v => number(v)).join(", ")}${wanted > 12 ? ", …" : ""} points` +
+        (stable === undefined || stable === null ? "." : `; found again without a tenth of the points by ${stable.toFixed(2)} (1 is the same).`) + (wanted === k ? " These are the clusters of the fit." : "");
+      own.of = i => colours.get(leafAt[tree.leaf[i]]);
+      own.value = i => first.get(leafAt[tree.leaf[i]]);
+      own.name = wanted === k ? "cluster" : `${wanted} clusters`;
+      meaning = wanted === k ? meanings[0] : own;
+      recolour();
+      const limit = wanted < leaves ? node[leaves + leaves - wanted - 1].x : 0;
+      const inside = new Map(nodes.flatMap(at => { const found = [], walk = one => { found.push([one, colours.get(at)]); if (node[one].a !== undefined) { walk(node[one].a); walk(node[one].b); } }; walk(at); return found; }));
+      const art = UI.svg("svg", {class: "chart", viewBox: `0 0 ${left + wide + 300} ${ROW * leaves + 8}`, role: "img", "aria-label": "Tree of the clusters"},
+        node.map((one, at) => one.a === undefined ? null : [one.a, one.b].map(child => { const path = UI.svg("path", {class: "branch", d: `M${x(one.x)} ${one.y}V${node[child].y}H${x(node[child].x)}`}); if (inside.has(at)) path.style.stroke = inside.get(at); return path; })),
+        nodes.map(at => [UI.svg("circle", {cx: x(node[at].x), cy: node[at].y, r: 5, fill: colours.get(at), "data-tip": `${number(node[at].size)} points, ${percent(node[at].size / total)}`}),
+          wanted === k && node[at].leaves.length ? UI.svg("text", {class: "strong", x: left + wide + 14, y: node[at].y + 4}, UI.short(titled(fittedOf[node[at].leaves[0]]), 40)) : UI.svg("text", {x: left + wide + 14, y: node[at].y + 4}, number(node[at].size))]));
+      picture.replaceChildren(UI.figure("Tree of the clusters", art, () => [["joined", "with", "as", "at", "size"], ...tree.merges.map(([a, b, height], i) => [a, b, leaves + i, height, node[leaves + i].size])]));
+    }
+    listeners.push(() => { if (Number(slider.value) === k) show(k); });
+    show(k);
+    return [el("div", {class: "tools"}, el("label", {class: "small", for: "level"}, "Number of clusters"), slider, shown,
+      el("button", {class: "plain", type: "button", onclick: () => { slider.value = String(k); show(k); }}, `Back to ${k}`)), said, picture];
+  }
+
   // ---- one cluster ---------------------------------------------------------------------
   const people = list => el("ul", {class: "people"}, list.map(i => {
-    const thumb = picture(i, 44), hint = event => UI.tip(event, [nameOf(i), `certainty ${percent(m.certainty[i], 0)}`, m.second[i] >= 0 && m.certainty[i] < .5 ? `next: cluster ${m.second[i]}` : null, m.truth ? "known class: " + m.truth[i] : null].filter(Boolean));
+    const thumb = picture(i, 44), hint = event => UI.tip(event, [nameOf(i), `certainty ${percent(m.certainty[i], 0)}`, m.second[i] >= 0 && m.certainty[i] < .5 ? `next: ${titled(m.second[i])}` : null, m.truth ? "known class: " + m.truth[i] : null].filter(Boolean));
     return el("li", {class: thumb ? "pic" : null, onpointermove: hint, onpointerleave: event => UI.tip(event, null)},
       thumb || [nameOf(i), el("span", {class: "sure"}, percent(m.certainty[i], 0))]);
   }));
   function effects(rows) {
     const top = Math.max(...rows.map(row => Math.abs(row[1])), 1);
-    return el("div", {class: "effects"}, rows.map(([name, effect, inside, outside]) => {
+    return el("div", {class: "effects"}, rows.map(([name, effect, inside, outside, decimals]) => {
       const mark = el("i"), width = 50 * Math.min(1, Math.abs(effect) / top);
       mark.style.width = width + "%";
       mark.style.left = (effect < 0 ? 50 - width : 50) + "%";
       mark.style.background = effect < 0 ? "var(--minus)" : "var(--accent)";
       return [el("div", {class: "name", title: name}, UI.short(name, 22)), el("div", {class: "axis"}, mark),
-        el("div", {class: "value", title: `${effect > 0 ? "+" : "−"}${Math.abs(effect).toFixed(1)} standard deviations`}, `${number(inside)} against ${number(outside)}`)];
+        el("div", {class: "value", title: `${effect > 0 ? "+" : "−"}${Math.abs(effect).toFixed(1)} standard deviations`}, decimals < 0 ? `${percent(inside, 0)} against ${percent(outside, 0)}` : `${UI.fixed(inside, decimals)} against ${UI.fixed(outside, decimals)}`)];
     }));
   }
   function card(info, c) {
     return el("article", {class: "cluster", id: "cluster-" + c},
-      el("header", {}, dot(c), el("h3", {}, "Cluster " + c), el("span", {class: "small"},
+      el("header", {}, dot(c), el("h3", {}, titled(c)), el("span", {class: "small"},
         `${count(d.sizes[c], "member")}, ${percent(d.sizes[c] / d.n)}`, info.certainty === null ? "" : `, mean certainty ${percent(info.certainty, 0)}`)),
       el("div", {}, info.typical.length ? [el("h4", {}, "Most typical"), people(info.typical)] : null,
         el("h4", {}, "Most doubtful"), info.doubtful.length ? people(info.doubtful) : el("p", {class: "small none"}, "None: all are clearly assigned.")),
-      el("div", {}, d.images ? faces(c) : info.features.length ? [el("h4", {}, "What sets it apart: mean here against mean elsewhere"), effects(info.features)] : null));
+      el("div", {}, d.images ? faces(c) : info.features.length ? [el("h4", {}, "What sets it apart: median, or share, here against elsewhere"), effects(info.features)] : null));
   }
 
   // A page of clusters at a time, or the chosen one alone.
@@ -376,9 +541,10 @@
     const pager = el("div", {class: "pager"}, back, next, where);
     function update() {
       const first = page * PAGE, last = Math.min(k, first + PAGE);
-      const which = selected !== null ? [selected] : Array.from({length: last - first}, (_, i) => first + i);
-      box.replaceChildren(...which.map(c => card(d.clusters[c], c)));
-      pager.hidden = selected !== null || k <= PAGE;
+      const alone = typeof selected === "number";
+      const listed = alone ? [selected] : Array.from({length: last - first}, (_, i) => first + i);
+      box.replaceChildren(...listed.map(c => card(d.clusters[c], c)));
+      pager.hidden = alone || k <= PAGE;
       back.disabled = first === 0;
       next.disabled = last === k;
       where.textContent = `Clusters ${first} to ${last - 1} of ${k}`;
@@ -404,16 +570,19 @@
       return [el("span", {class: "sure-bar"}, inner), percent(v, 0)];
     }}, m.certainty);
     if (k > 1) add({label: "Next best", format: v => v < 0 ? "–" : [dot(v), String(v)]}, m.second);
-    if (m.outlier) add({label: "Outlier score", number: true}, m.outlier);
+    if (k > 1) add({label: "Name of cluster", format: (_, row) => names[row[at]] || "–", value: row => names[row[at]], text: row => names[row[at]]}, m.cluster);
+    if (m.outlier) add({label: "Outlier score", number: true, format: v => v === null ? "–" : UI.fixed(v, 3)}, m.outlier);
+    const odd = columns.length;
+    if (m.nowhere) add({label: "Fits nowhere", format: v => v ? "yes" : ""}, m.nowhere);
     if (m.truth) add({label: "Known class"}, m.truth);
-    d.table.names.forEach((name, j) => add({label: name, number: true}, d.table.values[j]));
+    d.table.names.forEach((name, j) => add({label: name, number: true, format: v => v === null ? "–" : UI.fixed(v, d.table.decimals[j])}, d.table.values[j]));
     const rows = all.map(i => cells.map(values => values[i]));
     const table = UI.table({columns, rows, search: "Search the members", id: "members-table", name: "Members",
-      filter: {keep: row => row[at] === selected, name: () => selected === null ? null : "Cluster " + selected, clear: () => select(selected)}});
+      filter: {keep: row => selected === NOWHERE ? row[odd] === 1 : row[at] === selected, name: () => selected === null ? null : called(selected), clear: () => select(selected)}});
     const chosen = el("span", {class: "chosen"});
     table.tools.append(chosen);
     listeners.push(() => {
-      chosen.replaceChildren(...(selected === null ? [] : ["Only ", ...cluster(selected), el("button", {class: "plain", type: "button", onclick: () => select(selected)}, "Show all")]));
+      chosen.replaceChildren(...(selected === null ? [] : ["Only ", ...which(selected), el("button", {class: "plain", type: "button", onclick: () => select(selected)}, "Show all")]));
       table.update();
     });
     return table.node;
@@ -421,24 +590,21 @@
 
   // ---- the page ------------------------------------------------------------------------
   const main = UI.shell({title: d.title, lead: `${count(d.n, "point")}${d.columns ? " with " + count(d.columns, "column") : ""}, clustered by ${d.method} on ${d.made}.`});
-  const tiles = [{label: "Clusters", value: number(k), note: `sizes ${number(Math.min(...d.sizes))} to ${number(Math.max(...d.sizes))}`},
-    {label: "Points", value: number(d.n), note: shownCount < d.n ? `${number(shownCount)} shown here` : "all shown here"}];
-  if (d.graph) tiles.push({label: "Graph within clusters", value: percent(d.graph.within), note: `${count(d.graph.links, "link")}, ${number(d.graph.median_degree)} per point`});
-  const clear = m.certainty.filter(v => v >= .5).length / shownCount;
-  tiles.push({label: "Clearly assigned", value: percent(clear, 0), note: "certainty of at least 50 %"});
+  main.append(answer());
+  const tiles = [];
+  if (d.graph && k > 1) tiles.push({label: "Graph within clusters", value: percent(d.graph.within), note: `${count(d.graph.links, "link")}, ${number(d.graph.median_degree)} per point`});
+  if (k > 1) tiles.push({label: "Clearly assigned", value: d.clear, note: "certainty of at least 50 %"});
+  if (d.summary.stability !== null) tiles.push({label: "Found again", value: number(+d.summary.stability.toFixed(2)), note: "agreement; 1 is the same"});
+  if (d.nowhere) tiles.push({label: "Fit nowhere", value: number(d.nowhere), note: percent(d.nowhere / d.n) + " of the points"});
   if (d.scores) tiles.push({label: "Accuracy", value: percent(d.scores.accuracy), note: `NMI ${percent(d.scores.nmi)}, purity ${percent(d.scores.purity)}, ARI ${number(d.scores.ari)}`});
   if (d.seconds !== null) tiles.push({label: "Time", value: d.seconds < 1 ? number(Math.round(d.seconds * 1000)) + " ms" : number(+d.seconds.toFixed(1)) + " s", note: d.n_iter ? count(d.n_iter, "iteration") + (d.converged === false ? ", not converged" : "") : null});
-  main.append(UI.tiles(tiles));
-  main.append(d.advice.length ? UI.notes(d.advice.map(text => ({text}))) : UI.notes([{level: "good", text: "Nothing looks odd: the fit converged, every point has neighbours, and no cluster is tiny or huge."}]));
+  if (tiles.length > 1) main.append(UI.tiles(tiles));
 
-  const how = {
-    map: "Clusters lie side by side, similar ones near each other; a point between two of them belongs partly to both. Close points are similar; larger distances mean little.",
-    features: "The two main directions of the features.",
-  };
-  if (d.plane.how !== "none") main.append(UI.section("map", "Map", how[d.plane.how] + " Click a cluster to look at it alone; zoom with the buttons, or with Ctrl and the wheel.", drawMap()));
+  if (d.plane.how !== "none") main.append(UI.section("map", "Map", null, drawMap()));
+  const evidence = d.evidence && UI.section("evidence", `Why ${d.evidence.chosen}`, d.evidence.chosen > 1 ? `The evidence for each number of clusters${d.evidence.second ? `; next best is ${d.evidence.second}` : ""}.` : "The evidence for each number of clusters: none is beyond what samples without clusters show.", whyPicture());
+  const levels = d.levels && d.levels.merges.length && UI.section("levels", "Every number of clusters", "Clusters merge and split along one tree; nothing is fitted anew. Move the slider to see them on the map.", levelsPicture());
 
   const graph = d.graph && UI.section("graph", "Learned graph", "Points in the order of their clusters; filled cells are edges. Blocks along the diagonal, and little else, are good.", matrix());
-  const sizes = UI.section("sizes", "Sizes", null, UI.bars("Sizes", d.sizes.map((size, c) => ({name: "Cluster " + c, value: size, text: `${number(size)} · ${percent(size / d.n)}`, colour: colour(c), onclick: () => select(c)}))));
   const weights = (id, title, lead, rows) => {
     const heavy = rows.filter(([, value]) => value >= .0005), light = rows.length - heavy.length;
     return UI.section(id, title, lead, heavy.length > 1 || id === "kernels" ? UI.bars(title, heavy.map(([name, value]) => ({name, value}))) : null,
@@ -449,19 +615,19 @@
   const spectrum = d.spectrum && UI.section("spectrum", "Spectrum", d.spectrum.gap === null ? "The smallest eigenvalues of the graph." : "The smallest eigenvalues of the graph; a wide gap after the number of clusters speaks for it.",
     UI.line({series: [{values: d.spectrum.values, name: "Eigenvalue"}], xlabel: "number", ylabel: "eigenvalue", zero: true, label: "Eigenvalues",
       marks: d.spectrum.gap === null ? [] : [{from: d.spectrum.count, to: d.spectrum.count + 1, text: `gap ${number(d.spectrum.gap)}`}]}));
-  const short = graph && k <= 12;
-  main.append(graph ? el("div", {class: "two"}, graph, el("div", {class: "stack"}, sizes, short && geometries, short && spectrum)) : sizes);
+  const beside = [evidence, geometries, spectrum].filter(Boolean);
+  if (levels) main.append(levels);
+  if (graph) main.append(el("div", {class: beside.length ? "two" : null}, graph, beside.length && el("div", {class: "stack"}, beside)));
+  else beside.forEach(part => main.append(part));
 
-  const related = d.tree && k <= 60 && UI.section("related", "How the clusters relate", d.tree.by === "features" ? "Which are nearest in the means of their columns: the further right two meet, the more alike they are."
+  const related = d.tree && !levels && k <= 60 && UI.section("related", "How the clusters relate", d.tree.by === "features" ? "Which are nearest in the means of their columns: the further right two meet, the more alike they are."
     : "Which share most edges of the graph: the further right two meet, the more they share.", tree());
   const across = d.heat && UI.section("heat", "Clusters by columns", `How far each cluster lies above (green) or below (brown) the rest, in standard deviations; the ${count(d.heat.names.length, "column")} that ${d.heat.names.length === 1 ? "tells" : "tell"} clusters apart most.${k > 60 ? " The first 60 clusters." : ""} Click a column for its values.`, heat());
   if (across) main.append(across);
-  main.append(UI.section("clusters", "Clusters", "Certainty is the lead of a point's own cluster over the next best one.", cards()));
+  if (k > 1) main.append(UI.section("clusters", "Clusters", "Certainty is the lead of a point's own cluster over the next best one.", cards()));
 
   const extra = related ? [related] : [];
   if (kernels) extra.push(kernels);
-  if (geometries && !short) extra.push(geometries);
-  if (spectrum && !short) extra.push(spectrum);
   if (d.objective.length) extra.push(UI.section("objective", "Objective", `Its value after each iteration.${d.objective_words}`, UI.line({series: [{values: d.objective, name: "Objective"}], xlabel: "iteration", ylabel: "objective", label: "Objective"})));
   while (extra.length > 1) main.append(el("div", {class: "two"}, extra.shift(), extra.shift()));
   if (extra.length) main.append(extra[0]);

@@ -1,0 +1,127 @@
+"""The columns of a table in their own units, and numbers as people write them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["Columns", "decimals_for", "find_place", "write_number"]
+
+#: Columns without names are told apart by their numbers; of more than these that says nothing.
+_ANONYMOUS = 12
+#: Whole numbers that differ by more are told without decimals.
+_COUNTS = 20
+#: What columns of places are called, and between which values they lie.
+_PLACES = (
+    (("lon", "lng", "long", "longitude"), 180.0),
+    (("lat", "latitude"), 90.0),
+)
+
+
+class Columns:
+    """The columns of a table in their own units, whatever was done to them before the fit.
+
+    Parameters
+    ----------
+    X : array or CSR array of shape (n, d)
+        As clustered; NaN where a value is missing.
+    names : sequence of str
+    preparation : sequence of dict, default=None
+        The spread and centre by which the columns of each table were scaled.
+    named : bool
+        Whether the names were given, rather than made up.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        names: Sequence[str],
+        preparation: Sequence[dict[str, Any]] | None = None,
+        *,
+        named: bool = True,
+    ) -> None:
+        self.X = X
+        self.names = list(names)
+        self.telling = named or len(self.names) <= _ANONYMOUS
+        self.spread = np.ones(X.shape[1])
+        self.centre = np.zeros(X.shape[1])
+        first = 0
+        for part in preparation or ():
+            last = first + len(part["columns"])
+            if part["spread"] is not None:
+                self.spread[first:last] = part["spread"]
+            if part["centre"] is not None:
+                self.centre[first:last] = part["centre"]
+            first = last
+
+    def values(self, column: int) -> np.ndarray:
+        """One column in its units."""
+        if sp.issparse(self.X):
+            part = self.X[:, [column]].toarray().ravel()
+        else:
+            part = self.X[:, column]
+        values = part * self.spread[column] + self.centre[column]
+        rounding = 1e-12 * (self.spread[column] + abs(self.centre[column]))
+        return np.where(np.abs(values) < rounding, 0.0, values)
+
+    def in_units(self, column: int, value: float) -> float:
+        """A mean of scaled values in the units of its column."""
+        found = value * self.spread[column] + self.centre[column]
+        rounding = 1e-12 * (self.spread[column] + abs(self.centre[column]))
+        return 0.0 if abs(found) < rounding else float(found)
+
+
+def decimals_for(values: np.ndarray) -> int:
+    """How many decimals show the differences of a column, and no more.
+
+    Examples
+    --------
+    >>> decimals_for(np.array([31_000.0, 52_300.0])), decimals_for(np.array([0.12, 0.31, 0.25]))
+    (0, 2)
+    """
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return 0
+    if (known == np.rint(known)).all() and np.ptp(known) > _COUNTS:
+        return 0
+    low, high = np.quantile(known, [0.1, 0.9])
+    spread = high - low or float(np.ptp(known)) or abs(float(known[0])) or 1.0
+    return int(np.clip(1 - math.floor(math.log10(spread)), 0, 6))
+
+
+def write_number(value: float, decimals: int) -> str:
+    """A number with so many decimals, thousands apart, and a real minus.
+
+    Examples
+    --------
+    >>> write_number(-52300.4, 0), write_number(-0.2, 0), write_number(0.25, 2)
+    ('−52,300', '0', '0.25')
+    """
+    if not math.isfinite(value):
+        return "–"
+    if abs(value) >= 1e9 or 0 < abs(value) < 1e-6:
+        return f"{value:.3g}".replace("-", "−")
+    return f"{round(value, decimals) + 0.0:,.{decimals}f}".replace("-", "−")
+
+
+def find_place(columns: Columns) -> tuple[int, int] | None:
+    """The columns of longitude and latitude, by their names and values; None without both.
+
+    Examples
+    --------
+    >>> table = np.array([[48.1, 11.6, 3.0], [52.5, 13.4, 4.0]])
+    >>> find_place(Columns(table, ["Latitude", "longitude", "size"]))
+    (1, 0)
+    """
+    found = []
+    for words, most in _PLACES:
+        for j, name in enumerate(columns.names):
+            called = name.rpartition(":")[2].strip().lower()
+            if called in words and np.nanmax(np.abs(columns.values(j))) <= most:
+                found.append(j)
+                break
+    return (found[0], found[1]) if len(found) == len(_PLACES) else None

@@ -1,0 +1,148 @@
+"""What a cluster might be called: proposals from the columns, or the words, of its members."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unispectral.report._clusters import Contrasts
+from unispectral.report._columns import Columns, decimals_for, write_number
+
+__all__ = ["Portrait", "draw_portraits", "name_by_words"]
+
+#: Columns that a portrait tells of, and those that make a name; a smaller difference of the means,
+#: in deviations, is left out.
+_TOLD, _NAMED, _LEAST = 3, 2, 0.5
+#: Columns that are looked at for these.
+_LOOKED_AT = 12
+#: A cluster whose median lies above this share of all samples is high, and the like.
+_LEVELS = ((0.9, "very high"), (0.6, "high"), (0.4, ""), (0.1, "low"), (-1.0, "very low"))
+#: A cluster is mostly what this share of its members are; below the other, it lacks it.
+_MOSTLY, _HARDLY = 0.5, 0.1
+#: Words of a text that tell a cluster apart, of at least so many letters.
+_WORDS, _LETTERS = 3, 3
+_WORD = re.compile(rf"[^\W\d_]{{{_LETTERS},}}")
+
+
+class Portrait(NamedTuple):
+    """A name for a cluster, and what sets it apart, in a line."""
+
+    name: str
+    text: str
+
+
+class _Trait(NamedTuple):
+    subject: str
+    words: str
+    text: str
+
+
+def draw_portraits(columns: Columns, found: Contrasts, labels: np.ndarray) -> list[Portrait]:
+    """A portrait of each cluster by the columns that set it apart; names differ.
+
+    A number is told by its level among all samples and by medians, which a few large values do
+    not move; a category by its share.
+    """
+    if len(found.effect) < 2 or not columns.telling:
+        return [Portrait("", "") for _ in found.effect]
+    traits = [_traits(columns, found, labels, cluster) for cluster in range(len(found.effect))]
+    names = _distinct([[trait.words for trait in own if trait.words] for own in traits])
+    texts = [", ".join(trait.text for trait in own[:_TOLD]) for own in traits]
+    average = "near the average in all columns"
+    return [Portrait(name, text or average) for name, text in zip(names, texts, strict=True)]
+
+
+def _traits(columns: Columns, found: Contrasts, labels: np.ndarray, cluster: int) -> list[_Trait]:
+    """In which columns a cluster differs, clearest first, one for each subject."""
+    member = labels == cluster
+    traits: dict[str, _Trait] = {}
+    for j in found.top(cluster, _LOOKED_AT):
+        if abs(found.effect[cluster, j]) < _LEAST:
+            break
+        values = columns.values(j)
+        trait = _trait(columns.names[j].replace("_", " "), values[member], values[~member])
+        traits.setdefault(trait.subject, trait)
+    return list(traits.values())
+
+
+def _trait(name: str, inside: np.ndarray, outside: np.ndarray) -> _Trait:
+    inside = inside[~np.isnan(inside)]
+    outside = outside[~np.isnan(outside)]
+    everyone = np.concatenate([inside, outside])
+    if np.isin(everyone, (0.0, 1.0)).all():
+        return _category(name, float(inside.mean()), float(outside.mean()))
+    decimals = decimals_for(everyone)
+    here = float(np.median(inside))
+    there = float(np.median(outside)) if len(outside) else here
+    below = np.mean(everyone < here) + np.mean(everyone == here) / 2
+    level = next(word for least, word in _LEVELS if below > least)
+    if not level:
+        level = "higher" if here > there else "lower"
+    told = f"{name} {write_number(here, decimals)} (others {write_number(there, decimals)})"
+    return _Trait(name, f"{level} {name}", told)
+
+
+def _category(name: str, inside: float, outside: float) -> _Trait:
+    """A share: of a category, as its name ``column=category`` says, or of a yes."""
+    subject, _, category = name.partition("=")
+    what = category or subject
+    told = f"{subject}{' ' * bool(category)}{category} {inside:.0%} (others {outside:.0%})"
+    told = told.replace("%", " %")
+    if inside >= max(_MOSTLY, outside):
+        return _Trait(subject, f"mostly {what}", told)
+    if inside > outside:
+        return _Trait(subject, f"more {what}", told)
+    return _Trait(subject, f"{'no' if inside < _HARDLY else 'less'} {what}", told)
+
+
+def _distinct(words: Sequence[Sequence[str]]) -> list[str]:
+    """Names of two words or more each, of more where two clusters would be called the same."""
+    names = [", ".join(own[:_NAMED]) for own in words]
+    for count in range(_NAMED + 1, _LOOKED_AT + 1):
+        same = [names.count(name) > 1 for name in names]
+        names = [
+            ", ".join(own[:count]) if again else name
+            for name, own, again in zip(names, words, same, strict=True)
+        ]
+    return [name if names.count(name) == 1 else "" for name in names]
+
+
+def name_by_words(texts: Sequence[Any], labels: np.ndarray) -> list[Portrait]:
+    """A portrait of each cluster by the words that its texts have and others lack.
+
+    A word counts once a text, by the share of the members' texts that have it less its share
+    elsewhere.
+
+    Examples
+    --------
+    >>> texts = ["red wine", "white wine", "fast car", "slow car"]
+    >>> [one.name for one in name_by_words(texts, np.array([0, 0, 1, 1]))]
+    ['wine', 'car']
+    """
+    sizes = np.bincount(labels)
+    seen: dict[str, np.ndarray] = {}
+    for text, cluster in zip(texts, labels, strict=True):
+        for word in set(_WORD.findall(str(text).lower())):
+            seen.setdefault(word, np.zeros(len(sizes)))[cluster] += 1
+    if not seen or len(sizes) < 2:
+        return [Portrait("", "") for _ in sizes]
+    words = sorted(seen)
+    counts = np.stack([seen[word] for word in words], axis=1)
+    inside = counts / np.maximum(sizes, 1)[:, None]
+    others = len(labels) - sizes
+    outside = (counts.sum(axis=0) - counts) / np.maximum(others, 1)[:, None]
+    lead = np.where(counts > 1, inside - outside, 0.0)
+    portraits = []
+    for cluster in range(len(sizes)):
+        best = np.argsort(-lead[cluster], kind="stable")[:_WORDS]
+        best = best[lead[cluster, best] > 0]
+        shares = [
+            f"“{words[w]}” in {inside[cluster, w]:.0%} (others {outside[cluster, w]:.0%})"
+            for w in best
+        ]
+        name = ", ".join(words[w] for w in best)
+        portraits.append(Portrait(name, ", ".join(shares).replace("%", " %")))
+    return portraits
