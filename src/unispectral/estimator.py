@@ -99,7 +99,8 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
     affinity_matrix_ : CSR array
         Its symmetric form.
     embedding_ : ndarray of shape (n_samples, n_clusters)
-        The continuous labels P, with rows of length one.
+        The continuous labels P, with rows of length one. Above 10,000 samples, whose clusters are
+        communities of the graph, the shares of the clusters among the edges of each sample.
     rotation_ : ndarray of shape (n_clusters, n_clusters)
     membership_ : ndarray of shape (n_samples, n_clusters)
         How much each sample belongs to each cluster; rows sum to one.
@@ -129,7 +130,7 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
     kkt_residual_ : float
         How far the codes are from optimal, relative to the kernel's diagonal.
     eigenvalues_ : ndarray
-        The smallest eigenvalues of the graph's Laplacian.
+        The smallest eigenvalues of the graph's Laplacian; none above 10,000 samples.
     structure_ : float or None
         The first eigenvalues of the graph beside those of samples of the same shape without
         clusters: from 0 for separate clusters to 1 for none. Above 0.6 the fit warns.

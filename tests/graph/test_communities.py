@@ -99,6 +99,18 @@ def test_the_pair_of_the_largest_ratio_is_merged() -> None:
     assert adjusted_rand_score(expected, merged) == 1.0
 
 
+def test_halves_of_a_large_cluster_are_merged_before_two_small_ones() -> None:
+    """A long chain falls into many communities; two cliques hang on its ends by weak edges."""
+    chain = sp.diags_array([np.ones(1999), np.ones(1998)], offsets=[1, 2], shape=(2000, 2000))
+    parts = [sp.csr_array(chain + chain.T), np.ones((12, 12)), np.ones((8, 8))]
+    W = sp.lil_array(sp.block_diag(parts))
+    truth = np.repeat([0, 1, 2], [2000, 12, 8])
+    for one, other in ((0, 2000), (2011, 2012)):
+        W[one, other] = W[other, one] = 0.01
+    labels = k_communities(sp.csr_array(W), 3)
+    assert adjusted_rand_score(truth, labels) == 1.0
+
+
 def test_components_without_an_edge_between_them_can_be_merged() -> None:
     W = sp.csr_array(sp.block_diag([np.ones((n, n)) - np.eye(n) for n in (8, 4, 5, 6)]))
     labels = k_communities(W, 3)

@@ -10,20 +10,25 @@ are wanted: another resolution would cut the large ones before it finds the smal
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from unispectral._compat import njit
-from unispectral.graph.quality import normalized_cut
+from unispectral.graph.quality import modularity, normalized_cut
 
 __all__ = ["find_communities", "k_communities", "merge_communities", "split_communities"]
 
 #: Resolutions at which communities are sought before they are merged or split: that of modularity,
-#: which cuts clusters that are long, and lower ones. The cheapest cut of the ends decides.
+#: which cuts clusters that are long, and lower ones.
 _RESOLUTIONS = (0.4, 0.6, 1.0)
-#: A part that is split off has at least so many nodes.
+#: Of ends whose cut is dearer than the cheapest by no more than this share, modularity decides.
+_AS_CHEAP = 0.025
+#: Other merges are taken where their cut is cheaper than this share of the first's.
+_MUCH_CHEAPER = 0.5
+#: A part that is split off has at least so many nodes, or a quarter of the mean community.
 _LEAST_PART = 10
 #: Gains of modularity, as shares of the whole weight, that are mere rounding.
 _ROUNDING = 1e-12
@@ -43,18 +48,33 @@ def k_communities(W: sp.csr_array, k: int) -> np.ndarray:
     >>> k_communities(sp.csr_array(W), 2).tolist()
     [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
     """
-    found = [_reach(W, find_communities(W, resolution), k) for resolution in _RESOLUTIONS]
-    return min(found, key=lambda labels: normalized_cut(W, labels))
+    natural = [find_communities(W, resolution) for resolution in _RESOLUTIONS]
+    found = _cheapest(W, [_reach(W, labels, k) for labels in natural])
+    if all(int(labels.max()) < k for labels in natural):
+        return found
+    # Merging by chance alone would rather join two small clusters than the halves of a large one.
+    other = _cheapest(W, [_reach(W, labels, k, by_share=True) for labels in natural])
+    if normalized_cut(W, other) < _MUCH_CHEAPER * normalized_cut(W, found):
+        return other
+    return found
 
 
-def _reach(W: sp.csr_array, labels: np.ndarray, k: int) -> np.ndarray:
+def _reach(W: sp.csr_array, labels: np.ndarray, k: int, *, by_share: bool = False) -> np.ndarray:
     """Communities, merged or split until there are k."""
     count = int(labels.max()) + 1
     if count > k:
-        return merge_communities(W, labels, k)
+        return merge_communities(W, labels, k, by_share=by_share)
     if count < k:
         return split_communities(W, labels, k)
     return labels
+
+
+def _cheapest(W: sp.csr_array, found: Sequence[np.ndarray]) -> np.ndarray:
+    """Of the labels whose cuts are the cheapest, or nearly so, those of the largest modularity."""
+    cuts = np.array([normalized_cut(W, labels) for labels in found])
+    cheap = cuts <= (1.0 + _AS_CHEAP) * cuts.min()
+    kept = [labels for labels, is_cheap in zip(found, cheap, strict=True) if is_cheap]
+    return max(kept, key=lambda labels: modularity(W, labels))
 
 
 def find_communities(W: sp.csr_array, resolution: float = 1.0) -> np.ndarray:
@@ -100,20 +120,22 @@ def find_communities(W: sp.csr_array, resolution: float = 1.0) -> np.ndarray:
     return labels
 
 
-def merge_communities(W: sp.csr_array, labels: np.ndarray, k: int) -> np.ndarray:
+def merge_communities(
+    W: sp.csr_array, labels: np.ndarray, k: int, *, by_share: bool = False
+) -> np.ndarray:
     """Merge pairs until k communities are left, the pair of the largest ratio first.
 
     The ratio is cut(a, b) / (vol a · vol b): how many times more edges two communities share than
-    chance would give them (Bonald, Charpentier, Galland and Hollocou 2018). Pairs without an edge
-    come last, the smallest first.
+    chance would give them (Bonald, Charpentier, Galland and Hollocou 2018). With ``by_share`` it
+    is cut(a, b) / min(vol a, vol b), the share of its edges by which the smaller hangs on the
+    larger. Pairs without an edge come last, the smallest first.
     """
-    between = _aggregate(W, labels).toarray().astype(np.float64)
+    between = _aggregate(W, labels).toarray()
     volumes = between.sum(axis=1)
     count = len(volumes)
     parent = np.arange(count)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = between / np.outer(volumes, volumes)
-    ratio[~np.isfinite(ratio)] = 0.0
+    scale = np.minimum if by_share else np.multiply
+    ratio = between / np.maximum(scale.outer(volumes, volumes), 1e-300)
     np.fill_diagonal(ratio, -1.0)
     for _ in range(count - k):
         one, other = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
@@ -128,7 +150,7 @@ def merge_communities(W: sp.csr_array, labels: np.ndarray, k: int) -> np.ndarray
         ratio[other] = -1.0
         ratio[:, other] = -1.0
         alive = ratio[one] >= 0
-        fresh = between[one] / np.maximum(volumes[one] * volumes, 1e-300)
+        fresh = between[one] / np.maximum(scale(volumes[one], volumes), 1e-300)
         ratio[one, alive] = fresh[alive]
         ratio[alive, one] = fresh[alive]
     return _number(parent[labels])
@@ -141,10 +163,11 @@ def split_communities(W: sp.csr_array, labels: np.ndarray, k: int) -> np.ndarray
     """
     labels = labels.copy()
     count = int(labels.max()) + 1
+    least = max(2, min(_LEAST_PART, len(labels) // (4 * k)))
     waiting: list[tuple[float, int, np.ndarray, np.ndarray]] = []
 
     def look_inside(members: np.ndarray) -> None:
-        found = _loosest_part(W, members)
+        found = _loosest_part(W, members, least)
         if found is not None:
             cost, part = found
             heapq.heappush(waiting, (cost, int(members[0]), members[part], members[~part]))
@@ -162,9 +185,11 @@ def split_communities(W: sp.csr_array, labels: np.ndarray, k: int) -> np.ndarray
     return _number(labels)
 
 
-def _loosest_part(W: sp.csr_array, members: np.ndarray) -> tuple[float, np.ndarray] | None:
+def _loosest_part(
+    W: sp.csr_array, members: np.ndarray, least: int
+) -> tuple[float, np.ndarray] | None:
     """The conductance of the part that is easiest to cut off, and which members it has."""
-    if len(members) < 2 * _LEAST_PART:
+    if len(members) < 2 * least:
         return None
     inside = sp.csr_array(W[members][:, members])
     parts = find_communities(inside)
@@ -176,7 +201,7 @@ def _loosest_part(W: sp.csr_array, members: np.ndarray) -> tuple[float, np.ndarr
     side = np.minimum(volumes, volumes.sum() - volumes)
     cost = cut / np.maximum(side, 1e-300)
     sizes = np.bincount(parts)
-    cost[(sizes < _LEAST_PART) | (len(members) - sizes < _LEAST_PART)] = np.inf
+    cost[(sizes < least) | (len(members) - sizes < least)] = np.inf
     best = int(np.argmin(cost))
     if not np.isfinite(cost[best]):
         return None
@@ -192,16 +217,59 @@ class _Level(NamedTuple):
 
 def _aggregate(W: sp.csr_array, labels: np.ndarray) -> sp.csr_array:
     """The graph whose nodes are communities: edges inside one become a loop."""
-    n = len(labels)
-    shape = (n, int(labels.max()) + 1)
-    members = sp.csr_array((np.ones(n), labels, np.arange(n + 1)), shape=shape)
-    return sp.csr_array(members.T @ (W @ members))
+    count = int(labels.max()) + 1
+    order = np.argsort(labels, kind="stable")
+    starts = np.searchsorted(labels[order], np.arange(count + 1))
+    indptr = np.zeros(count + 1, dtype=np.int64)
+    # Once to count the edges, once to write them: the product of sparse matrices would hold as
+    # many as there are before.
+    nothing = np.empty(0, dtype=np.int64)
+    _add_edges(W.indptr, W.indices, W.data, labels, order, starts, indptr, nothing, np.empty(0))
+    indices = np.empty(indptr[-1], dtype=np.int64)
+    data = np.empty(len(indices))
+    _add_edges(W.indptr, W.indices, W.data, labels, order, starts, indptr, indices, data)
+    return sp.csr_array((data, indices, indptr), shape=(count, count))
+
+
+@njit(cache=True, nogil=True)
+def _add_edges(indptr, indices, data, labels, order, starts, to_indptr, to_indices, to_data):
+    """Add up the edges between communities; without room for them they are only counted."""
+    count = len(starts) - 1
+    place = np.full(count, -1)
+    reached = 0
+    for community in range(count):
+        begun = reached
+        for s in range(starts[community], starts[community + 1]):
+            i = order[s]
+            for p in range(indptr[i], indptr[i + 1]):
+                other = labels[indices[p]]
+                if place[other] < begun:
+                    place[other] = reached
+                    reached += 1
+                    if len(to_indices):
+                        to_indices[place[other]] = other
+                        to_data[place[other]] = 0.0
+                if len(to_indices):
+                    to_data[place[other]] += data[p]
+        to_indptr[community + 1] = reached
 
 
 def _number(labels: np.ndarray) -> np.ndarray:
     """Communities numbered in the order of their first nodes."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[inverse]
+    numbers = np.empty_like(labels)
+    _number_into(labels, numbers)
+    return numbers
+
+
+@njit(cache=True, nogil=True)
+def _number_into(labels, numbers):
+    number = np.full(labels.max() + 1 if len(labels) else 0, -1)
+    count = 0
+    for i in range(len(labels)):
+        if number[labels[i]] < 0:
+            number[labels[i]] = count
+            count += 1
+        numbers[i] = number[labels[i]]
 
 
 def _move_nodes(W: sp.csr_array, labels: np.ndarray, resolution: float) -> int:

@@ -58,7 +58,7 @@ def diagnose(
     found = _tiny(labels) + _two_in_one(W, labels, run) + _fewer(eigenvalues)
     if structure is not None and structure > STRUCTURELESS:
         found.append(
-            f"The {len(eigenvalues)} clusters are no clearer than those of Gaussian samples "
+            f"The {labels.max() + 1} clusters are no clearer than those of Gaussian samples "
             f"without clusters ({structure:.2f}, from 0 for separate clusters to 1 for none); try "
             "n_clusters='auto', other columns or another kernel before you trust them."
         )

@@ -12,6 +12,7 @@ from unispectral._errors import DoubtfulResultWarning, warn
 from unispectral._inputs import Samples
 from unispectral._result import Fitted, Solution
 from unispectral._run import Run
+from unispectral.graph.communities import k_communities
 from unispectral.graph.neighbours import EXACT_SAMPLES
 from unispectral.graph.quality import normalized_cut
 from unispectral.labelfree._assignment import (
@@ -24,7 +25,7 @@ from unispectral.labelfree._assignment import (
 from unispectral.labelfree._count import count_clusters
 from unispectral.labelfree._diagnostics import diagnose
 from unispectral.labelfree._geometry import Whitening
-from unispectral.labelfree._graph import LearnedGraph, learn_graph
+from unispectral.labelfree._graph import LearnedGraph, embed, learn_graph
 from unispectral.labelfree._neighbourhoods import (
     MEDIAN,
     Layer,
@@ -47,7 +48,7 @@ from unispectral.labelfree._views import (
     select_views,
 )
 from unispectral.labelfree._weights import modularity_per_view
-from unispectral.labels import procrustes
+from unispectral.labels import label_shares, procrustes
 from unispectral.predict import UNKNOWN_SCORE, GeometryPart, Predictor, warn_of_unknown
 from unispectral.spectrum import affinity
 
@@ -61,9 +62,10 @@ class Clustering(NamedTuple):
     form: Whitening | None
     layers: Layers
     graph: LearnedGraph
-    #: The labels of the embedding, and those after all improvements on the graph.
-    assigned: np.ndarray
     labels: np.ndarray
+    #: Whether they are not those of the embedding: they were improved on the graph, or found
+    #: there.
+    by_labels: bool
 
 
 def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
@@ -129,7 +131,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
             alpha=recipe.alpha * MEDIAN,  # in the units of the Gaussian kernel
             ridge=recipe.ridge,
             n_candidates=found.layers.k,
-            by_labels=not np.array_equal(found.labels, found.assigned),
+            by_labels=found.by_labels,
         ),
         kernel_names=names,
         kernel_views=samples.kernel_views,
@@ -178,15 +180,24 @@ def cluster_views(views: Views, form: Whitening | None, recipe: Recipe, run: Run
             inner = locate(few, form, layers.k, recipe, here)
             inside, _, found = _cluster(inner, replace(recipe, max_iter=1), here)
             labels = prefer_core_labels(graph.first, labels, core, inside.first, found)
-    return Clustering(views, form, layers, graph, assigned, labels)
+    by_labels = assigned is None or not np.array_equal(labels, assigned)
+    return Clustering(views, form, layers, graph, labels, by_labels)
 
 
 def _cluster(
     layers: Layers, recipe: Recipe, run: Run
-) -> tuple[LearnedGraph, np.ndarray, np.ndarray]:
-    """The learned graph of some layers, the labels of its embedding, and these improved on it."""
+) -> tuple[LearnedGraph, np.ndarray | None, np.ndarray]:
+    """The learned graph of some layers, the labels of its embedding, and these improved on it.
+
+    Those of more samples than have eigenvectors are communities; the embedding is made of them.
+    """
     graph = learn_graph(layers.layers, layers.k, recipe, run)
     run.progress("labels")
+    n = len(graph.embedding)
+    if n > recipe.spectral_samples:
+        labels = k_communities(graph.first, recipe.n_clusters)
+        shares = label_shares(graph.first, labels, recipe.n_clusters)
+        return graph._replace(embedding=embed(shares, recipe)), None, labels
     assigned = assign_labels(graph.first, graph.embedding, recipe, run.rng)
     labels = assigned
     if recipe.refine:

@@ -86,7 +86,8 @@ def learn_graph(layers: Sequence[Layer], k: int, recipe: Recipe, run: Run) -> Le
     """Learn the graph, coupled with its own embedding.
 
     The graphs of the layers are added up by their shares. Small components of the sum are joined
-    to the rest of it, by k neighbours in the first layer that has all samples.
+    to the rest of it, by k neighbours in the first layer that has all samples. Of more samples
+    than the recipe has eigenvectors for, there is one pass, and an embedding without columns.
     """
     seed = int(run.rng.integers(2**31 - 1))
     views = [layer.around for layer in layers]
@@ -122,6 +123,11 @@ def learn_graph(layers: Sequence[Layer], k: int, recipe: Recipe, run: Run) -> Le
         embedding = None
         if graph.shape[0] > _MANY:
             give_back()
+        if graph.shape[0] > recipe.spectral_samples:
+            reason = "the labels of so many samples are communities of the first graph"
+            pairs = Eigenpairs(np.empty(0), np.empty((graph.shape[0], 0)), 0.0, 0)
+            embedding = pairs.vectors
+            break
         pairs = compute_eigenvectors(W, recipe, run, guess)
         guess = pairs.vectors if pairs.block is None else pairs.block
         embedding = embed(pairs.vectors, recipe)

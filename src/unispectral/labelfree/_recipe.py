@@ -16,6 +16,8 @@ NEIGHBORS = 8
 WHITEN = (3.0, 0.3)
 #: Above this many samples the passes end at a change of the graph that moves no label.
 _LARGE_SAMPLES = 10_000
+#: Above this many samples labels are communities of the graph.
+SPECTRAL_SAMPLES = 10_000
 _TOL, _LARGE_TOL = 1e-4, 5e-3
 _SWITCH = (True, False)
 _CHOICES: dict[str, tuple] = {
@@ -74,6 +76,9 @@ class Recipe:
         The weight of the graph of all views' distances together; their own graphs share the rest.
     refine : bool
         Whether clusters are merged and split after the read-out.
+    spectral_samples : int
+        The most samples whose labels are read off eigenvectors; those of more are communities of
+        the first graph, and no eigenvectors are computed.
     core_first : bool
         Whether thin samples are labelled last, where clusters are much clearer without them.
 
@@ -101,6 +106,7 @@ class Recipe:
     repair: bool = True
     fused_share: float = 0.75
     refine: bool = True
+    spectral_samples: int = SPECTRAL_SAMPLES
     core_first: bool = True
 
     def __post_init__(self) -> None:
