@@ -23,7 +23,7 @@ from unispectral.kernels import KernelBank
 from unispectral.labels import assign, memberships
 
 if TYPE_CHECKING:
-    from unispectral.labelfree._geometry import Geometry
+    from unispectral.labelfree._geometry import KernelDistance
 
 __all__ = [
     "UNKNOWN_SCORE",
@@ -111,7 +111,7 @@ class GeometryPart:
     a new point is a training point; ``samples`` are the training points that it has, None for all.
     """
 
-    geometry: Geometry
+    geometry: KernelDistance
     rate: float
     weight: float
     outlier_weight: float
@@ -450,7 +450,7 @@ def _first_equal(table: Any) -> np.ndarray:
     return np.array([seen.setdefault(row, at) for at, row in enumerate(rows)])
 
 
-def _fill(new: list[Any], geometry: Geometry) -> tuple[list[Any], np.ndarray]:
+def _fill(new: list[Any], geometry: KernelDistance) -> tuple[list[Any], np.ndarray]:
     """Tables without NaN, and the samples that all views of a geometry know."""
     known = np.ones(new[0].shape[0], dtype=bool)
     tables = list(new)

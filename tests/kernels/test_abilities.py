@@ -103,9 +103,11 @@ def test_a_promise_is_what_an_index_rests_on(X, monkeypatch):
     """With the promise of a dot product any name is searched by an index, without it by none."""
     monkeypatch.setattr(_geometry, "_HELD_SAMPLES", 0)  # as with many samples
     asked = []
-    usual = _geometry.Geometry.compare_all
+    usual = _geometry.KernelDistance.compare_all
     monkeypatch.setattr(
-        _geometry.Geometry, "compare_all", lambda *given: asked.append(1) or usual(*given)
+        _geometry.KernelDistance,
+        "compare_all",
+        lambda *given, **named: asked.append(1) or usual(*given, **named),
     )
     labels = UnifiedSpectralClustering(4, whiten=None, n_init=2).fit_predict(X)
     assert not asked

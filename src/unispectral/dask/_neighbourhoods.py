@@ -19,7 +19,7 @@ from unispectral._validation import recentred
 from unispectral.dask._blocks import RETRIES
 from unispectral.dask._waiting import able_workers, wait_for, workers_of
 from unispectral.graph.neighbours import build_index
-from unispectral.labelfree._geometry import Geometry
+from unispectral.labelfree._geometry import KernelDistance
 from unispectral.labelfree._neighbourhoods import (
     CODE_ROWS,
     KERNEL_ROWS,
@@ -188,7 +188,7 @@ class DaskExecutor:
         self.client = client
 
     def neighbourhoods(
-        self, geometry: Geometry, k: int, rate: float, run: Run, present: np.ndarray | None
+        self, geometry: KernelDistance, k: int, rate: float, run: Run, present: np.ndarray | None
     ) -> RemoteNeighbourhoods:
         """The neighbourhoods of a geometry whose neighbours are those of a table."""
         shipped = _Shipped(self.client, geometry)
@@ -266,7 +266,7 @@ def _block(
 ) -> LocalNeighbourhoods:
     """The neighbourhoods of consecutive samples, of which some may be absent."""
     keep_freed()
-    geometry: Geometry = shipped.what
+    geometry: KernelDistance = shipped.what
     numbers = np.arange(rows.start, rows.stop)
     if present is not None:
         before = int(np.count_nonzero(present[: rows.start]))

@@ -151,8 +151,11 @@ class BoundKernel:
         self.view = view
         self.spec: Kernel | None = spec
         self.abilities: Abilities = getattr(spec, "abilities", Abilities())
-        self.n_samples, self.dtype = features.n_samples, features.dtype
+        self.n_samples = features.n_samples
+        self.dtype = features.dtype
         self.normalizer = Normalizer()
+        #: Whether its values are the dot products themselves, which need not be copied.
+        self.is_dot = evaluate is dot
 
     @property
     def matrix(self) -> np.ndarray | None:
@@ -161,8 +164,10 @@ class BoundKernel:
 
     def normalize(self, steps: tuple[str, ...]) -> None:
         with np.errstate(over="ignore", invalid="ignore"):  # said in a sentence instead
-            diagonal = self.evaluate(self.features.own())
+            diagonal = self.diagonal()
         self._refuse_overflow(diagonal)
+        self.is_dot = self.is_dot and not steps
+        diagonal = diagonal.copy()
         for step in steps:
             means = self._row_means() if step == "center" else None
             self.normalizer.add(step, means, diagonal)
@@ -193,11 +198,6 @@ class BoundKernel:
         left, right = map(products.pick_left, vectors), map(products.pick_right, vectors)
         return self.normalizer.apply(self.evaluate(products), list(left), list(right))
 
-    @property
-    def is_dot(self) -> bool:
-        """Whether its values are the dot products themselves, which need not be copied."""
-        return self.evaluate is dot and not self.normalizer.steps
-
     def block(self, rows: Index, cols: Index) -> np.ndarray:
         """Values between two groups of samples, to be read only."""
         if self.is_dot:
@@ -212,6 +212,9 @@ class BoundKernel:
         return self.values(near), self.values(among)
 
     def diagonal(self) -> np.ndarray:
+        """The value of each sample with itself, to be read only."""
+        if self.is_dot:
+            return self.features.own_dots()
         return self.values(self.features.own())
 
     def all_values(self, run: Run | None = None) -> np.ndarray:
@@ -232,9 +235,9 @@ class BoundKernel:
 
     def take(self, rows: np.ndarray) -> BoundKernel:
         """The same kernel on some of the samples."""
-        if self.matrix is None:
+        if self.spec is not None:
             return self.on(self.features.X[rows])
-        part = bind_matrix(self.name, self.matrix[np.ix_(rows, rows)], self.view)
+        part = bind_matrix(self.name, self.features.keep_gram()[np.ix_(rows, rows)], self.view)
         part.normalize(self.normalizer.steps)
         return part
 
@@ -317,8 +320,8 @@ class _MetricValues(Features):
         parts = [self._metric(self.X[left[[a]]], self.X[right[a:b]])[0] for a, b in runs]
         return np.concatenate(parts) if parts else np.empty(0, dtype=self.dtype)
 
-    def own(self) -> Products:
-        return own_products(self._each(self.X))
+    def own_dots(self) -> np.ndarray:
+        return self._each(self.X)
 
     def cross(self, X_new: Any, run: Run | None = None) -> Products:
         return crossed(self._metric(X_new, self.X), self.squared_norms, self._each(X_new), None)

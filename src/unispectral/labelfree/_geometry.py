@@ -10,7 +10,6 @@ directions are shrunk. A geometry is one such distance on one set of samples.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,12 +25,12 @@ from unispectral.kernels import Linear
 from unispectral.kernels._bound import BoundKernel, bind_table
 
 __all__ = [
-    "Geometry",
     "KernelDistance",
     "KernelPart",
     "WhitenedDistance",
     "Whitening",
     "evenly_spaced",
+    "hold_products",
     "median_distance",
     "nearest_among",
     "nearest_in",
@@ -52,119 +51,6 @@ _SHORT_ROWS = 128
 _BLOCK_ENTRIES = 2**20
 
 
-class Geometry:
-    """Squared distances among samples, and from new samples to them, by inner products.
-
-    Those of all pairs may be held while neighbours are sought; else they are computed when they
-    are asked for. ``own`` are those of each sample with itself; ``base`` is the distance of the
-    kernels that a geometry was made from, or is.
-    """
-
-    name: str
-    base: KernelDistance
-    n_samples: int
-    own: np.ndarray
-    _held: np.ndarray | None = None
-
-    @property
-    def is_joint(self) -> bool:
-        """Whether it is the sum of several kernels' distances."""
-        return len(self.base.parts) > 1
-
-    @property
-    def rows(self) -> Any:
-        """The table of its first kernel; None for one that came as a matrix."""
-        kernel = self.base.parts[0].kernel
-        return None if kernel.source is None else kernel.source.X
-
-    def products(self, rows: Any, cols: Any) -> np.ndarray:
-        """Inner products between two groups of samples."""
-        raise NotImplementedError
-
-    def products_around(
-        self, rows: np.ndarray, neighbours: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Inner products with neighbours (b, k) and among them (b, k, k)."""
-        raise NotImplementedError
-
-    def all_products(self, run: Run | None) -> np.ndarray:
-        raise NotImplementedError
-
-    def cross(self, new: list[Any], run: Run | None = None) -> np.ndarray:
-        """Squared distances from new samples, one table per view, to all of these."""
-        raise NotImplementedError
-
-    def search_table(self) -> Any:
-        """A table whose Euclidean neighbours are those of the geometry, or None."""
-        raise NotImplementedError
-
-    def narrow_table(self) -> np.ndarray | None:
-        """A dense table of few columns whose squared distances are those of the geometry."""
-        return None
-
-    def hold(self, run: Run | None) -> None:
-        """Keep the inner products of all pairs."""
-        if self._held is None:
-            self._held = self.all_products(run)
-
-    def release(self) -> None:
-        """Forget them."""
-        self._held = None
-
-    def _between(self, rows: Any, cols: Any) -> np.ndarray:
-        return self.products(rows, cols) if self._held is None else self._held[rows][:, cols]
-
-    def distances(self, rows: Any, cols: Any) -> np.ndarray:
-        """Squared distances between two groups of samples."""
-        own = self.own[rows][:, None], self.own[cols][None, :]
-        return _squared(self._between(rows, cols), *own)
-
-    def around(self, rows: np.ndarray, neighbours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Squared distances to neighbours (b, k) and among them (b, k, k)."""
-        if self._held is None:
-            near, among = self.products_around(rows, neighbours)
-        else:
-            near = self._held[rows[:, None], neighbours]
-            among = self._held[neighbours[:, :, None], neighbours[:, None, :]]
-        there = self.own[neighbours]
-        return (
-            _squared(near, self.own[rows][:, None], there),
-            _squared(among, there[:, :, None], there[:, None, :]),
-        )
-
-    def compare_all(
-        self,
-        k: int,
-        run: Run | None,
-        rows: np.ndarray | None = None,
-        among: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """The k nearest other samples of all or some, among all or some: every pair is compared.
-
-        Nearest first, ties by number.
-        """
-        from unispectral.graph import _select
-
-        everyone = np.arange(self.n_samples, dtype=np.int32)
-        columns = slice(None) if among is None else among
-        norms = self.own[columns]
-        if self._held is not None:
-            norms = norms.astype(self._held.dtype)
-        ids = everyone[columns]
-        skip = everyone if rows is None else everyone[rows]
-        found = np.empty((len(skip), k), dtype=np.int32)
-
-        def work(part: slice) -> None:
-            products = self._between(part if rows is None else rows[part], columns)
-            keys = np.empty((len(products), k), dtype=norms.dtype)
-            _select.select_smallest(
-                np.ascontiguousarray(products), norms, ids, skip[part], k, keys, found[part]
-            )
-
-        map_blocks(work, len(skip), max(1, _BLOCK_ENTRIES // len(ids)), run)
-        return found
-
-
 class KernelPart(NamedTuple):
     """One kernel on its samples, and what its squared distances are multiplied by.
 
@@ -176,15 +62,32 @@ class KernelPart(NamedTuple):
     scale: float = 1.0
 
 
-class KernelDistance(Geometry):
-    """The distance of one kernel, or the weighted sum of the squared distances of several."""
+class KernelDistance:
+    """The distance of one kernel, or the weighted sum of the squared distances of several.
+
+    It is computed from inner products when it is asked for; those of all pairs may be given,
+    where they are held already.
+
+    Attributes
+    ----------
+    parts : tuple of KernelPart
+    name : str
+    n_samples : int
+    n_columns : int or None
+        Columns of all tables together; None where a kernel is not of a table.
+    own : ndarray of shape (n_samples,)
+        The inner product of each sample with itself.
+    tables : list
+        Those whose squared distances are those of the kernels; None where there is none.
+    """
 
     def __init__(self, parts: Sequence[KernelPart], name: str | None = None) -> None:
         self.parts = tuple(parts)
         self.name = name or parts[0].kernel.name
         self.n_samples = parts[0].kernel.n_samples
-        #: The tables whose squared distances are those of the kernels; None where there is none.
         self.tables = [part.kernel.euclidean_table(exact=True) for part in parts]
+        widths = [table.shape[1] for table in self.tables if table is not None]
+        self.n_columns = sum(widths) if len(widths) == len(parts) else None
         self.own = self._sum(BoundKernel.diagonal).astype(np.float64)
 
     @classmethod
@@ -193,58 +96,122 @@ class KernelDistance(Geometry):
         return cls([KernelPart(bind_table(table, [Linear()])[0], 0)])
 
     @property
-    def base(self) -> KernelDistance:  # type: ignore[override]
+    def base(self) -> KernelDistance:
+        """The distance of the kernels from which this one was made, or which it is."""
         return self
 
     @property
-    def n_columns(self) -> int | None:
-        """Columns of all tables together; None where a kernel is not of a table."""
-        if any(table is None for table in self.tables):
-            return None
-        return sum(table.shape[1] for table in self.tables)
+    def is_joint(self) -> bool:
+        """Whether it is the sum of several kernels' distances."""
+        return len(self.base.parts) > 1
 
-    def products(self, rows: Any, cols: Any) -> np.ndarray:
-        return self._sum(BoundKernel.block, rows, cols)
+    @property
+    def rows(self) -> Any:
+        """The table of its first kernel; None for one that came as a matrix."""
+        source = self.base.parts[0].kernel.source
+        return None if source is None else source.X
 
-    def products_around(
-        self, rows: np.ndarray, neighbours: np.ndarray
+    def distances(self, rows: Any, cols: Any) -> np.ndarray:
+        """Squared distances between two groups of samples."""
+        products = self._sum(BoundKernel.block, rows, cols)
+        return _square(products, self.own[rows][:, None], self.own[cols][None, :])
+
+    def around(
+        self, rows: np.ndarray, neighbours: np.ndarray, held: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        return self._sum_pairs([part.kernel.around(rows, neighbours) for part in self.parts])
+        """Squared distances to neighbours (b, k) and among them (b, k, k)."""
+        if held is None:
+            near, among = self._sum_pairs(BoundKernel.around, rows, neighbours)
+        else:
+            near = held[rows[:, None], neighbours]
+            among = held[neighbours[:, :, None], neighbours[:, None, :]]
+        there = self.own[neighbours]
+        return (
+            _square(near, self.own[rows][:, None], there),
+            _square(among, there[:, :, None], there[:, None, :]),
+        )
+
+    def compare_all(
+        self,
+        k: int,
+        run: Run | None,
+        rows: np.ndarray | None = None,
+        among: np.ndarray | None = None,
+        held: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """The k nearest other samples of all or some, among all or some: every pair is compared.
+
+        Nearest first, ties by number.
+        """
+        from unispectral.graph import _select
+
+        everyone = np.arange(self.n_samples, dtype=np.int32)
+        columns = slice(None) if among is None else among
+        norms = self.own[columns]
+        if held is not None:
+            norms = norms.astype(held.dtype)
+        ids = everyone[columns]
+        skip = everyone if rows is None else everyone[rows]
+        found = np.empty((len(skip), k), dtype=np.int32)
+
+        def work(part: slice) -> None:
+            some = part if rows is None else rows[part]
+            if held is None:
+                products = self._sum(BoundKernel.block, some, columns)
+            else:
+                products = held[some][:, columns]
+            keys = np.empty((len(products), k), dtype=norms.dtype)
+            _select.select_smallest(
+                np.ascontiguousarray(products), norms, ids, skip[part], k, keys, found[part]
+            )
+
+        map_blocks(work, len(skip), max(1, _BLOCK_ENTRIES // len(ids)), run)
+        return found
 
     def all_products(self, run: Run | None) -> np.ndarray:
+        """The inner products of all pairs."""
         if len(self.parts) > 1 and not any(part.kernel.normalizer.steps for part in self.parts):
             table = self.features()
             if table is not None:  # one product is faster than a sum of many
                 return table @ table.T
         return self._sum(BoundKernel.all_values, run)
 
+    def cross(self, new: list[Any], run: Run | None = None) -> np.ndarray:
+        """Squared distances from new samples, one table per view, to all of these."""
+        between, own = self.cross_products(new, run)
+        return _square(between, own[:, None].astype(np.float64), self.own[None, :])
+
     def cross_products(
         self, new: list[Any], run: Run | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Inner products of new samples with these, and of each with itself."""
-        return self._sum_pairs([part.kernel.cross(new[part.view], run) for part in self.parts])
-
-    def cross(self, new: list[Any], run: Run | None = None) -> np.ndarray:
-        between, own = self.cross_products(new, run)
-        return _squared(between, own[:, None].astype(np.float64), self.own[None, :])
+        between: Any = 0.0
+        own: Any = 0.0
+        for part in self.parts:
+            values, diagonal = part.kernel.cross(new[part.view], run)
+            between = between + part.scale * values
+            own = own + part.scale * diagonal
+        return between, own
 
     def search_table(self) -> Any:
+        """A table whose Euclidean neighbours are those of this distance, or None."""
         if len(self.parts) == 1:
             return self.parts[0].kernel.euclidean_table()
         return self.features()
 
     def narrow_table(self) -> np.ndarray | None:
+        """A dense table of few columns whose squared distances these are."""
         table = self.features() if len(self.parts) == 1 else None
         return table if table is not None and table.shape[1] <= TREE_COLUMNS else None
 
     def features(self, new: list[Any] | None = None) -> np.ndarray | None:
         """The dense table whose squared distances these are, of these or of new samples."""
         tables = self.tables
-        if not all(isinstance(table, np.ndarray) for table in tables):
+        if [table for table in tables if not isinstance(table, np.ndarray)]:
             return None
         if new is not None:
             tables = [new[part.view] for part in self.parts]
-        if self._is_single:
+        if len(tables) == 1 and self.parts[0].scale == 1.0:
             return tables[0]
         scales = np.sqrt([part.scale for part in self.parts])
         return np.hstack([scale * table for scale, table in zip(scales, tables, strict=True)])
@@ -254,33 +221,30 @@ class KernelDistance(Geometry):
         parts = [part._replace(kernel=part.kernel.take(rows)) for part in self.parts]
         return KernelDistance(parts, self.name)
 
-    @property
-    def _is_single(self) -> bool:
-        return len(self.parts) == 1 and self.parts[0].scale == 1.0
+    def _sum_pairs(
+        self, evaluate: Callable[..., tuple[np.ndarray, np.ndarray]], *arguments: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The same of kernels that give two arrays."""
+        first, *others = self.parts
+        one, two = evaluate(first.kernel, *arguments)
+        if first.scale != 1.0:
+            one = first.scale * one
+            two = first.scale * two
+        for part in others:
+            left, right = evaluate(part.kernel, *arguments)
+            one = one + part.scale * left
+            two = two + part.scale * right
+        return one, two
 
     def _sum(self, evaluate: Callable[..., np.ndarray], *arguments: Any) -> np.ndarray:
         """The weighted sum of what the kernels give; one after the other, since each is large."""
         first, *others = self.parts
         total = evaluate(first.kernel, *arguments)
-        if self._is_single:
-            return total
-        total = first.scale * total
+        if first.scale != 1.0:
+            total = first.scale * total
         for part in others:
             total = total + part.scale * evaluate(part.kernel, *arguments)
         return total
-
-    def _sum_pairs(
-        self, found: Sequence[tuple[np.ndarray, np.ndarray]]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The weighted sums of pairs of arrays."""
-        if self._is_single:
-            return found[0]
-        one: Any = 0.0
-        other: Any = 0.0
-        for part, (left, right) in zip(self.parts, found, strict=True):
-            one = one + part.scale * left
-            other = other + part.scale * right
-        return one, other
 
 
 class Whitening(NamedTuple):
@@ -295,45 +259,56 @@ class Whitening(NamedTuple):
     unit: bool = True
 
 
-@dataclass(eq=False)
-class WhitenedDistance(Geometry):
+class WhitenedDistance(KernelDistance):
     """Euclidean distances after the directions that all samples share have been shrunk.
 
     With the centred features C of a base geometry and λ = strength · trace(CᵀC) / n, the rows are
     those of C (CᵀC + λI)^-½, scaled to length one or all by √n. Their inner products are
     K (K + λI)⁻¹ with K = CCᵀ, the closed form of self-expression with a ridge: codes over *all*
     samples.
+
+    Attributes
+    ----------
+    rate, landmarks : float and int array, or None
+        With the Gaussian map, its kernel is exp(rate · d²), and landmarks stand for all (Nyström).
+    root : ndarray or None
+        With a kernel, features are root⁻¹ k(·, x), with the Cholesky factor of the kernel of the
+        landmarks or of all samples; None where they are the columns of the tables.
+    mean : ndarray
+        Of the features.
+    shrink_root : ndarray
+        The Cholesky factor of CᵀC + λI.
+    unit : bool
+        Whether rows have length one.
+    table : ndarray
+        The rows.
     """
 
-    base: KernelDistance
-    #: With the Gaussian map, its kernel is exp(rate · d²), and landmarks stand for all (Nyström).
-    rate: float | None
-    landmarks: np.ndarray | None
-    #: With a kernel, features are root⁻¹ k(·, x), with the Cholesky factor of the kernel of the
-    #: landmarks or of all samples; None where they are the columns of the tables.
-    root: np.ndarray | None
-    #: Of the features.
-    mean: np.ndarray
-    #: The Cholesky factor of CᵀC + λI.
-    shrink_root: np.ndarray
-    #: Whether rows have length one.
-    unit: bool
-    table: np.ndarray
-    name: str
+    def __init__(
+        self,
+        base: KernelDistance,
+        rate: float | None,
+        landmarks: np.ndarray | None,
+        root: np.ndarray | None,
+        mean: np.ndarray,
+        shrink_root: np.ndarray,
+        unit: bool,
+        table: np.ndarray,
+        name: str,
+    ) -> None:
+        super().__init__([KernelPart(bind_table(table, [Linear()])[0], 0)], name)
+        self._base = base
+        self.rate = rate
+        self.landmarks = landmarks
+        self.root = root
+        self.mean = mean
+        self.shrink_root = shrink_root
+        self.unit = unit
+        self.table = table
 
-    def __post_init__(self) -> None:
-        self.n_samples = len(self.table)
-        self.own = _squared_lengths(self.table)
-
-    def products(self, rows: Any, cols: Any) -> np.ndarray:
-        return self.table[rows] @ self.table[cols].T
-
-    def products_around(
-        self, rows: np.ndarray, neighbours: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        gathered = self.table[neighbours]
-        near = np.matmul(gathered, self.table[rows][:, :, None])[:, :, 0]
-        return near, gathered @ gathered.transpose(0, 2, 1)
+    @property
+    def base(self) -> KernelDistance:
+        return self._base
 
     def all_products(self, run: Run | None) -> np.ndarray:
         return self.table @ self.table.T
@@ -343,21 +318,21 @@ class WhitenedDistance(Geometry):
         if self.root is None:
             features = self.base.features(new)
         elif self.rate is None:
-            features = _solved(self.root, self.base.cross_products(new, run)[0])
+            features = _solve(self.root, self.base.cross_products(new, run)[0])
         else:
             distances = self.base.cross(new, run)[:, self.landmarks]
-            features = _solved(self.root, np.exp(distances * self.rate))
+            features = _solve(self.root, np.exp(distances * self.rate))
         assert features is not None
-        rows = _scaled(_solved(self.shrink_root, features - self.mean), self.unit, self.n_samples)
-        return _squared(rows @ self.table.T, _squared_lengths(rows)[:, None], self.own[None, :])
-
-    def search_table(self) -> np.ndarray:
-        return self.table
+        rows = _scale_rows(
+            _solve(self.shrink_root, features - self.mean), self.unit, self.n_samples
+        )
+        return _square(rows @ self.table.T, _squared_lengths(rows)[:, None], self.own[None, :])
 
 
 def whiten(base: KernelDistance, form: Whitening, run: Run | None = None) -> WhitenedDistance:
     """The whitened form of a geometry."""
-    n, columns = base.n_samples, base.n_columns
+    n = base.n_samples
+    columns = base.n_columns
     rate = landmarks = root = None
     features: Any
     if form.gaussian:
@@ -365,7 +340,7 @@ def whiten(base: KernelDistance, form: Whitening, run: Run | None = None) -> Whi
         rate = -0.5 / median_distance(base)
         needed, root = _independent(np.exp(base.distances(landmarks, landmarks) * rate))
         landmarks = landmarks[needed]
-        features = _solved(root, np.exp(base.distances(slice(None), landmarks) * rate))
+        features = _solve(root, np.exp(base.distances(slice(None), landmarks) * rate))
     elif columns is not None and columns <= n and base.features() is not None:
         features = base.features()
     else:
@@ -375,7 +350,7 @@ def whiten(base: KernelDistance, form: Whitening, run: Run | None = None) -> Whi
     gram = centred.T @ centred
     gram.flat[:: len(gram) + 1] += max(form.strength * float(np.trace(gram)) / n, 1e-300)
     shrink_root = scipy.linalg.cholesky(gram, lower=True, check_finite=False)
-    table = _scaled(_solved(shrink_root, centred), form.unit, n)
+    table = _scale_rows(_solve(shrink_root, centred), form.unit, n)
     done = "mapped and whitened" if form.gaussian else "whitened"
     name = f"{base.name} {done} {form.strength:g}"
     return WhitenedDistance(base, rate, landmarks, root, mean, shrink_root, form.unit, table, name)
@@ -386,27 +361,39 @@ def evenly_spaced(n: int, most: int) -> np.ndarray:
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
 
 
-def sampled_distances(geometry: Geometry) -> np.ndarray:
+def sampled_distances(geometry: KernelDistance) -> np.ndarray:
     """The squared distances of all pairs of an evenly spaced sample."""
     chosen = evenly_spaced(geometry.n_samples, _MEDIAN_SAMPLES)
     return squareform(geometry.distances(chosen, chosen), checks=False)
 
 
-def median_distance(geometry: Geometry) -> float:
+def median_distance(geometry: KernelDistance) -> float:
     """The median squared distance between distinct samples, over an evenly spaced sample."""
     block = sampled_distances(geometry)
     positive = block[block > 1e-12 * max(float(block.max(initial=0.0)), 1e-300)]
     return float(np.median(positive)) if positive.size else 1.0
 
 
-def nearest_in(geometry: Geometry, k: int, run: Run) -> np.ndarray:
-    """The k nearest other samples of each, nearest first; −1 where there are fewer."""
+def hold_products(geometry: KernelDistance, run: Run) -> np.ndarray | None:
+    """The inner products of all pairs, where neighbours are sought among all and rows are long."""
     table = geometry.search_table()
-    low = isinstance(table, np.ndarray) and table.shape[1] <= TREE_COLUMNS
-    if not low and geometry.n_samples <= _HELD_SAMPLES:
-        if not (isinstance(table, np.ndarray) and table.shape[1] <= _SHORT_ROWS):
-            geometry.hold(run)
-        return geometry.compare_all(k, run)
+    is_short = isinstance(table, np.ndarray) and table.shape[1] <= _SHORT_ROWS
+    if is_short or geometry.n_samples > _HELD_SAMPLES:
+        return None
+    return geometry.all_products(run)
+
+
+def nearest_in(
+    geometry: KernelDistance, k: int, run: Run, held: np.ndarray | None = None
+) -> np.ndarray:
+    """The k nearest other samples of each, nearest first; −1 where there are fewer.
+
+    ``held`` are the inner products of all pairs, where they are known.
+    """
+    table = geometry.search_table()
+    is_low = isinstance(table, np.ndarray) and table.shape[1] <= TREE_COLUMNS
+    if not is_low and geometry.n_samples <= _HELD_SAMPLES:
+        return geometry.compare_all(k, run, held=held)
     if table is not None:
         # Indexes work in single precision, which holds no square of 1e20.
         return nearest(recentred(table)[0], k, random_state=run.rng, run=run).indices
@@ -415,7 +402,7 @@ def nearest_in(geometry: Geometry, k: int, run: Run) -> np.ndarray:
 
 
 def nearest_among(
-    geometry: Geometry,
+    geometry: KernelDistance,
     rows: np.ndarray,
     among: np.ndarray,
     k: int,
@@ -436,19 +423,19 @@ def _squared_lengths(table: np.ndarray) -> np.ndarray:
     return np.einsum("ij,ij->i", table, table).astype(np.float64)
 
 
-def _squared(products: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _square(products: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     squared = products.astype(np.float64) * -2.0
     squared += left
     squared += right
     return np.maximum(squared, 0.0, out=squared)
 
 
-def _solved(root: np.ndarray, values: np.ndarray) -> np.ndarray:
+def _solve(root: np.ndarray, values: np.ndarray) -> np.ndarray:
     """values · root⁻ᵀ for a lower triangular root."""
     return scipy.linalg.solve_triangular(root, values.T, lower=True, check_finite=False).T
 
 
-def _scaled(table: np.ndarray, unit: bool, n_samples: int) -> np.ndarray:
+def _scale_rows(table: np.ndarray, unit: bool, n_samples: int) -> np.ndarray:
     """Rows of length one, or columns of about unit variance."""
     if not unit:
         return np.ascontiguousarray(table * np.sqrt(n_samples))

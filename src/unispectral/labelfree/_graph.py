@@ -18,7 +18,7 @@ from unispectral._compat import njit
 from unispectral._memory import give_back
 from unispectral._run import Run, map_blocks
 from unispectral.graph._components import components
-from unispectral.labelfree._geometry import Geometry, evenly_spaced, nearest_among
+from unispectral.labelfree._geometry import KernelDistance, evenly_spaced, nearest_among
 from unispectral.labelfree._neighbourhoods import (
     CODE_ROWS,
     MEDIAN,
@@ -153,7 +153,7 @@ def learn_graph(layers: Sequence[Layer], k: int, recipe: Recipe, run: Run) -> Le
     )
 
 
-def build_first_graph(geometry: Geometry, k: int, recipe: Recipe, run: Run) -> sp.csr_array:
+def build_first_graph(geometry: KernelDistance, k: int, recipe: Recipe, run: Run) -> sp.csr_array:
     """The affinity of a geometry with k candidates, before anything is known of clusters."""
     layer = Layer(geometry, localize(geometry, k, run))
     graph, _ = build_graph(layer.around, recipe, None, run)
@@ -287,7 +287,9 @@ def repair_components(
     return graph
 
 
-def join_components(graph: sp.csr_array, geometry: Geometry, n_clusters: int) -> sp.csr_array:
+def join_components(
+    graph: sp.csr_array, geometry: KernelDistance, n_clusters: int
+) -> sp.csr_array:
     """A graph that falls into no more components than there are clusters.
 
     The smallest component is joined to the one that is nearest to it, until as many are left as

@@ -10,7 +10,12 @@ import scipy.sparse as sp
 
 from unispectral._memory import require_memory
 from unispectral._run import Run, map_blocks
-from unispectral.labelfree._geometry import Geometry, median_distance, nearest_in
+from unispectral.labelfree._geometry import (
+    KernelDistance,
+    hold_products,
+    median_distance,
+    nearest_in,
+)
 from unispectral.labelfree._recipe import Recipe
 
 __all__ = [
@@ -149,13 +154,13 @@ class LocalNeighbourhoods(NamedTuple):
 class Layer(NamedTuple):
     """A geometry with its neighbourhoods, and the share of its graph in the sum of layers."""
 
-    geometry: Geometry
+    geometry: KernelDistance
     around: Neighbourhoods
     share: float = 1.0
 
 
 def localize(
-    geometry: Geometry, k: int, run: Run, present: np.ndarray | None = None
+    geometry: KernelDistance, k: int, run: Run, present: np.ndarray | None = None
 ) -> Neighbourhoods:
     """Find each sample's k nearest and evaluate the Gaussian kernel around it.
 
@@ -167,7 +172,8 @@ def localize(
     rate = -0.5 / median_distance(geometry)
     if run.executor is not None and geometry.search_table() is not None:
         return run.executor.neighbourhoods(geometry, k, rate, run, present)
-    neighbours = nearest_in(geometry, k, run)
+    held = hold_products(geometry, run)
+    neighbours = nearest_in(geometry, k, run, held)
     dtype = kernel_dtype(n)
     require_memory(
         float(n) * k * (k + 1) * np.dtype(dtype).itemsize,
@@ -181,11 +187,10 @@ def localize(
 
     def work(rows: slice) -> None:
         numbers = np.arange(rows.start, rows.stop)
-        block_kernels(geometry, rate, numbers, neighbours[rows], near[rows], among[rows])
+        block_kernels(geometry, rate, numbers, neighbours[rows], near[rows], among[rows], held)
         tick(len(numbers))
 
     map_blocks(work, n, KERNEL_ROWS, run)
-    geometry.release()
     found = LocalNeighbourhoods(neighbours, near, among, rate)
     return found if present is None else found.within(present)
 
@@ -196,22 +201,27 @@ def kernel_dtype(n_samples: int) -> Any:
 
 
 def block_kernels(
-    geometry: Geometry,
+    geometry: KernelDistance,
     rate: float,
     rows: np.ndarray,
     neighbours: np.ndarray,
     near: np.ndarray,
     among: np.ndarray,
+    held: np.ndarray | None = None,
 ) -> None:
-    """The Gaussian kernel of some samples to their candidates, and among these, in place."""
+    """The Gaussian kernel of some samples to their candidates, and among these, in place.
+
+    ``held`` are the inner products of all pairs, where they are known.
+    """
     neighbours = np.maximum(neighbours, 0)
     if geometry.n_samples > SINGLE_SAMPLES and (table := geometry.narrow_table()) is not None:
         from unispectral.kernels import _loops
 
         _loops.gaussian_neighbourhoods(table, rate, rows, neighbours, near, among)
         return
-    to, between = geometry.around(rows, neighbours)
-    near[:], among[:] = np.exp(to * rate), np.exp(between * rate)
+    to, between = geometry.around(rows, neighbours, held)
+    np.exp(to * rate, out=near, casting="same_kind")
+    np.exp(between * rate, out=among, casting="same_kind")
 
 
 def near_duplicate_share(neighbourhoods: Neighbourhoods, run: Run | None = None) -> float:

@@ -15,7 +15,6 @@ import scipy.sparse as sp
 
 from unispectral._run import Run
 from unispectral.labelfree._geometry import (
-    Geometry,
     KernelDistance,
     Whitening,
     evenly_spaced,
@@ -165,7 +164,7 @@ def _other_forms(base: KernelDistance, recipe: Recipe, choice: GeometryChoice) -
     return [form for form in map(Whitening, recipe.whiten) if form != choice.form]
 
 
-def apply_form(base: KernelDistance, form: Whitening | None, run: Run) -> Geometry:
+def apply_form(base: KernelDistance, form: Whitening | None, run: Run) -> KernelDistance:
     """A geometry in the form that was selected, where its columns allow it."""
     if form is None:
         return base
@@ -180,7 +179,7 @@ def unseeded(run: Run) -> Run:
     return run.replace(rng=np.random.default_rng(0), executor=None)
 
 
-def _eigenvalue_sum(geometry: Geometry, recipe: Recipe, run: Run) -> float:
+def _eigenvalue_sum(geometry: KernelDistance, recipe: Recipe, run: Run) -> float:
     """The sum of as many eigenvalues of the first graph as there are clusters."""
     W = build_first_graph(geometry, recipe.candidates(geometry.n_samples), recipe, run)
     return float(compute_eigenvectors(W, recipe, run).values.sum())
@@ -261,7 +260,7 @@ def build_whitened_graph(
     return build_first_graph(_whiten_as(distance, form), k, recipe, unseeded(run))
 
 
-def _whiten_as(distance: KernelDistance, form: Whitening | None) -> Geometry:
+def _whiten_as(distance: KernelDistance, form: Whitening | None) -> KernelDistance:
     return distance if form is None else whiten(distance, form)
 
 

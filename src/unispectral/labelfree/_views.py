@@ -168,6 +168,8 @@ def _select_structured(views: Sequence[View], recipe: Recipe, run: Run) -> np.nd
 def combine_views(views: list[View]) -> Views:
     """The views with their weights, and their sum."""
     weights = np.ones(1)
+    if len(views) == 1 and views[0].present is None:
+        return Views(views, weights, None, [views[0].distance], views[0].distance)
     if len(views) > 1:
         weights = view_weights(
             [view.distance for view in views],
@@ -287,9 +289,10 @@ def build_layers(views: Views, form: Whitening | None, recipe: Recipe, run: Run)
 
     Each is left out where all views together have the whole share of the graph.
     """
-    k = recipe.candidates(views.views[0].n_samples)
     if views.joint is None:
+        k = recipe.candidates(views.views[0].n_samples)
         return Layers(build_own_layers(views, form, k, 1.0, run), k)
+    k = recipe.candidates(views.joint.n_samples)
     joint = locate(views.joint, form, k, recipe, run)
     if len(views.views) == 1 or recipe.fused_share == 1.0:
         return joint

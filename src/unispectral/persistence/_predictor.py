@@ -299,6 +299,7 @@ def _bound(state: Any, features: list[Features | None], steps: tuple[str, ...]) 
         bound.name = str(state["name"])
     vectors, constants = sequence(state["vectors"]), sequence(state["constants"])
     require(len(vectors) == len(constants) == len(steps), "the normalisation of its kernels")
+    bound.is_dot = bound.is_dot and not steps
     bound.normalizer = Normalizer(
         steps,
         [floats(vector, bound.n_samples) for vector in vectors],
