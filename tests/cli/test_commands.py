@@ -55,7 +55,7 @@ def test_cluster_writes_everything(clustered, blobs):
     assert summary["n_clusters"] == 3
     assert summary["scores"]["accuracy"] == 1.0
     assert sum(summary["sizes"]) == 90
-    assert summary["dropped"] == {"day": "text, for example '2024-01-01'"}
+    assert summary["dropped"] == {"day": "holds dates"}
     assert set(summary["files"]) == {"labels", "graph", "model", "report"}
     labels = pd.read_csv(home / "labels.csv")
     assert labels["id"].tolist() == blobs["name"].tolist()
@@ -63,7 +63,7 @@ def test_cluster_writes_everything(clustered, blobs):
     X = blobs[["width", "height", "depth", "weight"]]
     again = UnifiedSpectralClustering(3).fit_predict((X - X.mean()) / X.std(ddof=0))
     assert adjusted_rand_score(labels["cluster"], again) == 1.0
-    assert "Left out: 'day' (text, for example '2024-01-01')." in done.stderr
+    assert "Left out, but shown beside the clusters: 'day' (holds dates)." in done.stderr
     assert "\x1b" not in done.stderr
     page = (home / "page.html").read_text(encoding="utf-8")
     assert "things.csv: UnifiedSpectralClustering</title>" in page
@@ -149,17 +149,15 @@ def test_column_groups_as_views_and_the_number_chosen(folder, command):
 def test_missing_values_are_an_error_with_a_remedy(folder, command, tmp_path):
     kept = tmp_path / "labels.csv"
     kept.write_text("what was here before\n")
-    done = command("cluster", folder / "gaps.csv", "-k", 3, "--id", "name", "-o", kept, check=1)
+    asked = ["cluster", folder / "gaps.csv", "-k", 3, "--id", "name", "-o", kept]
+    done = command(*asked, "--missing", "refuse", check=1)
     assert done.stdout == ""
     assert done.stderr.startswith("Error: ")
     assert done.stderr.count("\n") == 1
     assert "'width' (2), 'weight' (1)" in done.stderr
-    assert "--impute" in done.stderr
+    assert "--missing" in done.stderr
     assert kept.read_text() == "what was here before\n"
-    command(
-        "cluster", folder / "gaps.csv", "-k", 3, "--id", "name", "--impute", "median",
-        "-o", kept, check=0,
-    )  # fmt: skip
+    command(*asked, check=0)
     assert len(pd.read_csv(kept)) == 90
 
 

@@ -114,13 +114,13 @@ def test_wrong_usage_is_2(capsys, things, arguments, message):
         ),
         (["cluster", "T", "-k", "3", "--id", "nam"], "--id 'nam' is not in"),
         (["cluster", "T", "-k", "3", "--truth", "class"], "--truth 'class' is not in"),
-        (["cluster", "T", "-k", "3", "--columns", "kind"], "cannot be clustered"),
+        (["cluster", "T", "-k", "3", "--columns", "name"], "has a different text in every"),
         (["cluster", "T", "-k", "91"], "-k 91 is more than the 90 rows of the table; ask for"),
         (["cluster", "T", "-k", "91", "--method", "kmeans"], "-k 91 is more than the 90 rows"),
         (["cluster", "T", "-k", "3", "--view", "a=q*"], "--view 'a=q*' is not in the file"),
         (
-            ["cluster", "T", "-k", "3", "--view", "a=width", "--view", "b=kind"],
-            "--view 'b=kind' cannot be clustered: text, for example 'red'; --encode makes",
+            ["cluster", "T", "-k", "3", "--leave-out", "widht"],
+            "--leave-out 'widht' is not in the file 'things.csv'; perhaps 'width', 'weight'",
         ),
         (["cluster", "T", "-k", "3", "-o", "none/labels.csv"], "there is no folder"),
         (["predict", "T", "T"], "not a saved model"),
@@ -244,10 +244,11 @@ def test_warnings_are_worded_for_the_shell(warning, words):
 
 
 def test_warnings_of_a_fit_name_options(capsys, tmp_path):
-    pd.DataFrame({"x": [1.0] * 12, "y": [2.0] * 12}).to_csv(tmp_path / "t.csv", index=False)
+    two = {"x": [1.5] * 6 + [2.5] * 6, "y": [2.5] * 6 + [7.5] * 6}
+    pd.DataFrame(two | {"z": [0.5, 0.5] * 6}).to_csv(tmp_path / "t.csv", index=False)
     assert run(["cluster", str(tmp_path / "t.csv"), "-k", "3", "--json"]) == 0
     out, err = capsys.readouterr()
-    assert "Warning: The table has 1 distinct sample" in err
+    assert "Warning: The table has 2 distinct samples" in err
     assert "fewer than -k 3:" in err
     assert "n_clusters" not in err
     assert all("n_clusters" not in text for text in json.loads(out)["warnings"])
@@ -285,9 +286,10 @@ def test_predict_advises_nothing_that_it_does_not_have(capsys, things, blobs):
     assert run(["cluster", things, "-k", "3", "--id", "name", "--model", "m", "-q"]) == 0
     blobs.astype({"width": object}).replace({"width": {blobs["width"][1]: "oops"}}).to_csv("t.csv")
     capsys.readouterr()
-    err = refused(capsys, 1, "predict", "m", "t.csv")
-    assert "Error: The column 'width' cannot be clustered: 1 of 90 values are not numbers" in err
-    assert "; the model needs numbers there." in err
+    assert run(["predict", "m", "t.csv", "--json"]) == 0
+    err = capsys.readouterr().err
+    assert "Column 'width': 1 value that cannot be read as a number, such as 'oops'; taken" in err
+    assert "Filled in missing values: 1 in 'width' with" in err
     assert "--" not in err
     err = refused(capsys, 1, "predict", "m", things, things)
     assert "TABLE must be given once, not 2 times." in err
@@ -556,15 +558,12 @@ def mixed(blobs, tmp_path, monkeypatch):
     return frame
 
 
-def test_text_is_encoded_on_request_and_again_for_new_rows(capsys, mixed):
-    assert run(["cluster", "mixed.csv", "-k", "3", "--truth", "kind", "-q", "--json"]) == 0
-    plain = json.loads(capsys.readouterr().out)
-    assert (plain["n_features"], plain["scores"]["accuracy"] < 0.9) == (1, True)
-    options = ["-k", "3", "--encode", "--truth", "kind", "-o", "labels.csv"]
+def test_text_is_encoded_and_again_for_new_rows(capsys, mixed):
+    options = ["-k", "3", "--truth", "kind", "-o", "labels.csv"]
     assert run(["cluster", "mixed.csv", *options, "--model", "m", "--report", "p.html"]) == 0
     out, err = capsys.readouterr()
     assert "accuracy 1.000" in out
-    assert "Converted to numbers: 'price' (number in $), 'member' (yes/no)." in err
+    assert "Used: 'noise', 'price' ($); as yes or no 'member'." in err
     mixed[["member", "price", "noise"]].assign(more="x").to_csv("new.csv", index=False)
     assert run(["predict", "m", "new.csv", "-o", "again.csv"]) == 0
     labels = [pd.read_csv(name)["cluster"].tolist() for name in ("labels.csv", "again.csv")]
@@ -577,22 +576,24 @@ def test_text_is_encoded_on_request_and_again_for_new_rows(capsys, mixed):
     assert "--columns" not in err
 
 
-def test_text_left_out_names_the_option(capsys, mixed):
-    assert run(["cluster", "mixed.csv", "-k", "2", "-o", "labels.csv"]) == 0
-    err = capsys.readouterr().err
-    assert "Left out: 'price' (text, for example '$5.10'), 'member'" in err
-    assert "Add --encode to use text columns" in err
-    assert run(["cluster", "mixed.csv", "-k", "2", "-o", "labels.csv", "--columns", "noise"]) == 0
-    assert "--encode" not in capsys.readouterr().err
-    err = refused(capsys, 1, "cluster", "mixed.csv", "-k", "2", "--columns", "price")
-    assert "--columns 'price' cannot be clustered" in err
-    assert "; --encode makes numbers of text." in err
-    assert "encode=" not in err
+def test_gaps_are_filled_refused_or_dropped(capsys, mixed):
     mixed.loc[3, "noise"] = np.nan
     mixed.to_csv("gaps.csv", index=False)
-    err = refused(capsys, 1, "cluster", "gaps.csv", "-k", "2")
-    assert "--impute must be given: 1 missing value in 'noise' (1); choose 'mean'" in err
-    assert "; --encode fills them and makes numbers of text, too: 'price', 'member'" in err
+    arguments = ["cluster", "gaps.csv", "-k", "2", "-o", "labels.csv"]
+    assert run(arguments) == 0
+    assert "Filled in missing values: 1 in 'noise' with" in capsys.readouterr().err
+    assert len(pd.read_csv("labels.csv")) == 90
+    err = refused(capsys, 1, *arguments, "--missing", "refuse")
+    assert "--missing 'refuse' finds 1 missing value in 'noise' (1); fill them" in err
+    assert run([*arguments, "--missing", "drop", "--model", "m"]) == 0
+    assert "Left out 1 row with missing values." in capsys.readouterr().err
+    rows = pd.read_csv("labels.csv")["row"].tolist()
+    assert rows == [row for row in range(90) if row != 3]
+    assert run(["predict", "m", "gaps.csv", "-o", "again.csv"]) == 0
+    assert pd.read_csv("again.csv")["row"].tolist() == rows
+    capsys.readouterr()
+    err = refused(capsys, 2, *arguments, "--missing", "drop", "--impute", "mean")
+    assert "--impute says how to fill, and --missing drop not to." in err
 
 
 def test_compare_takes_times_without_compilation(capsys, things, monkeypatch):

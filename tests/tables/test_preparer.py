@@ -238,7 +238,7 @@ def test_read_table_encodes_and_repeats_it():
     assert table.columns == ["city=Köln", "city=Ulm", "price", "n"]
     np.testing.assert_allclose(table.values[:, 3], [1, 3, 5])
     assert table.describe()[1:] == [
-        "Used: 'city' (2 categories), 'price' (in $), 'n'.",
+        "Used: 'price' ($), 'n'; as categories 'city' (2).",
         "Filled in missing values: 1 in 'n' with 3.",
     ]
     ready = Preparation.from_dict(json.loads(json.dumps(table.preparation.to_dict())))

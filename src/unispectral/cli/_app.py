@@ -20,6 +20,7 @@ __all__ = ["app", "in_shell", "run", "sentence"]
 # Kept here so that `--help` imports nothing else.
 _COMMANDS = {
     "cluster": "Find the clusters of a table.",
+    "profile": "Say what the columns of a table are, before clustering them.",
     "predict": "Put new rows into the clusters of a saved model.",
     "compare": "Run several methods side by side.",
     "data": "List, fetch and describe the paper's data sets.",
@@ -28,11 +29,12 @@ _COMMANDS = {
     "info": "Print versions, threads and memory, for bug reports.",
 }
 # The library speaks of arguments, the command line of options.
-_SAME = ("id", "truth", "columns", "encode", "impute", "scale", "format", "key", "separator",
-         "header", "encoding", "missing", "kernel")  # fmt: skip
+_SAME = ("id", "truth", "columns", "use", "supplementary", "order", "geo", "scale", "format",
+         "key", "separator", "header", "encoding", "kernel")  # fmt: skip
 _OPTIONS = {name: f"--{name}" for name in _SAME} | {
     "n_clusters": "-k", "kernels": "--kernel", "views": "--view", "random_state": "--seed",
-    "n_jobs": "--jobs", "X": "The table",
+    "n_jobs": "--jobs", "X": "The table", "impute": "--missing", "missing": "--na",
+    "leave_out": "--leave-out", "header_row": "--header-row", "skip_footer": "--skip-footer",
 }  # fmt: skip
 _NAMED = re.compile(r"\b([a-z_]+)\b(?:=('?)([\w.-]*\w)\2)?")
 _TABLE = re.compile(r"(?<!['\w])X(?!['\w])")
@@ -41,7 +43,8 @@ _EPILOG = """\b
 Examples:
   unispectral demo
   unispectral cluster customers.csv -k 5 -o labels.csv --report page.html
-  unispectral cluster customers.csv -k auto --scale standard --impute median
+  unispectral profile customers.csv
+  unispectral cluster customers.csv -k auto --leave-out region --append -o customers.xlsx
   unispectral predict model.unispectral new.csv -o labels.csv
   unispectral compare customers.csv -k 5
 

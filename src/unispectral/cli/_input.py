@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,15 +13,20 @@ import click
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral.cli._options import split_names
+from unispectral.cli._options import join_names, ordered_levels, split_names
 from unispectral.tables import Table, TableError, read_table
+from unispectral.tables._encode import Choices
+from unispectral.tables._formats import load
 from unispectral.tables._prepare import Preparation
 from unispectral.tables._read import read_blocks
 from unispectral.tables._source import Source, as_source, plural
+from unispectral.tables._take import AS_NEEDED, Look, look_at_columns
 
-__all__ = ["Input", "columns_of", "gather", "gather_new"]
+__all__ = ["Input", "columns_of", "decided_flags", "gather", "gather_new", "look"]
 
-_READING = ("id", "format", "key", "separator", "header", "encoding", "missing")
+_READING = ("id", "format", "key", "separator", "header", "header_row", "skip_footer", "encoding")
+_TEXT = ("separator", "header", "header_row", "skip_footer", "encoding")
+_CHOOSING = ("use", "leave_out", "supplementary")
 _OTHER_NAMES = "give --id the column to match them by"
 
 
@@ -44,6 +50,8 @@ class Input:
     total: int | None = None
     #: Whether rows were put in another order, or left empty, to match them by name.
     matched: bool = False
+    #: The table's own columns, where they are written again.
+    original: Any = None
 
     @property
     def several(self) -> bool:
@@ -54,8 +62,25 @@ class Input:
         return next(iter(self.tables.values())).values.shape[0]
 
     @property
+    def n_read(self) -> int:
+        """Rows of the file that this comes from, those that were left out among them."""
+        table = next(iter(self.tables.values()))
+        return self.n_samples if table.n_read is None else table.n_read
+
+    @property
     def n_features(self) -> int:
         return sum(table.values.shape[1] for table in self.tables.values())
+
+    @property
+    def rows(self) -> np.ndarray | None:
+        """Positions in the file, where rows were left out."""
+        return None if self.several else next(iter(self.tables.values())).rows
+
+    @property
+    def supplementary(self) -> Any:
+        """Columns that are shown beside the clusters, as a frame; None if there are none."""
+        found = None if self.several else next(iter(self.tables.values())).supplementary
+        return None if found is None or not found.shape[1] else found
 
     @property
     def preparation(self) -> list[dict[str, Any]]:
@@ -114,10 +139,9 @@ def gather(
         stems = ["stdin" if source == "-" else Path(source).stem for source in sources]
         if len(set(stems)) < len(stems):
             stems = [f"{stem}-{position}" for position, stem in enumerate(stems, 1)]
-        parts = [(v, s, s, columns) for v, s in zip(stems, sources, strict=True)]
-    common = {name: options[name] for name in ("impute", *_READING)}
-    common["encode"] = options["encode"] or None
-    common["scale"] = options["scale"] or ("standard" if options["encode"] else "none")
+        origins = [as_source(source) for source in sources]
+        parts = list(zip(stems, sources, origins, [columns] * len(sources), strict=True))
+    common = _reading_options(options) | _preparing_options(options, len(parts) > 1)
     tables: dict[str, Table] = {}
     reading = []
     for view, shown, source, chosen in parts:
@@ -125,14 +149,80 @@ def gather(
         given = {"columns": chosen, "truth": None if tables else options["truth"], **common}
         with columns_of(view) if views else contextlib.nullcontext():
             tables[view] = read_table(source, **given)
-        given = {name: value for name, value in given.items() if value not in (None, "none", ())}
+        given = {name: value for name, value in given.items() if value or value is False}
         reading.append({"view": view, "source": shown, "options": given})
     joined = _together(tables, match=not views)
+    if options.get("append"):
+        if len(sources) > 1:
+            raise click.UsageError("--append is for one table; rows of several have no one line.")
+        joined.original = _original(parts[0][2], options)
     joined.reading = [part | {"matched": joined.matched} for part in reading]
-    reasons = {why for table in tables.values() for _, why in table.dropped}
-    if not options["encode"] and reasons - {"no value present"}:
-        joined.notes.append("Add --encode to use text columns, where they can be made numbers.")
     return joined
+
+
+def look(source: str, options: dict[str, Any]) -> tuple[Look, list[str]]:
+    """Look at the columns of a table, as the options say, without making numbers of it."""
+    given = _reading_options(options) | _preparing_options(options, False)
+    truth = options["truth"]
+    reading = {name: given.pop(name) for name in ("format", "key", "missing", *_TEXT)}
+    format, key = reading.pop("format"), reading.pop("key")
+    beside = (given["id"], truth)
+    loaded = next(load(as_source(source), format, key, beside, reading))
+    if loaded.frame is None:
+        raise loaded.source.error("holds a matrix of numbers; there are no columns to look at")
+    given.pop("encode")
+    for name in (*_CHOOSING, "geo"):
+        given[name] = tuple(given[name])
+    given["impute"] = given["impute"] or "median"
+    given["scale"] = given["scale"] or AS_NEEDED
+    columns = split_names(options["columns"]) or None
+    return look_at_columns(loaded, truth, columns, Choices(**given)), loaded.notes
+
+
+def decided_flags(data: Input, options: dict[str, Any]) -> list[str]:
+    """What was decided about columns, as options of the command that were not given."""
+    if data.several:
+        return []
+    (table,) = data.tables.values()
+    given = {"id": options["id"] and [options["id"]]}
+    given |= {name: split_names(options[name]) for name in _CHOOSING}
+    flags = []
+    for role, name in (("id", "id"), ("supplementary",) * 2, ("leave out", "leave_out")):
+        plans = table.preparation.encoding or ()
+        names = [plan["name"] for plan in plans if plan.get("role") == role]
+        new = [name_ for name_ in names if name_ not in (given[name] or ())]
+        if new:
+            flags += [f"--{name.replace('_', '-')}", join_names(new)]
+    return flags
+
+
+def _original(source: Source, options: dict[str, Any]) -> Any:
+    """The rows of a table as they are written."""
+    from unispectral.tables._append import original_blocks
+
+    given = _reading_options(options)
+    given.pop("id")
+    return next(original_blocks(source, entries=None, **given))
+
+
+def _reading_options(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: options[name] for name in _READING} | {"missing": options["na"]}
+
+
+def _preparing_options(options: dict[str, Any], several: bool) -> dict[str, Any]:
+    """What the user decides about columns and gaps, as `read_table` takes it."""
+    given: dict[str, Any] = {name: split_names(options[name]) for name in _CHOOSING}
+    given["geo"] = split_names([options["geo"]]) if options["geo"] else []
+    for name, value in given.items():
+        if value and several:
+            option = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{option} is for one table; choose columns with --view.")
+    given["order"] = ordered_levels(options["order"])
+    gaps = options["missing"]
+    if gaps != "fill" and options["impute"]:
+        raise click.UsageError(f"--impute says how to fill, and --missing {gaps} not to.")
+    given["impute"] = options["impute"] if gaps == "fill" else gaps
+    return given | {"scale": options["scale"], "encode": True}
 
 
 def gather_new(
@@ -146,15 +236,18 @@ def gather_new(
     One table is read in blocks of about so many values, several are read as a whole.
     """
     ready = {str(part["view"]): Preparation.from_dict(part) for part in preparation}
-    common: dict[str, Any] = {name: options[name] for name in _READING}
+    common: dict[str, Any] = _reading_options(options)
     if len(sources) == 1:
         first, common = 0, common | {"truth": options["truth"], "entries": entries}
+        originals = _original_blocks(sources[0], options, entries)
         for found, total in read_blocks(sources[0], list(ready.values()), **common):
             block = _together(dict(zip(ready, found, strict=True)), match=False)
-            block.first, block.total = first, total
-            first += block.n_samples
+            block.first, block.total, block.original = first, total, next(originals)
+            first += block.n_read
             yield block
         return
+    if options["append"]:
+        raise click.UsageError("--append is for one table; rows of several have no one line.")
     if len(sources) != len(ready):
         each = f", or once for each of the {len(ready)} views of the model ({', '.join(ready)}) in"
         each = f"{each} this order" if len(ready) > 1 else ""
@@ -164,6 +257,19 @@ def gather_new(
         truth = None if tables else options["truth"]
         tables[view] = read_table(source, preparation=prepared, truth=truth, **common)
     yield _together(tables, match=True)
+
+
+def _original_blocks(
+    source: Source, options: dict[str, Any], entries: int | None
+) -> Iterator[Any]:
+    """The rows of each block as they are written, or nothing."""
+    if not options["append"]:
+        yield from itertools.repeat(None)
+    from unispectral.tables._append import original_blocks
+
+    given = _reading_options(options)
+    given.pop("id")
+    yield from original_blocks(source, entries=entries, **given)
 
 
 @contextlib.contextmanager

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
-__all__ = ["ImageShape", "NumberOfClusters", "all_of", "debug_option", "file_option",
-           "json_option", "many_option", "method_options", "named_columns", "output_options",
-           "parse_parameter", "quiet_option", "split_names", "table_options"]  # fmt: skip
+__all__ = ["ImageShape", "NumberOfClusters", "all_of", "append_option", "debug_option",
+           "file_option", "join_names", "json_option", "many_option", "method_options",
+           "named_columns", "ordered_levels", "output_options", "parse_parameter", "quiet_option",
+           "split_names", "table_options"]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Spelled out so that `--help` need not import the readers; a test holds them together.
-SCALES = ("none", "standard", "unit")
+SCALES = ("auto", "none", "standard", "robust", "log", "rank", "unit")
 IMPUTATIONS = ("mean", "median", "zero")
+MISSING = ("fill", "refuse", "drop")
 FORMATS = ("csv", "tsv", "parquet", "excel", "npy", "npz", "mat", "h5ad", "hdf5")
 
 
@@ -92,6 +95,9 @@ quiet_option = click.option(
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Summary as JSON on standard output."
 )
+append_option = click.option(
+    "--append", is_flag=True, help="Write all columns of the table to -o, and the labels behind."
+)
 output_options = all_of(quiet_option, debug_option)
 
 
@@ -108,34 +114,50 @@ method_options = all_of(
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
 )
 _KEY = "Sheet of a workbook, variable of an .npz, .mat or .h5 file, obsm or layer of an .h5ad."
-_COLUMNS = "Columns to use, separated by commas; patterns such as 'pixel_*' match many."
-_ENCODE = "Use text too: numbers in text, yes and no, categories; gaps are filled, columns scaled."
-_IMPUTE = "How to fill missing values; without it they are an error."
-_SCALE = """'standard' when columns have different units; 'unit' scales rows.  [default: none; with
---encode standard]"""
+_COLUMNS = "Use these columns only, separated by commas; 'pixel_*' matches many."
+_USE = "Use these columns, too, whatever they look like: ids, years, codes, dates."
+_LEAVE_OUT = "Do not use these columns."
+_BESIDE = "Show these columns beside the clusters, but do not cluster by them."
+_ORDER = """Answers from the least to the most, as 'size=small,medium,large'; without a name for
+all columns."""
+_GEO = "Latitude and longitude, as 'lat,lon': rows are compared by distances on the Earth."
+_MISSING = "What becomes of missing values: fill them, refuse them, or drop their rows."
+_IMPUTE = "How to fill missing values; categories get the most frequent.  [default: median]"
+_SCALE = """'standard' for columns in different units, 'robust' by quartiles, 'log' or 'rank' for
+skewed ones, 'unit' for rows.  [default: what the columns need]"""
 _prepare_options = all_of(
     many_option("--columns", metavar="NAMES", help=_COLUMNS),
-    click.option("--encode", is_flag=True, help=_ENCODE),
+    many_option("--use", metavar="NAMES", help=_USE),
+    many_option("--leave-out", metavar="NAMES", help=_LEAVE_OUT),
+    many_option("--supplementary", metavar="NAMES", help=_BESIDE),
+    many_option("--order", metavar="LEVELS", help=_ORDER),
+    click.option("--geo", metavar="LAT,LON", help=_GEO),
+    click.option("--missing", type=click.Choice(MISSING), default="fill", help=_MISSING),
     click.option("--impute", type=click.Choice(IMPUTATIONS), help=_IMPUTE),
     click.option("--scale", type=click.Choice(SCALES), help=_SCALE),
 )
 _CLASSES = "Column with known classes, used only for scores."
 _FORMAT = "Format, if the name does not show it."
 _HEADER = "Whether the first line holds names."
+_HEADER_ROW = "The line with the names, counted from 1; what is above is skipped."
+_FOOTER = "Lines at the end that are no rows."
+_ID = "Column with the names of the rows.  [default: one that looks so]"
 
 
 def table_options(*, prepare: bool = True) -> Callable[[F], F]:
     """Options of everything that reads a table, by the names that `read_table` gives them."""
     return all_of(
-        click.option("--id", metavar="COLUMN", help="Column with the names of the rows."),
+        click.option("--id", metavar="COLUMN", help=_ID),
         click.option("--truth", metavar="COLUMN", help=_CLASSES),
         *([_prepare_options] if prepare else []),
         click.option("--format", type=click.Choice(FORMATS), help=_FORMAT),
-        click.option("--key", help=_KEY),
+        click.option("--key", "--sheet", "key", help=_KEY),
         click.option("--separator", help="Separator of a text table, if it is not detected."),
         click.option("--header/--no-header", default=None, help=_HEADER),
+        click.option("--header-row", type=click.IntRange(1), metavar="N", help=_HEADER_ROW),
+        click.option("--skip-footer", type=click.IntRange(1), metavar="N", help=_FOOTER),
         click.option("--encoding", help="Encoding of a text table, such as latin-1."),
-        many_option("--missing", metavar="WORD", help="Word for a missing value, such as '?'."),
+        many_option("--na", metavar="WORD", help="Word for a missing value, such as '?'."),
     )
 
 
@@ -146,6 +168,17 @@ def split_names(texts: tuple[str, ...] | list[str]) -> list[str]:
     ['a', 'b', 'c, d']
     """
     return [name.strip() for row in csv.reader(texts, skipinitialspace=True) for name in row]
+
+
+def join_names(names: list[str]) -> str:
+    """Names as `split_names` reads them.
+
+    >>> join_names(["a", "c, d"])
+    'a,"c, d"'
+    """
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()
 
 
 def named_columns(texts: tuple[str, ...]) -> dict[str, list[str]]:
@@ -161,6 +194,30 @@ def named_columns(texts: tuple[str, ...]) -> dict[str, list[str]]:
             raise click.BadParameter(f"{name!r} is given twice.", param_hint="'--view'")
         views[name] = columns
     return views
+
+
+def ordered_levels(texts: tuple[str, ...]) -> list[list[str]] | dict[str, list[str]]:
+    """Read ``NAME=least,…,most`` for columns, or ``least,…,most`` for all.
+
+    >>> ordered_levels(("size=small,large",)), ordered_levels(("bad,good",))
+    ({'size': ['small', 'large']}, [['bad', 'good']])
+    """
+    named = {}
+    everywhere = []
+    for text in texts:
+        name, sign, listed = text.rpartition("=")
+        levels = split_names([listed])
+        if len(levels) < 2:
+            wanted = "must be levels from the least to the most, such as small,medium,large."
+            raise click.BadParameter(f"{text!r} {wanted}", param_hint="'--order'")
+        if sign:
+            named[name.strip()] = levels
+        else:
+            everywhere.append(levels)
+    if named and everywhere:
+        wanted = "give the name of a column with each --order, or with none."
+        raise click.BadParameter(wanted, param_hint="'--order'")
+    return named or everywhere
 
 
 def parse_parameter(text: str) -> tuple[str, Any]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["check_outputs", "echo_json", "label_columns", "say", "write_outputs"]
 
 _ENDINGS = {
-    "output": (".csv", ".tsv", ".json", ".parquet", ".pq"),
+    "output": (".csv", ".tsv", ".json", ".parquet", ".pq", ".xlsx"),
     "report": (".html", ".htm"),
     "graph": (".graphml", ".npz", ".csv", ".tsv"),
 }
@@ -141,7 +141,7 @@ def write_outputs(
 
         known = ("membership_", "outlier_score_", "outlier_")
         found = [getattr(estimator, name, None) for name in known]
-        write_table(path, label_columns(data, fitted.labels, *found))
+        write_table(path, label_columns(data, fitted.labels, *found, path=path))
     kinds = {"labels" if kind == "output" else kind: path for kind, path in wanted.items()}
     return {kind: path for kind, path in kinds.items() if path not in (None, "-")}
 
@@ -153,16 +153,28 @@ def label_columns(
     outlier_score: Any = None,
     outlier: Any = None,
     names: Any = None,
+    *,
+    path: str = "-",
 ) -> dict[str, Any]:
-    """Columns of the label file: which row, which cluster, how surely, how unlike the others."""
-    rows: dict[str, Any] = {"row": range(data.first, data.first + data.n_samples)}
-    columns = (rows if data.names is None else {"id": data.names}) | {"cluster": labels}
+    """Columns of the label file: which row, which cluster, how surely, how unlike the others.
+
+    Where the table's own columns go in front, rows that were left out have no cluster.
+    """
+    found: dict[str, Any] = {"cluster": labels}
     if membership is not None:
-        columns["membership"] = membership[range(len(labels)), labels].round(6)
+        found["membership"] = membership[range(len(labels)), labels].round(6)
     if outlier_score is not None:
-        columns["outlier_score"] = outlier_score.round(6)
+        found["outlier_score"] = outlier_score.round(6)
     if outlier is not None:
-        columns["outlier"] = outlier.astype(int)
+        found["outlier"] = outlier.astype(int)
     if names is not None:
-        columns["name"] = names[labels]
-    return columns
+        found["name"] = names[labels]
+    if data.original is not None:
+        from unispectral.tables._append import append_columns
+
+        numbers = Path(path).suffix.lower() in (".xlsx", ".json")
+        return append_columns(data.original, data.rows, found, numbers=numbers)
+    if data.names is not None:
+        return {"id": data.names} | found
+    positions = range(data.n_samples) if data.rows is None else data.rows
+    return {"row": [data.first + int(at) for at in positions]} | found

@@ -19,9 +19,11 @@ _METHOD_LINES = "\n".join(f"  {name:<11} {method.words}" for name, method in MET
 _EPILOG = f"""\b
 Examples:
   Five clusters of a table, columns in different units:
-    unispectral cluster customers.csv -k 5 --scale standard -o labels.csv
-  Choose the number, fill gaps, name the rows, write a page to look at:
-    unispectral cluster customers.csv -k auto --impute median --id name --report page.html
+    unispectral cluster customers.csv -k 5 -o labels.csv
+  Choose the number, leave a column out, name the rows, write a page to look at:
+    unispectral cluster customers.csv -k auto --leave-out region --id name --report page.html
+  The table again with the clusters behind, for a spreadsheet:
+    unispectral cluster customers.xlsx -k 5 --append -o clustered.xlsx
   Two groups of columns as two views of the same rows:
     unispectral cluster flowers.csv -k 3 --view petal='petal_*' --view sepal='sepal_*'
   Two files as two views, rows matched by a column:
@@ -36,8 +38,8 @@ Methods:
 {_METHOD_LINES}
 """
 _K = "Number of clusters, or 'auto' to let the data choose."
-_LABELS = """Labels: .csv, .tsv, .json, .parquet or -. In .csv and .tsv a name that a spreadsheet
-would run as a formula gets an apostrophe in front."""
+_LABELS = """Labels: .csv, .tsv, .json, .parquet, .xlsx or -. In .csv and .tsv a name that a
+spreadsheet would run as a formula gets an apostrophe in front."""
 _SHAPE = """Rows are pictures of this height and width, such as 28x28 (28x28t if the pixels are
 stored column by column); the page shows them."""
 _VIEW = "A group of columns as one view of the rows; give several."
@@ -49,6 +51,7 @@ _PARAM = "Any other parameter of the method, such as alpha=0.5."
 @click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
 @click.option("-k", "n_clusters", type=_options.NumberOfClusters(), required=True, help=_K)
 @_options.file_option("-o", "--output", help=_LABELS)
+@_options.append_option
 @_options.file_option("--graph", help="Learned graph: .graphml, .npz, .csv or .tsv.")
 @_options.file_option("--model", help="Fitted model, for unispectral predict.")
 @_options.file_option("--report", help="Page to look at: one HTML file, works offline.")
@@ -66,8 +69,9 @@ def cluster(tables: tuple[str, ...], as_json: bool, quiet: bool, **options: Any)
     """Find the clusters of a TABLE, or of several tables of the same rows (views).
 
     Reads CSV, TSV, Parquet, Excel, .npy, .npz, .mat, .h5ad and HDF5 files, also compressed (.gz,
-    .bz2, .xz, .zst), or standard input (-). Numeric columns are clustered; what is left out is
-    said. Numbers of rows and clusters count from 0.
+    .bz2, .xz, .zst), or standard input (-). Each column is looked at first: ids, codes, years,
+    dates and free text are not clustered by, gaps are filled, categories and answers made numbers;
+    what was decided is said, and options change it. Numbers of rows and clusters count from 0.
     """
     wanted = {name: options[name] for name in ("output", "graph", "model", "report")}
     method, output = options["method"], options["output"]
@@ -78,20 +82,21 @@ def cluster(tables: tuple[str, ...], as_json: bool, quiet: bool, **options: Any)
     estimator = build_method(method, options["n_clusters"], **given)
     views = _options.named_columns(options["views"])
     from unispectral.cli._fit import describe_fit, fit, method_lines, summarise
-    from unispectral.cli._input import gather
+    from unispectral.cli._input import decided_flags, gather
 
     data = gather(tables, options, views)
     data.image_shape = shape = options["image_shape"]
     if shape and shape[0] * shape[1] != data.n_features:
         found = f"{shape[0] * shape[1]} pixels, but {data.n_features} columns are clustered."
         raise click.UsageError(f"--image-shape {shape[0]}x{shape[1]}: these are {found}")
+    say("Before clustering", quiet=quiet)
     for note in data.notes:
-        say(note, quiet=quiet)
+        say(f"  {note}", quiet=quiet)
     fitted = fit(estimator, data, method, quiet=quiet)
     told = describe_fit(fitted)
     fitted.warnings = list(told.doubts)
     summary = summarise(fitted) | {"summary": told.to_dict()}
-    command = shlex.join(["unispectral", *sys.argv[1:]])
+    command = shlex.join(["unispectral", *sys.argv[1:], *decided_flags(data, options)])
     title = " + ".join("standard input" if t == "-" else Path(t).name for t in tables)
     summary["files"] = write_outputs(wanted, fitted, told, command=command, title=title)
     if as_json:

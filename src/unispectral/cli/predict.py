@@ -23,7 +23,7 @@ _ENTRIES = 2**21
 
 _EPILOG = """\b
 Examples:
-  unispectral cluster customers.csv -k 5 --scale standard --model m.unispectral
+  unispectral cluster customers.csv -k 5 --model m.unispectral
   unispectral predict m.unispectral new_customers.csv -o labels.csv
   unispectral predict m.unispectral new_customers.csv --id name -o - | head
 """
@@ -32,7 +32,8 @@ Examples:
 @click.command(epilog=_EPILOG)
 @click.argument("model")
 @click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
-@_options.file_option("-o", "--output", help="Labels: .csv, .tsv, .json, .parquet or -.")
+@_options.file_option("-o", "--output", help="Labels: .csv, .tsv, .json, .parquet, .xlsx or -.")
+@_options.append_option
 @_options.json_option
 @_options.table_options(prepare=False)
 @_options.output_options
@@ -46,11 +47,11 @@ def predict(
 ) -> None:
     """Put the rows of a TABLE into the clusters of a saved MODEL.
 
-    The model knows its columns, and how they were filled and scaled: columns are found by name,
-    others are left out. A model of several views takes one table with all columns, or one table
-    for each view in the order of the fit. The labels come with how much each row belongs to its
-    cluster, and how unlike the rows of the fit it is. One table of CSV, Parquet or .npy is read
-    and answered block by block, however large it is.
+    The model knows its columns, which of them names the rows, and how they were encoded, filled
+    and scaled: columns are found by name, others are left out. A model of several views takes one
+    table with all columns, or one table for each view in the order of the fit. The labels come
+    with how much each row belongs to its cluster, and how unlike the rows of the fit it is. One
+    table of CSV, Parquet or .npy is read and answered block by block, however large it is.
     """
     check_outputs({"output": output}, [model, *tables], as_json=as_json)
     from unispectral.cli._fit import size_lines
@@ -110,9 +111,12 @@ def _assign(
             if write is not None:
                 scores = found.membership, found.outlier_score
                 outlier = None if limits is None else found.outlier_score > limits[found.labels]
-                write(label_columns(data, found.labels, *scores, outlier, names))
+                results = label_columns(
+                    data, found.labels, *scores, outlier, names, path=str(output)
+                )
+                write(results)
             notes.append((data.first, data.notes))
-            done = data.first + data.n_samples
+            done = data.first + data.n_read
             if data.first or done < (data.total or 0):
                 progress("new rows", done, data.total, "" if data.total else f"{done:,}")
     progress.close()

@@ -9,9 +9,17 @@ from unispectral._files import write_text_atomic
 from unispectral.report._clusters import describe
 from unispectral.report._data import report_data
 from unispectral.report._page import asset, build_page
+from unispectral.report._profile import write_profile
 from unispectral.report._summary import Summary, summarise
 
-__all__ = ["Summary", "describe", "report_data", "summarise", "write_report"]
+__all__ = [
+    "Summary",
+    "describe",
+    "report_data",
+    "summarise",
+    "write_profile",
+    "write_report",
+]
 
 
 def write_report(

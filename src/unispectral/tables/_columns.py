@@ -19,8 +19,8 @@ from unispectral.tables._cells import ABSENT
 from unispectral.tables._dates import date_order, days_of
 from unispectral.tables._ordinals import NO_ANSWER, find_order
 
-__all__ = ["Plan", "Reading", "column_values", "decimal_of", "gives_no_answer", "parse_number",
-           "read_column", "texts_of"]  # fmt: skip
+__all__ = ["MOST", "Plan", "Reading", "column_values", "decimal_of", "gives_no_answer",
+           "parse_number", "read_column", "texts_of"]  # fmt: skip
 
 #: name, kind, missing, fill and what the kind needs: decimal, levels, categories, order, or why
 #: it is left out.
@@ -30,7 +30,7 @@ _ANSWERS = dict.fromkeys(("yes", "y", "true", "t", "on", "ja", "wahr"), 1.0)
 _ANSWERS |= dict.fromkeys(("no", "n", "false", "f", "off", "nein", "falsch"), 0.0)
 _UNIT = r"[$€£¥₹₽₩%]|USD|EUR|GBP|CHF|JPY|CNY|INR"
 #: Columns are numbers, or dates, if so large a part of their values is; the rest is missing.
-_MOST = 0.9
+MOST = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ def _share(counts: Counter[str], test: Callable[[str], Any]) -> float:
 def _order_of_dates(counts: Counter[str]) -> str:
     """How most of the texts are written as dates; empty if they are none."""
     dated = [text for text in counts if date_order([text])]
-    if sum(counts[text] for text in dated) < _MOST * counts.total():
+    if sum(counts[text] for text in dated) < MOST * counts.total():
         return ""
     order = date_order(dated)
     return "" if order == "ymd" else order  # eight digits may be any number
@@ -144,7 +144,7 @@ def _order_of_dates(counts: Counter[str]) -> str:
 def _as_number(counts: Counter[str], decimal: str | None) -> Plan | None:
     sign = _decimal(counts, decimal or ".")
     read = {text: parse_number(text, sign) for text in counts}
-    if _share(counts, lambda text: not np.isnan(read[text][0])) < _MOST:
+    if _share(counts, lambda text: not np.isnan(read[text][0])) < MOST:
         return None
     units = {unit for _, unit in read.values()} - {""}
     if len(units) > 1:

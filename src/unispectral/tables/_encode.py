@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from unispectral._errors import InputError
-from unispectral.tables._columns import Plan, column_values, gives_no_answer, texts_of
+from unispectral.tables._columns import MOST, Plan, column_values, gives_no_answer, texts_of
 from unispectral.tables._places import PLACE, place_spread
 from unispectral.tables._profile import MANY_NUMBERS, MAX_CATEGORIES, ColumnProfile, TableProfile
 from unispectral.tables._profile import profile as look_at
 from unispectral.tables._scaling import as_transformed, learn_transform
-from unispectral.tables._source import plural, unique_names
+from unispectral.tables._source import TableError, plural, unique_names
 
-__all__ = ["APART", "Choices", "are_plain", "category_spreads", "column_names", "decide",
-           "encode", "left_out", "made", "sources", "used"]  # fmt: skip
+__all__ = ["APART", "Choices", "UnreadableColumnError", "are_plain", "category_spreads",
+           "column_names", "decide", "encode", "left_out", "sources", "used"]  # fmt: skip
 
 #: How far apart two categories are in a table whose numbers have the deviation 1. In graphs of
 #: nearest neighbours a larger distance lets categories cut clusters of numbers into pieces;
@@ -28,6 +28,8 @@ __all__ = ["APART", "Choices", "are_plain", "category_spreads", "column_names", 
 APART = 0.5
 _AS = {"number": "a number", "yes/no": "yes or no", "date": "a date", "ordinal": "a level",
        "place": "a place"}  # fmt: skip
+#: So many values that cannot be read, in more than a tenth of the rows, are no slips.
+_SEVERAL = 3
 _UNCLEAR = "holds dates that can be read in several ways; write them as 2024-05-31"
 
 
@@ -218,6 +220,9 @@ def _odd(plan: Plan, frame: Any, values: np.ndarray, lost: np.ndarray) -> list[s
         notes.append(f"{found}; such a row belongs to none of its categories.")
     texts = texts_of(frame[name][lost]) if lost.any() else []
     if unread := [text for text in texts if text and not gives_no_answer(text)]:
+        present = len(values) - len(texts) + len(unread)
+        if len(unread) >= _SEVERAL and len(unread) > (1 - MOST) * present:
+            raise UnreadableColumnError(name, len(unread), present, plan["kind"], unread[0])
         told = f"Column {name!r}: {plural(len(unread), 'value')} that cannot be read as"
         notes.append(f"{told} {_AS[plan['kind']]}, such as {unread[0][:20]!r}; taken as missing.")
     return notes
@@ -232,6 +237,15 @@ def _shown_fill(plan: Plan) -> str:
     if plan["kind"] == "place":
         return ", ".join(f"{part:g}" for part in fill)
     return repr(fill) if isinstance(fill, str) else f"{fill:g}"
+
+
+class UnreadableColumnError(TableError):
+    """A column of new rows that is something else than it was in the fit."""
+
+    def __init__(self, name: str, unread: int, present: int, kind: str, example: str) -> None:
+        self.column = name
+        problem = f"has {unread:,} of {present:,} values that cannot be read as {_AS[kind]}"
+        super().__init__(f"The column {name!r}", f"{problem}, such as {example[:20]!r}")
 
 
 def used(plans: Sequence[Plan]) -> list[Plan]:
@@ -250,7 +264,7 @@ def left_out(plans: Sequence[Plan]) -> list[tuple[str, str]]:
     return [
         (plan["name"], plan["why"])
         for plan in plans
-        if plan["kind"] == "left out" and plan.get("role") != "use"
+        if plan["kind"] == "left out" and plan.get("role") not in ("use", "id")
     ]
 
 
@@ -305,22 +319,3 @@ def category_spreads(plans: Sequence[Plan], values: np.ndarray) -> np.ndarray:
             spread = high - low if low < high and np.isin(column, (low, high)).all() else np.nan
         spreads += [spread / APART] * width
     return np.array(spreads)
-
-
-def made(plans: Sequence[Plan]) -> list[str]:
-    """Which columns became numbers that were not, in words."""
-    told = []
-    for plan in used(plans):
-        kinds = plan.get("categories")
-        how = plan["kind"] if kinds is None else f"{len(kinds)} categories"
-        if how == "ordinal":
-            how = "levels in order"
-        if how != "number" or "unit" in plan:
-            unit = f" in {plan['unit']}" if plan.get("unit") else ""
-            told.append(f"{plan['name']!r} ({how}{unit})")
-    lines = [f"Converted to numbers: {', '.join(told)}."] if told else []
-    if logged := [repr(plan["name"]) for plan in used(plans) if "log" in plan]:
-        lines.append(f"Logarithms are taken of {', '.join(logged)}.")
-    if ranked := [repr(plan["name"]) for plan in used(plans) if "ranks" in plan]:
-        lines.append(f"Ranks are taken of {', '.join(ranked)}.")
-    return lines

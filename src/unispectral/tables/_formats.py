@@ -22,7 +22,7 @@ from unispectral.tables._sheets import find_names, without_remarks
 from unispectral.tables._source import SAMPLE, Source, TableError, block_rows, unique_names
 from unispectral.tables._text import cut_lines, looks_like_text, text_blocks
 
-__all__ = ["FORMATS", "load"]
+__all__ = ["FORMATS", "is_text", "load"]
 
 FORMATS = ("csv", "tsv", "parquet", "excel", "npy", "npz", "mat", "h5ad", "hdf5")
 # Endings that are not the format's own name.
@@ -42,6 +42,7 @@ _USE = {
 }
 _USE |= {"header": ("csv", "tsv", "excel"), "missing": ("csv", "tsv", "excel", "parquet")}
 _USE |= dict.fromkeys(("header_row", "skip_footer"), ("csv", "tsv", "excel"))
+_USE["as_written"] = FORMATS
 
 
 def _find_format(source: Source, format: str | None) -> str:
@@ -81,6 +82,11 @@ def _by_content(source: Source) -> str | None:
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
             return None
     return "csv" if looks_like_text(head) else None
+
+
+def is_text(source: Source, format: str | None) -> bool:
+    """Whether a file is a text table."""
+    return _find_format(source, format) in ("csv", "tsv")
 
 
 def load(

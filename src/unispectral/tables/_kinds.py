@@ -34,6 +34,8 @@ _YEARS = (1500, 2100)
 _MANY_YEARS = 6
 #: Rows from which a form of the values is no accident.
 _ENOUGH = 10
+#: Names of rows may occur again if so large a part of them is different.
+_NEARLY = 0.9
 #: Words of a text that no category has.
 _LONG = 4.0
 #: The upper tail of a skewed column, in medians, and what is left of its skewness in logarithms.
@@ -223,6 +225,9 @@ def _judge_id(name: str, values: np.ndarray, kinds: np.ndarray, most: int) -> Ju
     if different and named and len(values) > 2:
         told = f"numbers the rows, {ends}" if counting else "names the rows by numbers"
         return Judgement("id", "id", told)
+    if named == "surely" and len(kinds) >= _NEARLY * len(values) and len(values) >= _ENOUGH:
+        again = len(values) - len(kinds)
+        return Judgement("id", "id", f"names the rows by numbers; {again:,} occur again")
     if named == "surely":
         told = f"names things that rows have in common ({len(kinds):,} names)"
         return Judgement("code", "supplementary", told)

@@ -9,45 +9,44 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-
 __all__ = ["NO_ANSWER", "find_order", "given_order"]
 
 #: Answers that give none.
 NO_ANSWER = {"don't know", "dont know", "do not know", "no answer", "not applicable", "refused",
              "prefer not to say", "unknown", "weiß nicht", "weiss nicht", "keine angabe",
              "k.a.", "k. a.", "unbekannt"}  # fmt: skip
-#: From the least to the most; a bar separates words for the same level.
+#: From the least to the most, one step apart; a bar separates words for the same level, and a
+#: tilde marks a level half a step after the one before, which most questions do without.
 _LISTS = (
-    "never|at no time; almost never|hardly ever|very rarely; rarely|seldom; "
+    "never|at no time; ~almost never|hardly ever|very rarely; rarely|seldom; "
     "sometimes|occasionally|now and then; often|frequently|regularly; "
-    "very often|usually|mostly|most of the time|almost always|nearly always; always|all the time",
-    "nie|niemals; fast nie|sehr selten; selten|kaum; manchmal|gelegentlich|ab und zu; "
-    "oft|häufig|regelmäßig; sehr oft|meistens|meist|fast immer; immer|stets",
+    "~very often|usually|mostly|most of the time|almost always|nearly always; always|all the time",
+    "nie|niemals; ~fast nie|sehr selten; selten|kaum; manchmal|gelegentlich|ab und zu; "
+    "oft|häufig|regelmäßig; ~sehr oft|meistens|meist|fast immer; immer|stets",
     "strongly disagree|disagree strongly|completely disagree|totally disagree; "
-    "disagree|tend to disagree; somewhat disagree|slightly disagree|rather disagree; "
+    "disagree|tend to disagree; ~somewhat disagree|slightly disagree|rather disagree; "
     "neither agree nor disagree|neither|neutral|undecided|not sure|no opinion; "
-    "somewhat agree|slightly agree|rather agree; agree|tend to agree; "
+    "~somewhat agree|slightly agree|rather agree; agree|tend to agree; "
     "strongly agree|agree strongly|completely agree|totally agree",
     "stimme überhaupt nicht zu|stimme gar nicht zu|trifft überhaupt nicht zu|trifft gar nicht zu; "
-    "stimme nicht zu|trifft nicht zu; stimme eher nicht zu|trifft eher nicht zu; "
+    "stimme nicht zu|trifft nicht zu; ~stimme eher nicht zu|trifft eher nicht zu; "
     "teils, teils|teils teils|teils/teils|teils-teils|weder noch|neutral|unentschieden; "
-    "stimme eher zu|trifft eher zu; stimme zu|trifft zu; "
+    "~stimme eher zu|trifft eher zu; stimme zu|trifft zu; "
     "stimme voll und ganz zu|stimme voll zu|stimme völlig zu|trifft voll und ganz zu|"
     "trifft voll zu|trifft völlig zu",
-    "very dissatisfied|very unsatisfied; dissatisfied|unsatisfied; somewhat dissatisfied; "
-    "neither|neutral|neither satisfied nor dissatisfied; somewhat satisfied; satisfied; "
+    "very dissatisfied|very unsatisfied; dissatisfied|unsatisfied; ~somewhat dissatisfied; "
+    "neither|neutral|neither satisfied nor dissatisfied; ~somewhat satisfied; satisfied; "
     "very satisfied",
-    "sehr unzufrieden; unzufrieden; eher unzufrieden; "
+    "sehr unzufrieden; unzufrieden; ~eher unzufrieden; "
     "weder noch|neutral|teils, teils|teils teils; "
-    "eher zufrieden; zufrieden; sehr zufrieden",
+    "~eher zufrieden; zufrieden; sehr zufrieden",
     "terrible|awful|very poor|very bad; poor|bad; fair|mediocre|passable; "
-    "average|ok|okay|acceptable|satisfactory|neutral; good; very good; excellent|outstanding",
+    "~average|ok|okay|acceptable|satisfactory|neutral; good; very good; excellent|outstanding",
     "fair; good; very good; premium; ideal",
     "ungenügend; mangelhaft; ausreichend; befriedigend; gut; sehr gut",
     "sehr schlecht; schlecht; mittelmäßig|mittel|durchschnittlich|neutral; gut; sehr gut",
-    "very unlikely|highly unlikely; unlikely; somewhat unlikely; neutral|neither|undecided; "
-    "somewhat likely; likely; very likely|highly likely",
+    "very unlikely|highly unlikely; unlikely; ~somewhat unlikely; neutral|neither|undecided; "
+    "~somewhat likely; likely; very likely|highly likely",
     "sehr unwahrscheinlich; unwahrscheinlich; neutral|unentschieden; wahrscheinlich; "
     "sehr wahrscheinlich",
     "not at all|not at all important|not important|unimportant; "
@@ -91,8 +90,14 @@ _OVER = re.compile(r"(?:>|≥|>=|over|above|more than|über|mehr als)\s*[$€£]
 
 
 def _positions(listed: str) -> dict[str, float]:
-    levels = [level.strip().split("|") for level in listed.split(";")]
-    return {word.strip(): float(at) for at, words in enumerate(levels) for word in words}
+    places: dict[str, float] = {}
+    step = -1
+    for level in listed.split(";"):
+        between = level.strip().startswith("~")
+        step += not between
+        for word in level.strip().removeprefix("~").split("|"):
+            places[word.strip()] = step + 0.5 * between
+    return places
 
 
 _SCALES = [_positions(listed) for listed in _LISTS]
@@ -116,7 +121,7 @@ def find_order(
             return dict(scale)
     for scale in _SCALES:
         if words <= scale.keys() and len({scale[word] for word in words}) >= _LEAST:
-            return _evenly(scale, words)
+            return dict(scale)
     if len(words) < _LEAST:
         return None
     return _numbered(words) or _ranges(words)
@@ -125,16 +130,6 @@ def find_order(
 def given_order(levels: Sequence[str]) -> dict[str, float]:
     """Places of the levels that a user names from the least to the most."""
     return {level.casefold().strip(): float(at) for at, level in enumerate(levels)}
-
-
-def _evenly(scale: Mapping[str, float], words: set[str]) -> dict[str, float]:
-    """Levels in use one step apart, others of the scale between them in proportion."""
-    there = sorted({scale[word] for word in words})
-    return {
-        word: float(np.interp(at, there, range(len(there))))
-        for word, at in scale.items()
-        if there[0] <= at <= there[-1]
-    }
 
 
 def _numbered(words: set[str]) -> dict[str, float] | None:

@@ -9,7 +9,7 @@ from typing import IO, Any
 from unispectral._compat import optional
 from unispectral._errors import InputError
 from unispectral.tables._columns import decimal_of
-from unispectral.tables._encode import Choices, used
+from unispectral.tables._encode import Choices, UnreadableColumnError, used
 from unispectral.tables._formats import load
 from unispectral.tables._loaded import Loaded, label_values
 from unispectral.tables._prepare import Preparation
@@ -47,7 +47,7 @@ def read_table(
     separator: str | None = None,
     header: bool | None = None,
     header_row: int | None = None,
-    skip_footer: int = 0,
+    skip_footer: int | None = None,
     encoding: str | None = None,
     missing: Sequence[str] = (),
 ) -> Table:
@@ -99,7 +99,7 @@ def read_table(
     header_row : int, default=None
         The line of a text table or a sheet, counted from 1, that holds the names; what is above is
         skipped. In a sheet it is found, also below a title.
-    skip_footer : int, default=0
+    skip_footer : int, default=None
         Lines at the end of a text table or a sheet that are no rows.
     missing : sequence of str, default=()
         Further words that stand for a missing value in text tables, sheets and Parquet files, as
@@ -177,10 +177,13 @@ def read_blocks(
             loaded.notes = []
         if loaded.frame is not None:
             _check_kinds(loaded, kinds, preparations, (id, truth))
-        yield (
-            [repeat_preparation(loaded, id, truth, ready) for ready in preparations],
-            loaded.total,
-        )
+        try:
+            tables = [repeat_preparation(loaded, id, truth, ready) for ready in preparations]
+        except UnreadableColumnError as error:
+            if entries is None:
+                raise
+            raise MixedColumnError(error.column) from error  # the whole column decides
+        yield tables, loaded.total
 
 
 def _check_kinds(

@@ -15,7 +15,7 @@ from unispectral.tables._prepare import Preparation
 from unispectral.tables._profile import RowProfile, TableProfile
 from unispectral.tables._source import SHOWN, plural
 
-__all__ = ["Table"]
+__all__ = ["Table", "columns_in_words"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Table:
         The rows of ``values`` with all columns as they were read, if the file has columns of
         different kinds; ``supplementary`` is the part of it that was left out and can be shown.
     rows : ndarray of shape (n_rows,) or None
-        Positions in the file, where rows were left out.
+        Positions in the file, where rows were left out of the ``n_read`` that it has.
 
     Examples
     --------
@@ -67,6 +67,7 @@ class Table:
     profile: TableProfile | None = None
     frame: Any = None
     rows: np.ndarray | None = None
+    n_read: int | None = None
 
     @property
     def supplementary(self) -> Any:
@@ -85,7 +86,7 @@ class Table:
         if self.profile is None or plans is None:
             reasons = [f"{name!r} ({why})" for name, why in self.dropped]
             return [*lines, *_listed("Left out", reasons), *self.notes]
-        return [*lines, *_columns_in_words(plans, self.profile), *self.notes]
+        return [*lines, *columns_in_words(plans, self.profile), *self.notes]
 
 
 def _listed(head: str, parts: Sequence[str]) -> list[str]:
@@ -96,7 +97,7 @@ def _listed(head: str, parts: Sequence[str]) -> list[str]:
     return [f"{head}: {', '.join(parts[:SHOWN])}{f' and {more} more' if more > 0 else ''}."]
 
 
-def _columns_in_words(plans: Sequence[Plan], profile: TableProfile) -> list[str]:
+def columns_in_words(plans: Sequence[Plan], profile: TableProfile) -> list[str]:
     """Which columns are used, and how; which not, and why; which are doubtful."""
     left = [plan for plan in plans if plan["kind"] == "left out"]
 
@@ -104,7 +105,7 @@ def _columns_in_words(plans: Sequence[Plan], profile: TableProfile) -> list[str]
         return [f"{p['name']!r} ({p['why']})" for p in left if p.get("role") == role]
 
     return [
-        *_listed("Used", [_treatment(plan) for plan in used(plans)]),
+        *_used_in_words(used(plans)),
         *_listed("Left out", reasons("leave out")),
         *_listed("Left out, but shown beside the clusters", reasons("supplementary")),
         *_listed("Names of the rows", reasons("id")),
@@ -116,21 +117,35 @@ def _columns_in_words(plans: Sequence[Plan], profile: TableProfile) -> list[str]
     ]
 
 
-def _treatment(plan: Plan) -> str:
-    """A column in use, and what was made of it."""
+def _used_in_words(plans: Sequence[Plan]) -> list[str]:
+    """The columns in use, those that are treated alike together."""
+    groups: dict[str, list[str]] = {"": []}
+    for plan in plans:
+        how, shown = _treatment(plan)
+        groups.setdefault(how, []).append(shown)
+    parts = []
+    for how, names in groups.items():
+        more = len(names) - SHOWN
+        listed = ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+        if names:
+            parts.append(f"{how} {listed}".strip())
+    return [f"Used: {'; '.join(parts)}."] if parts else []
+
+
+def _treatment(plan: Plan) -> tuple[str, str]:
+    """What is made of a column in use, and how it is named there."""
     name = repr(plan["name"])
     if plan["kind"] == "place":
-        return f"{name} and {plan['longitude']!r} (a place on the Earth)"
-    how = {"yes/no": "yes or no", "ordinal": "levels in order", "date": "days"}.get(plan["kind"])
-    if (kinds := plan.get("categories")) is not None:
-        how = f"{len(kinds)} categories"
-    if plan.get("unit"):
-        how = f"in {plan['unit']}"
+        return "as a place on the Earth", f"{name} and {plan['longitude']!r}"
+    unit = f" ({plan['unit']})" if plan.get("unit") else ""
     if "log" in plan:
-        how = f"{how}, logarithm" if how else "logarithm"
+        return "as logarithms", name + unit
     if "ranks" in plan:
-        how = "rank"
-    return f"{name} ({how})" if how else name
+        return "as ranks", name + unit
+    if (kinds := plan.get("categories")) is not None:
+        return "as categories", f"{name} ({len(kinds)})"
+    heads = {"yes/no": "as yes or no", "ordinal": "as levels in order", "date": "as days"}
+    return heads.get(plan["kind"], ""), name + unit
 
 
 def _rows_in_words(rows: RowProfile) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,11 +28,12 @@ from unispectral.tables._profile import TableProfile
 from unispectral.tables._source import SHOWN, TableError, plural
 from unispectral.tables._table import Table
 
-__all__ = ["AS_NEEDED", "remembered_id", "repeat_preparation", "sources_of", "take_columns",
-           "take_numbers"]  # fmt: skip
+__all__ = ["AS_NEEDED", "Look", "look_at_columns", "remembered_id", "repeat_preparation",
+           "sources_of", "take_columns", "take_numbers"]  # fmt: skip
 
 #: Scale what the estimator cannot scale by itself.
 AS_NEEDED = "as needed"
+_USE_THEM = "use=[…] (--use) takes columns whatever they look like"
 #: So many different whole numbers are no accident if they have no gap, or in any case.
 _FEW, _MANY = 10, 20
 
@@ -96,6 +97,8 @@ def take_numbers(
     if filling is not None and (lacking := odd_values(table.values, kept)):
         how = "0" if filling == "zero" else f"the {filling} of its column"
         table.notes.append(f"Filled {lacking} with {how}.")
+    if impute == "refuse":
+        _refuse_gaps(table.values, kept)
     if ready.fill is None and (lacking := odd_values(table.values, kept)):
         remedy = "choose 'mean', 'median' or 'zero', or leave these columns out"
         text = ", ".join([repr(name) for name, why in dropped if why != NO_VALUE][:SHOWN])
@@ -113,15 +116,13 @@ def take_columns(
         scale = "none" if choices.scale == AS_NEEDED else choices.scale
         return take_numbers(loaded, choices.id, truth, columns, choices.impute, scale)
     table = _begin(loaded, choices.id, truth)
-    part, choices = _chosen_part(loaded, truth, columns, choices)
-    plans, seen = _decide(part, choices, loaded.decimal)
-    if totals := seen.rows.totals:
-        table = _keep(table, np.setdiff1d(np.arange(len(part)), totals))
-        part = part.iloc[table.rows]
-        plans, seen = _decide(part, choices, loaded.decimal)
+    plans, seen, part, totals = look_at_columns(loaded, truth, columns, choices)
+    if totals:
+        table = _keep(table, np.setdiff1d(np.arange(loaded.n_rows), totals))
         table.notes.append(f"Left out {plural(len(totals), 'row')} at the end: the total.")
     if not used(plans):
-        raise loaded.nothing(left_out(plans))
+        reasons = "; ".join(f"{plan['name']!r} {plan['why']}" for plan in plans[:SHOWN])
+        raise loaded.source.error(f"has no column to cluster by ({reasons})", _USE_THEM)
     values, odd = encode(part, plans, loaded.decimal)
     kept = column_names(plans)
     _check_finite(loaded, values, kept)
@@ -132,10 +133,33 @@ def take_columns(
         table = replace(table, index=label_values(part[name]))
     if choices.impute == "drop":
         table = _without_gaps(table)
-    elif lacking := odd_values(values, kept):
-        problem = f"refuses gaps: {lacking}"
-        raise TableError("impute", problem, "fill them, or leave these rows or columns out")
+    else:
+        _refuse_gaps(values, kept)
     return _scale(table, plans, choices)
+
+
+class Look(NamedTuple):
+    """What a look at the columns of a file proposes, with the user's wishes."""
+
+    plans: list[Plan]
+    profile: TableProfile
+    #: The columns looked at, without totals.
+    part: Any
+    #: Positions of rows that are totals.
+    totals: tuple[int, ...]
+
+
+def look_at_columns(
+    loaded: Loaded, truth: str | None, columns: Sequence[str] | None, choices: Choices
+) -> Look:
+    """Decide about each column of a file; totals at its end are no rows."""
+    part, choices = _chosen_part(loaded, truth, columns, choices)
+    plans, seen = _decide(part, choices, loaded.decimal)
+    totals = seen.rows.totals
+    if totals:
+        part = part.iloc[np.setdiff1d(np.arange(len(part)), totals)]
+        plans, seen = _decide(part, choices, loaded.decimal)
+    return Look(plans, seen, part, totals)
 
 
 def _scale(table: Table, plans: list[Plan], choices: Choices) -> Table:
@@ -187,7 +211,8 @@ def _begin(loaded: Loaded, id: str | None, truth: str | None) -> Table:
     index = loaded.names if id is None else loaded.vector(id, "id")
     classes = None if truth is None else loaded.vector(truth, "truth")
     name, notes = loaded.source.name, list(loaded.notes)
-    return Table(np.empty((0, 0)), [], index, classes, [], notes, name=name, frame=loaded.frame)
+    more: dict[str, Any] = {"frame": loaded.frame, "n_read": loaded.n_rows}
+    return Table(np.empty((0, 0)), [], index, classes, [], notes, name=name, **more)
 
 
 def _keep(table: Table, rows: np.ndarray) -> Table:
@@ -210,6 +235,12 @@ def _without_gaps(table: Table) -> Table:
         raise TableError("impute", "leaves no row: each has a gap", "fill them", value="drop")
     table.notes.append(f"Left out {plural(lost, 'row')} with missing values.")
     return _keep(table, whole)
+
+
+def _refuse_gaps(values: Array, columns: Sequence[str]) -> None:
+    if lacking := odd_values(values, columns):
+        remedy = "fill them, or leave these rows or columns out"
+        raise TableError("impute", f"finds {lacking}", remedy, value="refuse")
 
 
 def _check_finite(loaded: Loaded, values: Array, columns: Sequence[str]) -> None:

@@ -66,11 +66,12 @@ def text_blocks(
     header: bool | None = None,
     encoding: str | None = None,
     missing: Sequence[str] = (),
+    as_written: bool = False,
 ) -> Iterator[tuple[Any, list[str], str | None]]:
     """Blocks of rows with about so many values, or all rows, with the notes and the decimal sign.
 
     The index of a frame holds row names if the file has them. These, and the columns `beside` with
-    names and known classes, are kept as they are written.
+    names and known classes, are kept as they are written, and so is all with `as_written`.
     """
     if entries is None:
         source.check_memory(2 * source.size)
@@ -104,19 +105,24 @@ def text_blocks(
     if row_names:
         changed.append("The first column has no name; it is taken as the rows' names.")
     notes += changed
-    as_written = _converters(unique, row_names, beside, missing)
+    kept = _converters(unique, row_names, beside, missing)
     dialect: Any = {"sep": separator, "encoding": encoding, "header": 0 if header else None}
     many = None if entries is None else block_rows(entries, len(names))
+    if as_written:
+        dialect |= {"dtype": str, "keep_default_na": False}
+        for frame in _parse(source, unique, (), many, **dialect):
+            yield frame, notes, decimal
+        return
     checked = separator == _SPACES
-    reading = {"decimal": "," if comma else ".", "converters": as_written}
+    reading = {"decimal": "," if comma else ".", "converters": kept}
     for frame in _parse(source, unique, missing, many, **reading, **dialect):
         last = frame.iloc[:, -1]
         if not checked and (last.isna() | last.eq("")).any():
             _check_lengths(source, len(names), **dialect)  # pandas fills up rows too short
             checked = True
-        for name in as_written:
+        for name in kept:
             frame[name] = _whole_numbers(frame[name])
-        if comma and (joined := _join_thousands(frame, as_written)):
+        if comma and (joined := _join_thousands(frame, kept)):
             more = " and more" * (len(joined) > SHOWN)
             notes.append(f"Points mark thousands in {', '.join(joined[:SHOWN])}{more}.")
         yield frame.set_index(frame.columns[0]) if row_names else frame, notes, decimal

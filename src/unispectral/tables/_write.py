@@ -1,4 +1,4 @@
-"""Results as files: CSV, TSV, JSON or Parquet by the ending, whole or not at all.
+"""Results as files: CSV, TSV, JSON, Parquet or Excel by the ending, whole or not at all.
 
 In CSV and TSV, text that a spreadsheet would run as a formula gets an apostrophe in front: text
 that begins with ``=``, ``+``, ``-``, ``@``, a tab or the end of a line, after any number of
@@ -27,10 +27,13 @@ from numpy.typing import ArrayLike
 
 from unispectral._compat import optional
 from unispectral._files import atomic_path
+from unispectral.tables._source import TableError
 
 __all__ = ["escape_formula", "table_writer", "write_table"]
 
 Columns: TypeAlias = Mapping[str, ArrayLike]
+#: Characters of a cell and rows of a sheet, at most.
+_CELL, _SHEET = 32_767, 1_048_576
 #: Text for standard output that is kept in memory; more goes to a temporary file.
 _SPOOLED = 2**24
 # Where a cell begins to be a formula, also with wide characters.
@@ -67,6 +70,8 @@ def table_writer(path: str | os.PathLike[str]) -> Iterator[Callable[[Columns], N
     with atomic_path(path) as temporary, contextlib.ExitStack() as stack:
         if ending in (".parquet", ".pq"):
             yield stack.enter_context(_parquet_blocks(temporary))
+        elif ending == ".xlsx":
+            yield stack.enter_context(_excel_blocks(temporary))
         else:
             file = stack.enter_context(temporary.open("w", encoding="utf-8", newline=""))
             yield stack.enter_context(_text_blocks(file, ending))
@@ -87,6 +92,40 @@ def _parquet_blocks(path: Path) -> Iterator[Callable[[Columns], None]]:
             writer.write_table(table)
 
         yield write
+
+
+@contextlib.contextmanager
+def _excel_blocks(path: Path) -> Iterator[Callable[[Columns], None]]:
+    """A workbook of one sheet; text is text there, whatever it begins with."""
+    openpyxl = optional("openpyxl", extra="io")
+    cell = optional("openpyxl.cell", extra="io")
+    illegal = optional("openpyxl.cell.cell", extra="io").ILLEGAL_CHARACTERS_RE
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("clusters")
+    written = 0
+
+    def as_cell(value: Any) -> Any:
+        if not isinstance(value, str):
+            aware = getattr(value, "tzinfo", None) is not None
+            return str(value) if aware or isinstance(value, (list, dict)) else value
+        made = cell.WriteOnlyCell(sheet, illegal.sub("", value)[:_CELL])
+        made.data_type = "s"  # never a formula
+        return made
+
+    def write(columns: Columns) -> None:
+        nonlocal written
+        rows = list(zip(*map(_plain, columns.values()), strict=True))
+        written += len(rows)
+        if written >= _SHEET:
+            problem = f"holds {_SHEET - 1:,} rows, and there are more"
+            raise TableError("An Excel sheet", problem, "write .csv or .parquet")
+        if written == len(rows):
+            sheet.append(list(map(as_cell, columns)))
+        for row in rows:
+            sheet.append(list(map(as_cell, row)))
+
+    yield write
+    book.save(path)
 
 
 @contextlib.contextmanager
