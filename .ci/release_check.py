@@ -21,6 +21,7 @@ def disagreements(tag: str, *, address: str, github: str = "") -> list[str]:
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     recipe = (ROOT / "recipe" / "meta.yaml").read_text(encoding="utf-8")
+    paper = (ROOT / "docs" / "joss" / "paper.md").read_text(encoding="utf-8")
     checks = {
         f"The tag is {tag or 'missing'}, the version {here}: tag v{here}.": tag == f"v{here}",
         f"CHANGELOG.md has no line '## {here} (year-month-day)'.": re.search(
@@ -31,6 +32,7 @@ def disagreements(tag: str, *, address: str, github: str = "") -> list[str]:
             r"^date-released: ['\"]?\d{4}-\d\d-\d\d", citation, re.M
         ),
         f"recipe/meta.yaml does not say version {here}.": f'version = "{here}"' in recipe,
+        "docs/joss/paper.md has fields 'to be filled in'.": "to be filled in" not in paper,
         "repository in pyproject.toml is empty or no https address.": re.fullmatch(
             r"https://[^/]+/[^/]+/[^/]+", address
         ),

@@ -11,6 +11,7 @@ import pytest
 from robustness import paper_oracle as oracle
 from robustness.oracle import CHECKS, disagreements, make_problem
 
+
 @pytest.mark.parametrize("check", list(CHECKS))
 def test_the_library_agrees_with_the_oracle(check, thorough):
     problems = range(300 if thorough else 100)

@@ -159,6 +159,24 @@ def test_citation_agrees() -> None:
     assert all(f"{a['family-names']}, {a['given-names']}" in bibtex for a in paper["authors"])
 
 
+def test_the_papers_references_are_those_that_it_cites() -> None:
+    folder = ROOT / "docs" / "joss"
+    cited = set(re.findall(r"@(\w+)", (folder / "paper.md").read_text(encoding="utf-8")))
+    listed = re.findall(r"^@\w+\{(\w+),", (folder / "paper.bib").read_text("utf-8"), re.M)
+    assert len(listed) == len(set(listed))
+    assert set(listed) == cited
+
+
+def test_forms_of_issues_ask_for_what_helps() -> None:
+    forms = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+    assert {form.stem for form in forms} == {"bug", "result", "config"}
+    for form in forms:
+        content = yaml.safe_load(form.read_text(encoding="utf-8"))
+        if form.stem != "config":
+            assert {"name", "description", "body"} <= set(content)
+            assert all(field["attributes"]["label"] for field in content["body"])
+
+
 def test_licences_of_all_dependencies_are_accepted() -> None:
     names, _ = closure(PROJECT["optional-dependencies"])
     assert len(names) > 40
@@ -193,8 +211,8 @@ def test_readme_for_an_index(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_release_check(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     check = script(".ci/release_check.py", monkeypatch)
-    for path in ("CHANGELOG.md", "CITATION.cff", "recipe/meta.yaml"):
-        (tmp_path / path).parent.mkdir(exist_ok=True)
+    for path in ("CHANGELOG.md", "CITATION.cff", "recipe/meta.yaml", "docs/joss/paper.md"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, tmp_path / path)
     monkeypatch.setattr(check, "ROOT", tmp_path)
     here = unispectral.__version__
@@ -207,6 +225,10 @@ def test_release_check(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     )
     dated = re.sub(r"^date-released.*\n", "", citation.read_text("utf-8"), flags=re.M)
     citation.write_text(dated + "date-released: '2030-01-02'\n", encoding="utf-8")
+    paper = tmp_path / "docs/joss/paper.md"
+    told = check.disagreements(f"v{here}", address=ADDRESS, github=ADDRESS)
+    assert told == ["docs/joss/paper.md has fields 'to be filled in'."]
+    paper.write_text(paper.read_text("utf-8").replace("to be filled in", "x"), encoding="utf-8")
     assert check.disagreements(f"v{here}", address=ADDRESS, github=ADDRESS) == []
     assert "tag v" in check.disagreements("v9.9.9", address=ADDRESS)[0]
     assert "repository" in check.disagreements(f"v{here}", address="")[0]
