@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
 
 from unispectral import datasets
+from unispectral.datasets._fetch import read_views
 from unispectral.datasets._registry import DATASETS
 
 NAMES = ["yale", "jaffe", "orl", "ar", "coil20", "binary_alphadigits", "tr11", "tr41", "tr45"]
 NAMES += ["tdt2"]
+VIEWS = ["msrcv1", "3sources", "bbcsport", "ngs"]
 
 
 def files(names=None):
@@ -20,7 +24,7 @@ def files(names=None):
 
 
 def test_names():
-    assert datasets.list_datasets() == [*NAMES, "mnist"]
+    assert datasets.list_datasets() == [*NAMES, "mnist", *VIEWS]
     for name in datasets.list_datasets():
         fetcher = getattr(datasets, f"fetch_{name}")
         assert fetcher.__name__ == f"fetch_{name}"
@@ -30,7 +34,7 @@ def test_names():
 
 def test_every_origin_is_https_at_a_fixed_commit():
     assert all(file.url.startswith("https://") for file in files().values())
-    for file in files(NAMES).values():
+    for file in files([*NAMES, *VIEWS]).values():
         assert file.url.startswith("https://raw.githubusercontent.com/")
         assert file.url.endswith(file.name)
         assert any(len(part) == 40 for part in file.url.split("/"))
@@ -39,7 +43,7 @@ def test_every_origin_is_https_at_a_fixed_commit():
 def test_checksums_are_those_of_the_reference(reference):
     lines = (reference / "data.sha256").read_text().splitlines()
     recorded = dict(reversed(line.split()) for line in lines)
-    assert set(files()) == set(recorded)
+    assert set(files([*NAMES, "mnist"])) == set(recorded)
     for name, file in files(NAMES).items():
         assert file.sha256 == recorded[name]
 
@@ -49,6 +53,43 @@ def test_unknown_name():
         datasets.fetch("usps")
     with pytest.raises(ValueError, match="but is 3"):
         datasets.dataset_info(3)
+
+
+@pytest.fixture
+def views_home():
+    folder = os.environ.get("UNISPECTRAL_VIEWS")
+    if not folder:
+        pytest.skip("UNISPECTRAL_VIEWS does not name a folder here")
+    return folder
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_are_tables_of_the_same_samples(views_home, name):
+    row = DATASETS[name]
+    bunch = datasets.fetch(name, data_home=views_home, download=False)
+    assert {view: table.shape[1] for view, table in bunch.views.items()} == row.views
+    assert {len(table) for table in bunch.views.values()} == {len(bunch.target)} == {row.shape[0]}
+    assert sum(row.views.values()) == row.shape[1]
+    assert np.array_equal(np.unique(bunch.target), np.arange(row.n_classes))
+    assert all(np.isfinite(table).all() for table in bunch.views.values())
+    assert f"in {len(row.views)} views" in bunch.DESCR
+
+
+def test_views_from_either_orientation(tmp_path):
+    """Samples in rows or in columns, classes in a vector or in a cell."""
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=(6, 4)), rng.normal(size=(6, 9))
+    y = np.array([3, 3, 5, 5, 7, 7])
+    cell = np.empty((1, 2), dtype=object)
+    cell[0, 0], cell[0, 1] = first, sp.csc_matrix(second.T)
+    labels = np.empty((1, 1), dtype=object)
+    labels[0, 0] = y
+    for names in ({"X": cell, "Y": y}, {"data": cell, "truelabel": labels}):
+        scipy.io.savemat(tmp_path / "views.mat", names)
+        tables, target = read_views(tmp_path / "views.mat")
+        np.testing.assert_array_equal(target, [0, 0, 1, 1, 2, 2])
+        for found, expected in zip(tables, (first, second), strict=True):
+            np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("name", NAMES)

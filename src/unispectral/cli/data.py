@@ -73,8 +73,16 @@ def fetch(names: tuple[str, ...], output: str | None, raw: bool, home: str | Non
         raise click.UsageError(f"-o {output}: must end in .mat.")
     for name in names:
         found = fetch_dataset(name, data_home=home, raw=raw)
-        rows, columns = found.data.shape
-        told = f"{name}: {rows:,} rows, {columns:,} columns, {len(found.target_names)} classes"
+        views = "views" in found
+        if views and output:
+            problem = f"-o takes one table, and {name} has {len(found.views)} views"
+            raise click.UsageError(f"{problem}; read them with datasets.fetch({name!r}).")
+        columns = (
+            sum(view.shape[1] for view in found.views.values()) if views else found.data.shape[1]
+        )
+        told = f"{name}: {len(found.target):,} rows, {columns:,} columns"
+        told += f" in {len(found.views)} views" if views else ""
+        told += f", {len(found.target_names)} classes"
         if output:
             _write(output, found)
             told += f"; wrote {output}"

@@ -52,7 +52,7 @@ def fetch(
     raw: bool = False,
     download: bool = True,
 ) -> Bunch:
-    """Return one of the paper's data sets as the paper uses it, or MNIST.
+    """Return one of the paper's data sets as the paper uses it, MNIST, or one of several views.
 
     The file is looked for in `data_home`, in the folder named by the environment variable
     ``UNISPECTRAL_DATA`` and in the cache; failing that it is downloaded over https, and kept.
@@ -74,7 +74,8 @@ def fetch(
     sklearn.utils.Bunch
         ``data`` (float64, CSR for text; float32 for MNIST), ``target`` (0 … c-1),
         ``target_names``, ``name``, ``DESCR``, ``image_shape`` (height and width, or None),
-        ``images`` (samples × height × width, or None) and ``frame`` (always None).
+        ``images`` (samples × height × width, or None) and ``frame`` (always None). Sets of
+        several views have ``views``, a dict of arrays, in the place of ``data``.
 
     Raises
     ------
@@ -95,6 +96,8 @@ def fetch(
         problem = f"is not possible for {row.name!r}: only its preprocessed file is public"
         raise InputError("raw", problem, value=True)
     paths = [locate(part, data_home, download) for part in (file, *row.more)]
+    if row.views:
+        return _fetch_views(paths[0], row)
     data, target = _read_idx(paths) if row.more else _read_mat(paths[0], row)
     sizes = data.shape, len(target), len(np.unique(target))
     if sizes != (row.shape, row.shape[0], row.n_classes):
@@ -116,6 +119,46 @@ def fetch(
         images=images,
         frame=None,
     )
+
+
+def _fetch_views(path: Path, row: DatasetInfo) -> Bunch:
+    """A set of several views, from a file whose checksum has been looked at."""
+    tables, target = read_views(path)
+    widths = [table.shape[1] for table in tables]
+    sizes = len(target), len(np.unique(target)), widths
+    if sizes != (row.shape[0], row.n_classes, list(row.views.values())):
+        raise ValueError(f"The file of {row.name!r} does not hold what the registry says.")
+    return Bunch(
+        views=dict(zip(row.views, tables, strict=True)),
+        target=target,
+        target_names=np.array(row.target_names or [str(i + 1) for i in range(row.n_classes)]),
+        name=row.name,
+        DESCR=_describe(row, raw=False),
+        frame=None,
+    )
+
+
+def read_views(path: Path) -> tuple[list[Any], np.ndarray]:
+    """The views of a MATLAB file, samples in rows, and the classes as numbers from 0.
+
+    A cell of matrices called ``X``, ``data`` or ``fea``, and labels called ``Y``, ``y``, ``truth``
+    or ``truelabel``. Only for files whose content is known: SciPy's reader trusts what it reads.
+    """
+    import scipy.io
+
+    variables = scipy.io.loadmat(path)
+    cell = next(variables[name] for name in ("X", "data", "fea") if name in variables)
+    names = ("Y", "y", "truth", "truelabel")
+    labels = next(variables[name] for name in names if name in variables)
+    while labels.dtype == object:
+        labels = labels.ravel()[0]
+    target = np.unique(labels.ravel(), return_inverse=True)[1].astype(np.int64)
+    tables = []
+    for table in cell.ravel():
+        rows = table if table.shape[0] == len(target) else table.T
+        rows = rows.toarray() if sp.issparse(rows) else np.ascontiguousarray(rows)
+        tables.append(rows.astype(np.float64))
+    return tables, target
 
 
 def _read_mat(path: Path, row: DatasetInfo) -> tuple[Any, np.ndarray]:
@@ -161,6 +204,9 @@ def tf_idf(counts: sp.csr_array) -> sp.csr_array:
 def _describe(row: DatasetInfo, raw: bool) -> str:
     kind = f", images of {row.image_shape[0]} × {row.image_shape[1]}" if row.image_shape else ""
     file = row.raw_file if raw and row.raw_file else row.file
+    if row.views:
+        listed = ", ".join(f"{name} ({width})" for name, width in row.views.items())
+        kind = f" in {len(row.views)} views: {listed}"
     return (
         f"{row.title}\n\n"
         f"{row.shape[0]} samples, {row.shape[1]} features{kind}, {row.n_classes} classes.\n"

@@ -9,7 +9,7 @@ import os
 import tomllib
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,8 @@ class DatasetInfo:
         Whether images are stored column by column, as MATLAB does, or row by row.
     target_names : tuple of str
         Names of the classes, where they are known.
+    views : dict of str to int
+        Names of the views and their columns, where there are several; empty otherwise.
     """
 
     name: str
@@ -76,6 +78,7 @@ class DatasetInfo:
     image_shape: tuple[int, int] | None = None
     image_order: str = "F"
     target_names: tuple[str, ...] = ()
+    views: dict[str, int] = field(default_factory=dict)
 
 
 def _row(entry: dict[str, Any]) -> DatasetInfo:
