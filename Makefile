@@ -14,7 +14,7 @@ export UNISPECTRAL_DATA ?= $(wildcard ../shared/data)
 export UNISPECTRAL_REFERENCE ?= $(wildcard ../shared/reference)
 export UNISPECTRAL_SUITE ?= $(wildcard ../shared/suite)
 
-.PHONY: help install demo test test-all lint browser bench bench-solver bench-scale bench-mnist study-defaults check-baselines robustness audit bench-memory coverage coverage-core mutation docs test-core test-oldest test-newest dist dependencies lint-publish release-check recipe clean
+.PHONY: help install demo test test-all lint browser bench bench-solver bench-scale bench-mnist study-defaults study-paper field check-baselines robustness audit bench-memory coverage coverage-core mutation docs test-core test-oldest test-newest dist dependencies lint-publish release-check recipe clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -98,6 +98,13 @@ bench-mnist: install  ## all of MNIST, five seeds (docs/results/mnist.md)
 
 check-baselines: install  ## replay the recorded baselines, cell by cell
 	$(BIN)/python -m benchmarks.check_baselines $(ARGS)
+
+study-paper: install  ## the paper's tables from their record, what is missing run (docs/results/paper.md)
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.paper $(ARGS)
+
+field: install  ## every installed method on suite, shapes, views and tables (docs/results/field.md)
+	$(BIN)/python -m pip install --quiet --group peers || echo "some peers will be absent"
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.field.run $(ARGS)
 
 study-defaults: install  ## how good the defaults are, beside peers (docs/results/defaults.md)
 	$(BIN)/python -m pip install --quiet --group study || echo "some data sets will be absent"

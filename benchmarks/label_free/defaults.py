@@ -203,7 +203,9 @@ class Study:
             self.store.forget(f"absent/views of {name}")
             self._cell(f"views/{name}", "kernels", views.compare, problem.load)
             peer = partial(views.gmc, problem.load)
-            self.store.cell(f"views-peer/{name}/GMC", peer, condition="peer")
+            self.store.cell(
+                f"views-peer/{name}/GMC", peer, condition="peer, as its authors run it"
+            )
             if self.quick:
                 break
 
@@ -265,7 +267,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         path.unlink()
     store = Store(None if given.quick else path)
     if given.ours:
-        for key in [key for key, cell in store.cells.items() if cell["condition"] != "peer"]:
+        for key in [
+            key for key, cell in store.cells.items() if not cell["condition"].startswith("peer")
+        ]:
             store.forget(key)
     if not given.report:
         Study(store, names, methods, quick=given.quick).run(parts)

@@ -260,7 +260,7 @@ def _states(store: Store) -> str:
     found: dict[str, set[str]] = {}
     for key, cell in store.cells.items():
         part = key.split("/")[0]
-        if part != "absent" and cell["condition"] != "peer":
+        if part != "absent" and not cell["condition"].startswith("peer"):
             found.setdefault(part, set()).add(cell["condition"])
     if not found:
         return ""

@@ -1,0 +1,280 @@
+"""The methods of the field. Peers are run where they are installed, and never imported otherwise.
+
+Every method gets the samples and the true number of clusters, or, in the second table, nothing but
+the samples; all with their defaults.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from sklearn.cluster import HDBSCAN, KMeans, SpectralClustering
+from sklearn.mixture import GaussianMixture
+from sklearn.neighbors import kneighbors_graph
+
+from benchmarks.label_free.views import one_table
+from unispectral import UnifiedSpectralClustering
+from unispectral.baselines import GMC
+from unispectral.baselines._spectral import unit_rows
+from unispectral.baselines.neighbours import nearest_codes, on_simplex
+
+__all__ = ["METHODS", "VIEW_METHODS", "Method", "installed", "versions"]
+
+Table: TypeAlias = Any
+Fit: TypeAlias = Callable[[Any, int], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of the field.
+
+    Attributes
+    ----------
+    name : str
+    fit : callable(X, n_clusters) -> labels
+        Those that find their own number are given one and do not look at it.
+    package : str
+        What must be installed.
+    finds_number : bool
+        Whether it finds the number of clusters by itself.
+    """
+
+    name: str
+    fit: Fit
+    package: str = "scikit-learn"
+    finds_number: bool = False
+
+
+def _ours(X: Any, k: int) -> np.ndarray:
+    return UnifiedSpectralClustering(k, n_jobs=1).fit(X).labels_
+
+
+def _ours_auto(X: Any, k: int) -> np.ndarray:
+    return UnifiedSpectralClustering("auto", n_jobs=1).fit(X).labels_
+
+
+def _spectral(X: Table, k: int) -> np.ndarray:
+    model = SpectralClustering(k, affinity="nearest_neighbors", random_state=0)
+    return model.fit_predict(X)
+
+
+def _kmeans(X: Table, k: int) -> np.ndarray:
+    return KMeans(k, n_init=10, random_state=0).fit_predict(X)
+
+
+def _mixture(X: Table, k: int) -> np.ndarray:
+    return GaussianMixture(k, n_init=3, reg_covar=1e-4, random_state=0).fit_predict(X)
+
+
+def _hdbscan(X: Table, k: int) -> np.ndarray:
+    return HDBSCAN(copy=True).fit_predict(X)
+
+
+def _lumbermark(X: Table, k: int) -> np.ndarray:
+    import lumbermark
+
+    return lumbermark.Lumbermark(n_clusters=k).fit_predict(np.ascontiguousarray(X))
+
+
+def _genie(X: Table, k: int) -> np.ndarray:
+    import genieclust
+
+    return genieclust.Genie(n_clusters=k).fit_predict(np.ascontiguousarray(X))
+
+
+def _fast_hdbscan(X: Table, k: int) -> np.ndarray:
+    import fast_hdbscan
+
+    return fast_hdbscan.HDBSCAN().fit_predict(np.asarray(X, dtype=np.float64))
+
+
+def _plscan(X: Table, k: int) -> np.ndarray:
+    import fast_plscan
+
+    return fast_plscan.PLSCAN(num_threads=1).fit(np.asarray(X, dtype=np.float64)).labels_
+
+
+def _evoc(X: Table, k: int) -> np.ndarray:
+    import evoc
+
+    return evoc.EVoC(random_state=0).fit_predict(np.asarray(X, dtype=np.float32))
+
+
+def _leiden(X: Table, k: int) -> np.ndarray:
+    """Modularity at resolution 1 on the symmetric graph of 15 neighbours, Jaccard weights."""
+    import igraph
+    import leidenalg
+
+    near = kneighbors_graph(X, min(15, X.shape[0] - 1))
+    shared = (near @ near.T).multiply(near + near.T > 0)
+    upper = sp.triu(shared, 1).tocoo()
+    width = near.sum(axis=1).max()
+    weights = upper.data / (2.0 * width - upper.data)
+    pairs = np.column_stack([upper.row, upper.col]).tolist()
+    graph = igraph.Graph(n=X.shape[0], edges=pairs)
+    kind = leidenalg.RBConfigurationVertexPartition
+    found = leidenalg.find_partition(graph, kind, weights=weights.tolist(), seed=0)
+    return np.array(found.membership)
+
+
+def _one_table(views: dict[str, Table], k: int) -> np.ndarray:
+    return _ours(one_table(views), k)
+
+
+def _gmc(views: dict[str, Table], k: int) -> np.ndarray:
+    return GMC(k, random_state=0).fit(views).labels_
+
+
+def mean_graph(views: dict[str, Table], k: int) -> np.ndarray:
+    """Spectral clustering of the mean of the views' graphs of ten nearest neighbours."""
+    graphs = [kneighbors_graph(view, 10, include_self=True) for view in views.values()]
+    mean = sum(0.5 * (graph + graph.T) for graph in graphs) / len(graphs)
+    model = SpectralClustering(k, affinity="precomputed", random_state=0)
+    return model.fit_predict(mean.toarray())
+
+
+def coregularised(views: dict[str, Table], k: int, price: float = 0.025) -> np.ndarray:
+    """Co-regularised spectral clustering, pairwise (Kumar, Rai and Daumé, NIPS 2011).
+
+    Gaussian kernels at the median distance. Each view's embedding maximises
+    Tr(UᵀL_vU) + λ Σ_w Tr(UUᵀU_wU_wᵀ), by turns; k-means on the unit rows of all embeddings side by
+    side. λ is in the middle of the range that the paper tries.
+    """
+    laplacians = [_normalised_kernel(np.asarray(view, dtype=float)) for view in views.values()]
+    n = len(laplacians[0])
+    wanted = (n - k, n - 1)
+    found = [scipy.linalg.eigh(L, subset_by_index=wanted)[1] for L in laplacians]
+    for _ in range(10):
+        for view, L in enumerate(laplacians):
+            others = sum(U @ U.T for w, U in enumerate(found) if w != view)
+            found[view] = scipy.linalg.eigh(L + price * others, subset_by_index=wanted)[1]
+    together = unit_rows(np.hstack([unit_rows(U) for U in found]))
+    return _kmeans(together, k)
+
+
+def _normalised_kernel(X: np.ndarray) -> np.ndarray:
+    squares = np.square(X).sum(axis=1)
+    squared = np.maximum(squares[:, None] + squares - 2.0 * X @ X.T, 0.0)
+    median = np.median(squared[np.triu_indices(len(X), 1)])
+    K = np.exp(-squared / (2.0 * max(float(median), 1e-300)))
+    root = 1.0 / np.sqrt(K.sum(axis=1))
+    return root[:, None] * K * root
+
+
+def fuse_anchors(views: dict[str, Table], k: int) -> np.ndarray:
+    """Bipartite graph fusion without a parameter (SFMC: Li, Zhang, Nie and Liu, TPAMI 2022).
+
+    Each view has a graph from the samples to anchors, five neighbours each; one graph is kept near
+    all of them, each weighted by how near it is, while the price of its Laplacian's smallest
+    eigenvalues is doubled or halved until it has k components. Anchors, half as many as samples
+    and at most 500, are spread over all columns by k-means++, not by the authors' sampling.
+    """
+    from sklearn.cluster import kmeans_plusplus
+
+    tables = [np.asarray(view, dtype=float) for view in views.values()]
+    n = len(tables[0])
+    m = max(min(n // 2, 500), k)
+    rows = kmeans_plusplus(np.asarray(one_table(views)), m, random_state=0)[1]
+    graphs = np.stack([_anchor_graph(X, X[rows]) for X in tables])
+    P, price = graphs.mean(axis=0), 1.0
+    embedding = _bipartite_embedding(P, k)
+    labels = np.zeros(n, dtype=int)
+    for _ in range(30):
+        apart = np.sqrt(np.square(graphs - P).sum(axis=(1, 2)))
+        weights = 0.5 / np.maximum(apart, 1e-12)
+        weights /= weights.sum()
+        pull = _squared_distances(embedding[:n], embedding[n:])
+        target = np.tensordot(weights, graphs, axes=1) - 0.5 * price * pull
+        inside = np.any(graphs > 0.0, axis=0)
+        P = on_simplex(np.where(inside, target, -np.inf))
+        count, parts = _components(P)
+        labels = parts[:n]
+        if count == k:
+            break
+        if count < k:
+            price *= 2.0
+            embedding = _bipartite_embedding(P, k)
+        else:
+            price /= 2.0
+    else:
+        labels = _kmeans(unit_rows(embedding[:n]), k)
+    return labels
+
+
+def _squared_distances(X: np.ndarray, others: np.ndarray) -> np.ndarray:
+    squares = np.square(X).sum(axis=1)[:, None] + np.square(others).sum(axis=1)
+    return np.maximum(squares - 2.0 * X @ others.T, 0.0)
+
+
+def _anchor_graph(X: np.ndarray, anchors: np.ndarray) -> np.ndarray:
+    return nearest_codes(_squared_distances(X, anchors), 5)
+
+
+def _bipartite_embedding(P: np.ndarray, k: int) -> np.ndarray:
+    """The k leading singular vectors of the normalised bipartite graph, samples then anchors."""
+    left = 1.0 / np.sqrt(np.maximum(P.sum(axis=1), 1e-12))
+    right = 1.0 / np.sqrt(np.maximum(P.sum(axis=0), 1e-12))
+    U, _, Vt = np.linalg.svd(left[:, None] * P * right, full_matrices=False)
+    return np.vstack([U[:, :k], Vt[:k].T]) * np.sqrt(0.5)
+
+
+def _components(P: np.ndarray) -> tuple[int, np.ndarray]:
+    from scipy.sparse.csgraph import connected_components
+
+    n, m = P.shape
+    B = sp.csr_array(P)
+    whole = sp.block_array([[sp.csr_array((n, n)), B], [B.T, sp.csr_array((m, m))]])
+    parts = connected_components(whole, directed=False)[1]
+    used = np.unique(parts[:n])  # an anchor that nobody uses is no cluster
+    return len(used), np.searchsorted(used, parts)
+
+
+METHODS = (
+    Method("unispectral", _ours, "unispectral"),
+    Method("Lumbermark", _lumbermark, "lumbermark"),
+    Method("Genie", _genie, "genieclust"),
+    Method("spectral, nearest neighbours", _spectral),
+    Method("Gaussian mixture", _mixture),
+    Method("k-means", _kmeans),
+    Method("unispectral, auto", _ours_auto, "unispectral", finds_number=True),
+    Method("PLSCAN", _plscan, "fast-plscan", finds_number=True),
+    Method("fast HDBSCAN", _fast_hdbscan, "fast-hdbscan", finds_number=True),
+    Method("HDBSCAN", _hdbscan, finds_number=True),
+    Method("EVōC", _evoc, "evoc", finds_number=True),
+    Method("Jaccard and Leiden", _leiden, "leidenalg", finds_number=True),
+)
+VIEW_METHODS = (
+    Method("unispectral", _ours, "unispectral"),
+    Method("unispectral, one table", _one_table, "unispectral"),
+    Method("spectral, mean graph", mean_graph),
+    Method("GMC", _gmc, "unispectral"),
+    Method("co-regularised spectral", coregularised, "unispectral"),
+    Method("anchor fusion (SFMC)", fuse_anchors, "unispectral"),
+)
+
+
+def installed(method: Method) -> bool:
+    """Whether a method can be run here."""
+    try:
+        importlib.metadata.version(method.package)
+    except importlib.metadata.PackageNotFoundError:
+        return method.package == "unispectral"
+    return True
+
+
+def versions() -> dict[str, str]:
+    """The version of every package that takes part, and of those that are not here."""
+    found = {}
+    for method in (*METHODS, *VIEW_METHODS):
+        try:
+            found[method.package] = importlib.metadata.version(method.package)
+        except importlib.metadata.PackageNotFoundError:
+            found[method.package] = "not installed"
+    return dict(sorted(found.items()))
