@@ -10,6 +10,8 @@ from unispectral.bench.study import METRICS, PROTOCOLS
 
 __all__ = ["TableTests", "to_latex"]
 
+#: Columns that fit on a page.
+_COLUMNS = 6
 #: The level of the tests.
 _LEVEL = 0.05
 _HEAD = r"""% Needs \usepackage{booktabs}, \usepackage{graphicx} and UTF-8.
@@ -45,6 +47,7 @@ def _table(results: Results, table: ResultTable, reference: str | None) -> str:
         cells = [_cell(figure, first, second) for figure in figures]
         rows.append([_escape(titles[name]), *cells])
     last = tests.rows(table.columns)
+    wide = len(table.columns) > _COLUMNS  # than a page has room for
     name = f"{results.study.name}-{table.protocol}-{table.metric}"
     label = "".join(c if c.isascii() and c.isalnum() else "-" for c in name)
     lines = [
@@ -52,7 +55,7 @@ def _table(results: Results, table: ResultTable, reference: str | None) -> str:
         r"\centering",
         rf"\caption{{{_caption(results, table, tests)}}}",
         rf"\label{{tab:{label}}}",
-        r"\resizebox{\linewidth}{!}{%",
+        *([r"\resizebox{\linewidth}{!}{%"] if wide else []),
         rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}",
         r"\toprule",
         _line(header),
@@ -60,7 +63,7 @@ def _table(results: Results, table: ResultTable, reference: str | None) -> str:
         *map(_line, rows),
         *([r"\midrule", *map(_line, last)] if last else []),
         r"\bottomrule",
-        r"\end{tabular}}",
+        r"\end{tabular}" + "}" * wide,
         r"\end{table}",
         "",
     ]
