@@ -87,7 +87,8 @@ class Samples:
 
     def taken(self, rows: np.ndarray) -> Samples:
         """Some of the samples of the tables, or all in another order."""
-        return replace(self, tables=tuple(table[rows] for table in self.tables))
+        tables = [table[rows] for table in self.tables]
+        return replace(self, tables=tuple(tables))
 
     def public_names(self, names: Sequence[str]) -> tuple[str, ...]:
         """Kernel names with the names of their views where there are several."""
@@ -103,7 +104,8 @@ class Samples:
         if self.kernels is None:
             assert self.bank is not None
             return (0,) * len(self.bank)
-        return tuple(view for view in range(len(self.tables)) for _ in self.kernels)
+        views = np.repeat(np.arange(len(self.tables)), len(self.kernels))
+        return tuple(views.tolist())
 
 
 def read(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Fitted", "Solution"]
 
 
-@dataclass(frozen=True)
-class Solution:
+class Solution(NamedTuple):
     """Where a solver stopped, and why.
 
     Attributes
@@ -42,7 +42,7 @@ class Solution:
         The largest failure of the optimality conditions of the codes, relative to K_ii.
     eigenvalues : ndarray
         The smallest eigenvalues of the Laplacian of the graph.
-    work : dict
+    work : mapping
         Machine-independent counts of the work done.
     """
 
@@ -58,11 +58,10 @@ class Solution:
     reason: str
     kkt: float
     eigenvalues: np.ndarray
-    work: dict[str, int] = field(default_factory=dict)
+    work: Mapping[str, int] = MappingProxyType({})
 
 
-@dataclass(frozen=True)
-class Fitted:
+class Fitted(NamedTuple):
     """What a model hands to its estimator; the last four are of the label-free one.
 
     Attributes

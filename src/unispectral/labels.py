@@ -109,8 +109,13 @@ def rotate(
     usable = usable if len(usable) else np.arange(len(P))
     firsts = rng.choice(usable, size=min(n_init, len(usable)), replace=False)
     # Every start goes a few steps; only the best of them goes all the way.
-    found = (_alternate(P, _spread_rows(P, first), _TRIAL) for first in firsts)
-    return _alternate(P, max(found, key=lambda rotation: rotation.value).Q, max_iter)
+    best: Rotation | None = None
+    for first in firsts:
+        found = _alternate(P, _spread_rows(P, first), _TRIAL)
+        if best is None or found.value > best.value:
+            best = found
+    assert best is not None, "there is at least one start"
+    return _alternate(P, best.Q, max_iter)
 
 
 def fill_empty(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -7,14 +7,14 @@ import pytest
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from unispectral.graph import _components
-from unispectral.graph._components import components
+from unispectral.graph import quality
 from unispectral.graph._indexes import ExactIndex, TreeIndex
+from unispectral.graph.quality import components
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_components_of_many_nodes_are_those_of_scipy(seed, monkeypatch) -> None:
-    monkeypatch.setattr(_components, "_MANY_NODES", 0)
+    monkeypatch.setattr(quality, "_MANY_NODES", 0)
     graph = sp.random_array(
         (400, 400), density=2e-3, random_state=np.random.default_rng(seed), format="csr"
     )

@@ -277,8 +277,9 @@ def _describe_part(
 ) -> GeometryPart:
     """How new samples are described in a layer whose samples have these numbers."""
     base = layer.geometry.base
-    single = any(part.kernel.dtype == np.float32 for part in base.parts)
-    indexed = base.n_samples > EXACT_SAMPLES  # whose distances are those of single precision
+    precisions = {part.kernel.dtype for part in base.parts}
+    # An index has distances of single precision.
+    single = np.dtype(np.float32) in precisions or base.n_samples > EXACT_SAMPLES
     samples = numbers
     if layer.around.present is not None:
         own = np.flatnonzero(layer.around.present)
@@ -290,7 +291,7 @@ def _describe_part(
         weight=float(layer.share),
         outlier_weight=outlier_weight,
         # The squared distance at which rounding cannot tell two points apart.
-        close=(1e-6 if single or indexed else 1e-10) * -0.5 / rate,
+        close=(1e-6 if single else 1e-10) * -0.5 / rate,
         samples=samples,
     )
 
@@ -333,4 +334,4 @@ def _solve(found: Clustering, weights: np.ndarray, numbers: np.ndarray | None, n
     labels[numbers] = found.labels
     Z = renumbered(graph.graph, numbers, n)
     W = renumbered(graph.affinity, numbers, n)
-    return replace(solution, Z=Z, W=W, P=P, labels=labels)
+    return solution._replace(Z=Z, W=W, P=P, labels=labels)

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from unispectral._compat import njit
 from unispectral._memory import give_back
 from unispectral._run import Run, map_blocks
-from unispectral.graph._components import components
+from unispectral.graph.quality import components
 from unispectral.labelfree._geometry import KernelDistance, evenly_spaced, nearest_among
 from unispectral.labelfree._neighbourhoods import (
     CODE_ROWS,
@@ -92,7 +92,7 @@ def learn_graph(layers: Sequence[Layer], k: int, recipe: Recipe, run: Run) -> Le
     seed = int(run.rng.integers(2**31 - 1))
     views = [layer.around for layer in layers]
     shares = [layer.share for layer in layers]
-    whole = next((layer for layer in layers if layer.around.present is None), None)
+    complete = [layer for layer in layers if layer.around.present is None]
     tol = recipe.tolerance(len(views[0].neighbours))
     reason = f"all iterations are done (max_iter={recipe.max_iter})"
     path: list[float] = []
@@ -106,9 +106,9 @@ def learn_graph(layers: Sequence[Layer], k: int, recipe: Recipe, run: Run) -> Le
         errors = errors or left
         if codes.shape[0] > _MANY:
             run.progress("graph")
-        if recipe.repair and whole is not None:
-            codes = repair_components(codes, whole, recipe, k, seed, run)
-            codes = join_components(codes, whole.geometry, recipe.n_clusters)
+        if recipe.repair and complete:
+            codes = repair_components(codes, complete[0], recipe, k, seed, run)
+            codes = join_components(codes, complete[0].geometry, recipe.n_clusters)
         graph = codes.T.tocsr()
         before, W = W, affinity(codes, graph)
         del codes

@@ -40,6 +40,8 @@ MEDIAN = float(np.exp(-0.5))
 
 #: Above this many samples neighbourhoods are kept in single precision: half the memory.
 SINGLE_SAMPLES = 50_000
+#: Above this many samples room for neighbourhoods is asked for before it is taken.
+_LARGE_SAMPLES = 1_000
 #: Samples whose kernels, and samples whose codes, are computed together. Distributed blocks are
 #: whole multiples of the latter, so that sums are added up in the same order everywhere.
 KERNEL_ROWS = 256
@@ -175,11 +177,12 @@ def localize(
     held = hold_products(geometry, run)
     neighbours = nearest_in(geometry, k, run, held)
     dtype = kernel_dtype(n)
-    require_memory(
-        float(n) * k * (k + 1) * np.dtype(dtype).itemsize,
-        f"The neighbourhoods of {n} samples",
-        f"use a smaller n_neighbors than {k}, fewer kernels or fewer samples",
-    )
+    if n > _LARGE_SAMPLES:
+        require_memory(
+            float(n) * k * (k + 1) * np.dtype(dtype).itemsize,
+            f"The neighbourhoods of {n} samples",
+            f"use a smaller n_neighbors than {k}, fewer kernels or fewer samples",
+        )
     near = np.empty((n, k), dtype=dtype)
     among = np.empty((n, k, k), dtype=dtype)
 
@@ -285,11 +288,9 @@ def compute_codes(
 ) -> LocalCodes:
     """The codes of all samples, with penalties from the embedding if there is one already."""
     parts = around.map_rows(_block_codes, recipe, embedding, run=run, stage="codes")
+    values, objectives, residuals, errors = zip(*parts, strict=True)
     return LocalCodes(
-        np.concatenate([part.values for part in parts]),
-        sum(part.objective for part in parts),
-        max(part.residual for part in parts),
-        np.concatenate([part.error for part in parts]),
+        np.concatenate(values), sum(objectives), max(residuals), np.concatenate(errors)
     )
 
 
@@ -303,7 +304,8 @@ def _block_codes(
         gap = embedding.take(block.neighbours, axis=0, mode="clip")
         gap -= embedding[rows][:, None, :]
     z, penalties, residual = solve_block(block, recipe, gap)
-    error = _unexplained(z, block)
+    fit = np.matmul(block.among, z[:, :, None])[:, :, 0] - 2.0 * block.near
+    error = 1.0 + np.einsum("bk,bk->b", z, fit)
     value = error.sum() + np.vdot(z, penalties) + recipe.ridge * np.vdot(z, z)
     if recipe.scale_codes:
         _scale(z, block.valid)
@@ -344,11 +346,6 @@ def solve_block(
         1e-6,
     )
     return z, penalties, residual
-
-
-def _unexplained(z: np.ndarray, block: LocalNeighbourhoods) -> np.ndarray:
-    fit = np.matmul(block.among, z[:, :, None])[:, :, 0] - 2.0 * block.near
-    return 1.0 + np.einsum("bk,bk->b", z, fit)
 
 
 def build_graph(

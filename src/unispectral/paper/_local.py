@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -75,7 +74,7 @@ def descend_locally(
         )
     solution = descend(graph, objective, run=run, **settings)
     work: dict[str, Any] = {**solution.work, "gap": left, "n_neighbors": k}
-    return dataclasses.replace(solution, work=work)
+    return solution._replace(work=work)
 
 
 class LocalGraph(DenseGraph):

@@ -1,7 +1,11 @@
 """Laplacians of a graph, their smallest eigenvectors, and embeddings on the Stiefel manifold."""
 
-from unispectral.spectrum._eigen import Eigenpairs, smallest_eigenvectors
-from unispectral.spectrum._laplacian import affinity, laplacian
+from unispectral.spectrum._eigen import (
+    Eigenpairs,
+    affinity,
+    laplacian,
+    smallest_eigenvectors,
+)
 from unispectral.spectrum._stiefel import Embedding, diagonal_descent, polar, stiefel_descent
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The smallest eigenvectors of a graph Laplacian: components first, then a block method."""
+"""Laplacians of a graph, and their smallest eigenvectors: components first, then blocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unispectral.spectrum._direct import factorises_well, inverted
 from unispectral.spectrum._multilevel import LARGE_NODES, multilevel
 from unispectral.spectrum._subspace import Part, Subspace, Wanted, filtered, null_vector
 
-__all__ = ["Eigenpairs", "smallest_eigenvectors"]
+__all__ = ["Eigenpairs", "affinity", "laplacian", "smallest_eigenvectors"]
 
 #: Up to this many nodes LAPACK finds the eigenvectors of a component as fast as the block method.
 DENSE_NODES = 400
@@ -27,6 +27,37 @@ _JOINT_NODES = 3_000
 _ORDERED_NODES = 20_000
 #: From this tolerance on single precision is enough for the graph as well.
 _SINGLE_TOL = 1e-3
+
+
+def affinity(codes: sp.csr_array, transposed: sp.csr_array | None = None) -> sp.csr_array:
+    """The symmetric part (Z + Zᵀ)/2 of the graph; ``transposed`` is Zᵀ where it is there already.
+
+    Examples
+    --------
+    >>> affinity(sp.csr_array([[0.0, 1.0], [0.0, 0.0]])).toarray().tolist()
+    [[0.0, 0.5], [0.5, 0.0]]
+    """
+    W = sp.csr_array(codes + (codes.T if transposed is None else transposed))
+    W.data *= 0.5  # in place: a second graph would be the largest array of a large fit
+    # SciPy reserves room for twice the edges of the codes, and keeps it.
+    W.data, W.indices = W.data.copy(), W.indices.copy()
+    return W
+
+
+def laplacian(W: sp.csr_array, *, normalized: bool = False) -> sp.csr_array:
+    """D − W, or I − D^-½ W D^-½ where a sample without neighbours has a zero row.
+
+    Examples
+    --------
+    >>> laplacian(sp.csr_array([[0.0, 2.0], [2.0, 0.0]])).toarray().tolist()
+    [[2.0, -2.0], [-2.0, 2.0]]
+    """
+    degrees = np.asarray(W.sum(axis=1)).ravel()
+    if not normalized:
+        return sp.csr_array(sp.diags_array(degrees) - W)
+    roots = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
+    scaled = sp.diags_array(roots) @ W @ sp.diags_array(roots)
+    return sp.csr_array(sp.diags_array((degrees > 0).astype(W.dtype)) - scaled)
 
 
 class Eigenpairs(NamedTuple):
@@ -98,7 +129,7 @@ def smallest_eigenvectors(
     >>> found.n_components, found.values.round(6).tolist()
     (2, [0.0, 0.0, 1.5])
     """
-    from unispectral.graph._components import components
+    from unispectral.graph.quality import components
 
     W, degrees = _checked(W, n_vectors)
     n = W.shape[0]
