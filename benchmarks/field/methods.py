@@ -23,7 +23,7 @@ from benchmarks.label_free.views import one_table
 from unispectral import UnifiedSpectralClustering
 from unispectral.baselines import GMC
 from unispectral.baselines._spectral import unit_rows
-from unispectral.baselines.neighbours import nearest_codes, on_simplex
+from unispectral.baselines.neighbours import on_simplex
 
 __all__ = ["METHODS", "VIEW_METHODS", "Method", "installed", "versions"]
 
@@ -168,72 +168,42 @@ def _normalised_kernel(X: np.ndarray) -> np.ndarray:
     return root[:, None] * K * root
 
 
-def fuse_anchors(views: dict[str, Table], k: int) -> np.ndarray:
-    """Bipartite graph fusion without a parameter (SFMC: Li, Zhang, Nie and Liu, TPAMI 2022).
+def unify_anchors(views: dict[str, Table], k: int) -> np.ndarray:
+    """Multi-view subspaces with unified anchors (SMVSC: Sun and others, ACM Multimedia 2021).
 
-    Each view has a graph from the samples to anchors, five neighbours each; one graph is kept near
-    all of them, each weighted by how near it is, while the price of its Laplacian's smallest
-    eigenvalues is doubled or halved until it has k components. Anchors, half as many as samples
-    and at most 500, are spread over all columns by k-means++, not by the authors' sampling.
+    Nothing to tune: min Σ_v a_v² ‖X_v − Z Aᵀ W_vᵀ‖² + ‖Z‖² with as many anchors as clusters, W_v
+    and A with orthonormal columns, rows of Z on the simplex, Σ a_v = 1, by turns; k-means on the
+    unit rows of the left singular vectors of Z. As in the authors' program, columns are
+    standardised, the first samples are the first anchors, and the step for Z leaves out the
+    weights a_v.
     """
-    from sklearn.cluster import kmeans_plusplus
-
     tables = [np.asarray(view, dtype=float) for view in views.values()]
-    n = len(tables[0])
-    m = max(min(n // 2, 500), k)
-    rows = kmeans_plusplus(np.asarray(one_table(views)), m, random_state=0)[1]
-    graphs = np.stack([_anchor_graph(X, X[rows]) for X in tables])
-    P, price = graphs.mean(axis=0), 1.0
-    embedding = _bipartite_embedding(P, k)
-    labels = np.zeros(n, dtype=int)
-    for _ in range(30):
-        apart = np.sqrt(np.square(graphs - P).sum(axis=(1, 2)))
-        weights = 0.5 / np.maximum(apart, 1e-12)
-        weights /= weights.sum()
-        pull = _squared_distances(embedding[:n], embedding[n:])
-        target = np.tensordot(weights, graphs, axes=1) - 0.5 * price * pull
-        inside = np.any(graphs > 0.0, axis=0)
-        P = on_simplex(np.where(inside, target, -np.inf))
-        count, parts = _components(P)
-        labels = parts[:n]
-        if count == k:
+    tables = [(X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1) for X in tables]
+    Z, A = np.eye(len(tables[0]), k), np.zeros((k, k))
+    weights = np.full(len(tables), 1.0 / len(tables))
+    before = np.inf
+    for number in range(1, 51):
+        bases = [_polar_factor(X.T @ (Z @ A.T)) for X in tables]
+        coded = [X @ W for X, W in zip(tables, bases, strict=True)]
+        A = _polar_factor(sum(a**2 * C.T @ Z for a, C in zip(weights, coded, strict=True)))
+        Z = on_simplex(sum(C @ A for C in coded) / (np.square(weights).sum() + 1.0))
+        fitted = Z @ A.T
+        size = float(np.square(fitted).sum())
+        products = [float(np.vdot(C, fitted)) for C in coded]
+        lengths = [float(np.square(X).sum()) for X in tables]
+        misfits = np.array(lengths) - 2.0 * np.array(products) + size
+        weights = (1.0 / misfits) / (1.0 / misfits).sum()
+        value = float(np.square(weights) @ misfits + np.square(Z).sum())
+        if number > 9 and abs(before - value) < 1e-3 * before:
             break
-        if count < k:
-            price *= 2.0
-            embedding = _bipartite_embedding(P, k)
-        else:
-            price /= 2.0
-    else:
-        labels = _kmeans(unit_rows(embedding[:n]), k)
-    return labels
+        before = value
+    return _kmeans(unit_rows(np.linalg.svd(Z, full_matrices=False)[0]), k)
 
 
-def _squared_distances(X: np.ndarray, others: np.ndarray) -> np.ndarray:
-    squares = np.square(X).sum(axis=1)[:, None] + np.square(others).sum(axis=1)
-    return np.maximum(squares - 2.0 * X @ others.T, 0.0)
-
-
-def _anchor_graph(X: np.ndarray, anchors: np.ndarray) -> np.ndarray:
-    return nearest_codes(_squared_distances(X, anchors), 5)
-
-
-def _bipartite_embedding(P: np.ndarray, k: int) -> np.ndarray:
-    """The k leading singular vectors of the normalised bipartite graph, samples then anchors."""
-    left = 1.0 / np.sqrt(np.maximum(P.sum(axis=1), 1e-12))
-    right = 1.0 / np.sqrt(np.maximum(P.sum(axis=0), 1e-12))
-    U, _, Vt = np.linalg.svd(left[:, None] * P * right, full_matrices=False)
-    return np.vstack([U[:, :k], Vt[:k].T]) * np.sqrt(0.5)
-
-
-def _components(P: np.ndarray) -> tuple[int, np.ndarray]:
-    from scipy.sparse.csgraph import connected_components
-
-    n, m = P.shape
-    B = sp.csr_array(P)
-    whole = sp.block_array([[sp.csr_array((n, n)), B], [B.T, sp.csr_array((m, m))]])
-    parts = connected_components(whole, directed=False)[1]
-    used = np.unique(parts[:n])  # an anchor that nobody uses is no cluster
-    return len(used), np.searchsorted(used, parts)
+def _polar_factor(M: np.ndarray) -> np.ndarray:
+    """The nearest matrix with orthonormal columns."""
+    U, _, Vt = np.linalg.svd(M, full_matrices=False)
+    return U @ Vt
 
 
 METHODS = (
@@ -256,7 +226,7 @@ VIEW_METHODS = (
     Method("spectral, mean graph", mean_graph),
     Method("GMC", _gmc, "unispectral"),
     Method("co-regularised spectral", coregularised, "unispectral"),
-    Method("anchor fusion (SFMC)", fuse_anchors, "unispectral"),
+    Method("unified anchors (SMVSC)", unify_anchors),
 )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks._report import Target, markdown_table
 from benchmarks._store import Store
 from benchmarks.label_free.structure import ALARM, ASKED, KINDS
-from unispectral.cli._fit import STABLE
+from unispectral.report._summary import STABLE
 
 __all__ = ["section", "targets"]
 
