@@ -32,13 +32,13 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
     """Clustering with a learned graph that needs no tuning, from one table or several views.
 
     Graph, embedding and labels are found together, as in the models of Kang et al. (AAAI 2018);
-    every number is scale-free, and nothing has to be set but the number of clusters, which may be
-    left to the data, too.
+    every number is scale-free, and nothing has to be set: the number of clusters, too, is left to
+    the data, unless it is given.
 
     Parameters
     ----------
     n_clusters : int or "auto"
-        The number of clusters, or leave it to the graph.
+        The number of clusters; "auto" leaves it to the data, and cluster_count_ says why.
     kernels : str, kernel object, callable, list of these, or "precomputed"
         ``"linear"`` (Euclidean distances), ``"gaussian"``, ``"polynomial"``, a name of the
         paper's twelve such as ``"polyplus_4"``, any scikit-learn kernel name, a function of two
@@ -172,7 +172,7 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
 
     def __init__(
         self,
-        n_clusters: int | Literal["auto"] = 8,
+        n_clusters: int | Literal["auto"] = "auto",
         *,
         kernels: Any = "linear",
         views: Mapping[Any, Any] | None = None,

@@ -255,6 +255,20 @@ def _drawn(labels: np.ndarray, random_state: int | None) -> np.ndarray:
     return rows if len(rows) > labels.max() + 1 else np.arange(n)
 
 
+def neighbour_modularity(X: Any, labels: np.ndarray) -> float:
+    """The modularity of clusters on the graph of the 10 nearest neighbours; 0 for one cluster.
+
+    Rows of NaN, of samples that a view lacks, are left out.
+    """
+    if not sp.issparse(X):
+        known = ~np.isnan(X[:, 0])
+        X, labels = X[known], labels[known]
+    labels = np.unique(labels, return_inverse=True)[1]
+    if not len(labels) or labels.max() < 1:
+        return 0.0
+    return modularity(_neighbour_graph(X), labels)
+
+
 def _neighbour_graph(X: Any) -> sp.csr_array:
     n = X.shape[0]
     indices = nearest(X, min(_REFERENCE_NEIGHBOURS, n - 1)).indices

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from unispectral._errors import InputError
@@ -23,6 +24,8 @@ class AnswersMixin:
     labels_: np.ndarray
     affinity_matrix_: Any
     n_clusters_: int
+    view_weights_: dict[str, float]
+    predict: Any
     _predictor_: Any
     _grown: tuple[np.ndarray, ClusterTree] | None = None
 
@@ -125,6 +128,50 @@ class AnswersMixin:
 
         check_is_fitted(self)
         return summarise(self, X, **options)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """How clearly the clusters show in these samples, without known classes; 1 is best.
+
+        The modularity of the predicted clusters on the graph of each sample's ten nearest
+        neighbours, in the columns as the model scales them; of several views the mean by their
+        weights. It is what :class:`sklearn.model_selection.GridSearchCV` maximises. It compares
+        numbers of neighbours, kernels or numbers of clusters on the same columns; it says nothing
+        of other columns or units, prefers clusters of like size, and is above zero in samples
+        without clusters, too.
+
+        Parameters
+        ----------
+        X : as in ``predict_all``
+        y : ignored
+
+        Returns
+        -------
+        float
+            At most 1; 0 for one cluster.
+        """
+        from unispectral._inputs import read_new
+        from unispectral.model_selection import neighbour_modularity
+
+        labels = self.predict(X)
+        layout = self._predictor_.layout
+        if get_tags(self).input_tags.pairwise:
+            problem = "holds kernels, of which neighbours of new samples are not known"
+            raise InputError("X", problem, "score an estimator of tables")
+        tables = read_new(self, X, layout)
+        weights = np.array(list(self.view_weights_.values()))
+        found = [neighbour_modularity(table, labels) for table in tables]
+        return float(np.average(found, weights=weights))
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """In a notebook: what scikit-learn shows, and below it what was found."""
+        bundle = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in bundle and hasattr(self, "labels_"):
+            from html import escape
+
+            lines = self.summary(refit=False).head()
+            told = "".join(f"<p style='margin:.2em 0'>{escape(line)}</p>" for line in lines)
+            bundle["text/html"] += f"<div style='font-size:.95em'>{told}</div>"
+        return bundle
 
 
 class OutliersMixin:

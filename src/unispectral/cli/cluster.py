@@ -49,7 +49,8 @@ _PARAM = "Any other parameter of the method, such as alpha=0.5."
 
 @click.command(epilog=_EPILOG)
 @click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
-@click.option("-k", "n_clusters", type=_options.NumberOfClusters(), required=True, help=_K)
+@click.option("-k", "n_clusters", type=_options.NumberOfClusters(), default="auto",
+              show_default=True, help=_K)  # fmt: skip
 @_options.file_option("-o", "--output", help=_LABELS)
 @_options.append_option
 @_options.file_option("--graph", help="Learned graph: .graphml, .npz, .csv or .tsv.")

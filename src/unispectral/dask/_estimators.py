@@ -49,7 +49,7 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
         The fitted model, usable without the cluster. Its attributes are also attributes here.
     """
 
-    def __init__(self, n_clusters=8, *, client=None, landmarks=None, **params):
+    def __init__(self, n_clusters="auto", *, client=None, landmarks=None, **params):
         self.client = client
         self.landmarks = landmarks
         self.local = estimator.UnifiedSpectralClustering(n_clusters, **params)
@@ -58,6 +58,16 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
         """The parameters of the local estimator, and ``client`` and ``landmarks``."""
         own = {"client": self.client, "landmarks": self.landmarks}
         return {**self.local.get_params(deep), **own}
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """What was set, and no more."""
+        usual = estimator.UnifiedSpectralClustering().get_params(deep=False)
+        usual |= {"client": None, "landmarks": None}
+        given = self.get_params(deep=False)
+        told = [
+            f"{name}={given[name]!r}" for name in usual if repr(given[name]) != repr(usual[name])
+        ]
+        return f"{type(self).__name__}({', '.join(told)})"[:N_CHAR_MAX]
 
     def set_params(self, **params: Any):
         """Set parameters by name."""

@@ -103,6 +103,18 @@ class ClusterCount(NamedTuple):
     structure: float
     reason: str
 
+    def table(self, shown: int = 5) -> list[tuple[int, float]]:
+        """The numbers of clusters with most evidence, and that evidence, best first."""
+        order = np.argsort(-np.asarray(self.scores), kind="stable")[:shown]
+        return [(int(at) + 2, float(self.scores[at])) for at in order]
+
+    def __repr__(self) -> str:
+        lines = [f"{self.n_clusters} cluster{'s' * (self.n_clusters != 1)}: {self.reason}."]
+        if len(self.scores):
+            lines += ["clusters  evidence"]
+            lines += [f"{count:8d}  {score:8.2f}" for count, score in self.table()]
+        return "\n".join(lines)
+
 
 def count_clusters(distance: KernelDistance, recipe: Recipe, run: Run) -> ClusterCount:
     """The number of clusters that stands out most beside samples without clusters.

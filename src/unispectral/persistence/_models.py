@@ -7,7 +7,7 @@ import os
 import re
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -20,6 +20,11 @@ from unispectral.persistence._predictor import predictor_state, restore_predicto
 from unispectral.persistence._values import Field, Reader, Writer, check_fields, require
 from unispectral.tables._encode import column_names
 from unispectral.tables._plans import are_plans
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
+    from unispectral._base import LearnedGraphClustering
 
 __all__ = ["load_model", "save_model"]
 
@@ -162,7 +167,9 @@ def save_model(estimator: BaseEstimator, path: str | os.PathLike[str]) -> None:
     write_archive(path, manifest, writer.arrays)
 
 
-def load_model(path: str | os.PathLike[str]) -> Any:
+def load_model(
+    path: str | os.PathLike[str],
+) -> LearnedGraphClustering | Pipeline:
     """Read an estimator that :func:`save_model` wrote.
 
     No code of the file is run, and nothing in it is believed that can be checked: a damaged,

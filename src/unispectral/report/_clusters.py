@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +12,9 @@ from sklearn.metrics.pairwise import euclidean_distances
 from unispectral._alignment import align_to_fit, is_views, view_names
 from unispectral._compat import optional
 from unispectral._errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "Certainty", "Contrasts", "as_numbers", "certainty_of", "cluster_tree", "contrasts",
@@ -144,7 +147,7 @@ def contrasts(X: Any, labels: np.ndarray) -> Contrasts:
     return Contrasts(effect, *means)
 
 
-def describe(model: Any, X: Any, *, n_features: int | None = None) -> Any:
+def describe(model: Any, X: Any, *, n_features: int | None = None) -> pd.DataFrame:
     """Tell in which features each cluster differs from the rest, clearest first.
 
     Parameters

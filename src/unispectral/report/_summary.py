@@ -215,6 +215,8 @@ def summarise(
     cluster     size    share  name      what sets it apart
           0        8   50.0 %  low age   age 4 (others 54)
           1        8   50.0 %  high age  age 54 (others 4)
+    <BLANKLINE>
+    Fit nowhere: none; no sample stands apart from all others.
     """
     pipeline = model
     if hasattr(model, "steps"):

@@ -142,7 +142,8 @@ def _samples() -> np.ndarray:
 
 
 def _has_count(estimator: Any) -> bool:
-    return isinstance(estimator.get_params(deep=False).get("n_clusters"), (int, np.integer))
+    given = estimator.get_params(deep=False).get("n_clusters")
+    return isinstance(given, (int, np.integer)) or given == "auto"
 
 
 def _ready(estimator: Any) -> Any:

@@ -498,7 +498,7 @@
         node.map((one, at) => one.a === undefined ? null : [one.a, one.b].map(child => { const path = UI.svg("path", {class: "branch", d: `M${x(one.x)} ${one.y}V${node[child].y}H${x(node[child].x)}`}); if (inside.has(at)) path.style.stroke = inside.get(at); return path; })),
         nodes.map(at => [UI.svg("circle", {cx: x(node[at].x), cy: node[at].y, r: 5, fill: colours.get(at), "data-tip": `${number(node[at].size)} points, ${percent(node[at].size / total)}`}),
           wanted === k && node[at].leaves.length ? UI.svg("text", {class: "strong", x: left + wide + 14, y: node[at].y + 4}, UI.short(titled(fittedOf[node[at].leaves[0]]), 40)) : UI.svg("text", {x: left + wide + 14, y: node[at].y + 4}, number(node[at].size))]));
-      picture.replaceChildren(UI.figure("Tree of the clusters", art, () => [["joined", "with", "as", "at", "size"], ...tree.merges.map(([a, b, height], i) => [a, b, leaves + i, height, node[leaves + i].size])]));
+      picture.replaceChildren(UI.figure("Tree of the clusters", el("div", {class: "scroll"}, art), () => [["joined", "with", "as", "at", "size"], ...tree.merges.map(([a, b, height], i) => [a, b, leaves + i, height, node[leaves + i].size])]));
     }
     listeners.push(() => { if (Number(slider.value) === k) show(k); });
     show(k);
