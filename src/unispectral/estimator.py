@@ -62,10 +62,10 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
         helps where clusters are subspaces. ``"auto"`` lets the plain distance and two strengths
         compete on few samples; a number is the strength, None takes the plain distance.
     alpha : float
-        Price of a coefficient of the graph, in units of the kernel's median: larger is sparser.
+        Penalty of a coefficient of the graph, in units of the kernel's median: larger is sparser.
         0 … 1 is the useful range.
     beta : float
-        How strongly distances in the embedding raise the prices of edges, 0 … 3.
+        How strongly distances in the embedding raise the penalties of edges, 0 … 3.
     ridge : float
         Multiple of the kernel's diagonal added to its quadratic term: larger spreads each code
         over more neighbours.
@@ -76,7 +76,7 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
     tol : float or "auto"
         Stops early when a pass changes the graph by less than this share.
     n_init : int
-        Starts of the read-out of the labels.
+        Starts of the label assignment.
     n_jobs : int or None
         Threads. None is that of ``joblib.parallel_config`` where there is one, otherwise all
         cores, or ``OMP_NUM_THREADS`` where that is set, as for scikit-learn's own threads; −1 is

@@ -249,7 +249,7 @@ class Predictor:
         In the paper's models the outlier score is by degree, relative to this one.
     by_labels : bool
         Whether new points belong to clusters by the labels of the training points in their codes,
-        rather than by their embedding: where clusters were merged and split after the read-out,
+        rather than by their embedding: where clusters were merged and split afterwards,
         the embedding does not know of it.
     """
 
@@ -380,8 +380,8 @@ class Predictor:
         scoring = _shared([one.part.outlier_weight for one in coded], coded)
         scoring = np.where(scoring.any(axis=0), scoring, placing)
         by_degree = self.typical_degree is not None
-        judged = [one.total if by_degree else one.error for one in coded]
-        score = np.sum([part * each for part, each in zip(scoring, judged, strict=True)], axis=0)
+        measured = [one.total if by_degree else one.error for one in coded]
+        score = np.sum([part * each for part, each in zip(scoring, measured, strict=True)], axis=0)
         if self.typical_degree is not None:
             # A new point's code counts both ways, as if those it leans on leant on it.
             score = low_degree_score(2.0 * score, self.typical_degree)

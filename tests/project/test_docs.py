@@ -305,10 +305,19 @@ def test_page_on_the_code_names_what_is_there() -> None:
         assert (home / line).is_file(), line
 
 
+def test_page_on_the_code_lists_the_steps_of_the_label_free_model() -> None:
+    text = (DOCS / "house.rst").read_text(encoding="utf-8")
+    listed = re.search(r"steps begin(.*)steps end", text, re.S)
+    assert listed
+    named = re.findall(r"^   \* - ``([\w.]+)``$", listed.group(1), re.M)
+    home = Path(unispectral.__path__[0]) / "labelfree"
+    assert sorted(named) == sorted(path.name for path in home.glob("*.py"))
+
+
 def test_objects_that_travel_are_where_the_page_says() -> None:
     text = (DOCS / "house.rst").read_text(encoding="utf-8")
     rows = re.findall(r"^   \* - ``([A-Z]\w+)``\n     - ``([\w/.]+)\.py``", text, re.M)
-    assert len(rows) == 6
+    assert len(rows) == 10
     for name, place in rows:
         module = importlib.import_module(f"unispectral.{place.replace('/', '.')}")
         assert getattr(module, name).__module__ == module.__name__

@@ -1,4 +1,4 @@
-"""The label-free model: rival geometries, weights of kernels and views, number of clusters.
+"""The label-free model: views and geometries, the learned graph, labels, number of clusters.
 
 :class:`unispectral.UnifiedSpectralClustering` is its estimator. Here is the functional core, for
 studies that switch single parts of it off.

@@ -117,7 +117,7 @@ def _are_same(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def quality(W: sp.csr_array, labels: np.ndarray) -> float:
-    """Modularity less mean conductance: the judge between labels on one graph."""
+    """Modularity less mean conductance: the criterion for labels on one graph."""
     return modularity(W, labels) - normalized_cut(W, labels)
 
 

@@ -43,9 +43,9 @@ class Recipe:
     n_clusters : int
         0 where the number is not known yet.
     alpha : float
-        Price of a coefficient of the graph, in units of the kernel's median.
+        Penalty of a coefficient of the graph, in units of the kernel's median.
     beta : float
-        How much of ½‖eᵢ − eⱼ‖² is added to the price of edge ij, in the same unit.
+        How much of ½‖eᵢ − eⱼ‖² is added to the penalty of edge ij, in the same unit.
     ridge : float
         Multiple of the kernel's diagonal in the quadratic term.
     n_neighbors : int or None
@@ -58,12 +58,12 @@ class Recipe:
     max_clusters : int
         The most that is considered where the number of clusters is sought.
     max_iter : int
-        Passes: the first without, the others with the embedding in the prices.
+        Passes: the first without, the others with the embedding in the penalties.
     tol : float or None
         Stops early when a pass changes the graph by less than this share; None leaves it to the
         number of samples.
     n_init : int
-        Starts of the read-out of the labels.
+        Starts of the label assignment.
 
     scale_codes : bool
         Whether codes are scaled to sum one.
@@ -75,12 +75,12 @@ class Recipe:
     fused_share : float
         The weight of the graph of all views' distances together; their own graphs share the rest.
     refine : bool
-        Whether clusters are merged and split after the read-out.
+        Whether clusters are merged and split after the label assignment.
     spectral_samples : int
         The most samples whose labels are read off eigenvectors; those of more are communities of
         the first graph, and no eigenvectors are computed.
     core_first : bool
-        Whether thin samples are labelled last, where clusters are much clearer without them.
+        Whether low-density samples are labelled last, where clusters are clearer without them.
 
     Examples
     --------
