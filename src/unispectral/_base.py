@@ -72,7 +72,7 @@ class LearnedGraphClustering(
     #: Which parameter holds the kernels, and what to do where a fit did not converge.
     _kernel_argument = "kernels"
     _remedy = "Raise max_iter, max_time or tol."
-    _parameter_constraints: dict[str, list] = {
+    _parameter_constraints: dict[str, list[Any]] = {
         "n_clusters": [AT_LEAST_ONE],
         "ridge": [AT_LEAST_ZERO],
         "max_iter": [AT_LEAST_ONE, AUTO],
@@ -215,7 +215,7 @@ class LearnedGraphClustering(
     def _n_features_out(self) -> int:
         return self.n_clusters_
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         kernels = getattr(self, self._kernel_argument)

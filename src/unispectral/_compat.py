@@ -180,7 +180,7 @@ def optional(module: str, *, extra: str) -> ModuleType:
         ) from error
 
 
-def njit(**options: Any) -> Callable[[Callable], Callable]:
+def njit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Numba's decorator, also where compiled code cannot be kept for the next process.
 
     Numba raises at the definition of a function if neither the installation, nor the user's cache
@@ -189,7 +189,7 @@ def njit(**options: Any) -> Callable[[Callable], Callable]:
     """
     import numba
 
-    def decorate(function: Callable) -> Callable:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return numba.njit(**options)(function)
         except RuntimeError:

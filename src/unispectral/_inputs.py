@@ -113,7 +113,7 @@ def read(
     X: Any,
     kernels: tuple[Kernel, ...] | None,
     *,
-    views: Mapping | None = None,
+    views: Mapping[Any, Any] | None = None,
     normalize: Any = None,
     scaling: Scaling | None = None,
 ) -> Samples:
@@ -247,7 +247,7 @@ def _stack(X: Any) -> list[Any]:
     return list(X.values() if isinstance(X, Mapping) else X) if is_views(X) else [X]
 
 
-def _columns(estimator: BaseEstimator, groups: Mapping) -> dict[str, np.ndarray]:
+def _columns(estimator: BaseEstimator, groups: Mapping[Any, Any]) -> dict[str, np.ndarray]:
     """The column numbers of each group: names, numbers, slices or masks."""
     known = list(getattr(estimator, "feature_names_in_", []))
     names = view_names(groups)

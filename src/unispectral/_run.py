@@ -42,7 +42,7 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def limit_blas(count: int) -> AbstractContextManager:
+def limit_blas(count: int) -> AbstractContextManager[Any]:
     """At most ``count`` BLAS threads inside the context."""
     return _controller().limit(limits=count, user_api="blas")
 
@@ -59,7 +59,7 @@ def whole_or_as_before(estimator: Any) -> Iterator[None]:
         raise
 
 
-def one_thread() -> AbstractContextManager:
+def one_thread() -> AbstractContextManager[Any]:
     """A single thread in every numerical library: for small problems and one order of sums."""
     return _controller().limit(limits=1)
 
@@ -237,7 +237,7 @@ class Run:
         return map_blocks(work, total, step, self)
 
 
-def one_blas_thread(run: Run | None) -> AbstractContextManager:
+def one_blas_thread(run: Run | None) -> AbstractContextManager[Any]:
     """One BLAS thread inside the context: nothing to do where the run is limited to it."""
     return nullcontext() if run is not None and run.is_limited else limit_blas(1)
 

@@ -156,7 +156,7 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
     """
 
     _remedy = "Compare the clusters with those of another n_neighbors."
-    _parameter_constraints: dict[str, list] = {
+    _parameter_constraints: dict[str, list[Any]] = {
         **LearnedGraphClustering._parameter_constraints,
         "n_clusters": [AT_LEAST_ONE, AUTO],
         "kernels": "no_validation",  # type: ignore[dict-item]

@@ -88,7 +88,7 @@ def main() -> None:
 class Worker:
     """One worker process, what it works on, and the limits of that; None while it is idle."""
 
-    def __init__(self, events: queue.SimpleQueue, target: str, threads: int) -> None:
+    def __init__(self, events: queue.SimpleQueue[Any], target: str, threads: int) -> None:
         self.entry: Any = None
         self.limits: dict[str, float | None] | None = None
         self.ready = self.begun = False
@@ -107,7 +107,7 @@ class Worker:
         self.pid = self._process.pid
         threading.Thread(target=self._listen, args=(events,), daemon=True).start()
 
-    def _listen(self, events: queue.SimpleQueue) -> None:
+    def _listen(self, events: queue.SimpleQueue[Any]) -> None:
         assert self._process.stdout is not None
         with contextlib.suppress(OSError, ValueError):  # half a line, of a worker that died
             for message in self._process.stdout:
@@ -181,9 +181,9 @@ class Pool:
 
     def __init__(self, size: int, threads: int = 1, target: str = _CELLS) -> None:
         self.threads, self.target = threads, target
-        self.events: queue.SimpleQueue = queue.SimpleQueue()
+        self.events: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.workers: list[Worker] = []
-        self._guard: subprocess.Popen | None = None
+        self._guard: subprocess.Popen[Any] | None = None
         if os.name == "posix":
             given: dict[str, Any] = {"stdin": subprocess.PIPE, "text": True}
             command = [sys.executable, "-I", "-S", "-c", _GUARD]

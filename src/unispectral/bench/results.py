@@ -175,7 +175,7 @@ class Results:
         needed = {*study.metrics, *(["accuracy"] if "swapped_purity" in study.metrics else [])}
         stored = store.records()
         self.records: dict[str, Record] = {}
-        self._settings: dict[tuple[str, str], dict[tuple, Setting]] = {}
+        self._settings: dict[tuple[str, str], dict[tuple[Any, ...], Setting]] = {}
         for cell in self.cells:
             settings = self._settings.setdefault((cell.dataset.name, cell.method.name), {})
             new = Setting(len(settings), cell.kernel, cell.parameters, cell.bank_name)
@@ -306,7 +306,7 @@ def _reduce(settings: list[Setting], column: Column, metric: str) -> tuple[float
     # One giant cluster has a swapped purity of one hundred per cent: to look for the best would
     # find that. It is shown where the accuracy is best.
     judge = "accuracy" if metric == "swapped_purity" else metric
-    groups: dict[tuple, list[Setting]] = {}
+    groups: dict[tuple[Any, ...], list[Setting]] = {}
     for setting in settings:
         if setting.done:
             groups.setdefault((setting.bank, setting.kernel), []).append(setting)

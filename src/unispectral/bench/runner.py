@@ -31,7 +31,7 @@ class Summary:
     found: int
     failed_before: int = 0
     #: Those of this run by their outcome; ``"done"`` is the good one.
-    outcomes: Counter = field(default_factory=Counter)
+    outcomes: Counter[str] = field(default_factory=Counter)
 
     @property
     def failed(self) -> int:

@@ -24,7 +24,7 @@ MISSING = ("fill", "refuse", "drop")
 FORMATS = ("csv", "tsv", "parquet", "excel", "npy", "npz", "mat", "h5ad", "hdf5")
 
 
-class NumberOfClusters(click.ParamType):
+class NumberOfClusters(click.ParamType):  # type: ignore[type-arg]
     """A whole number of at least 2, or ``auto`` where one method is run."""
 
     name = "number"
@@ -49,7 +49,7 @@ class NumberOfClusters(click.ParamType):
         return count
 
 
-class ImageShape(click.ParamType):
+class ImageShape(click.ParamType):  # type: ignore[type-arg]
     """Height and width, as ``28x28``; ``28x28t`` if pixels are stored column by column."""
 
     name = "shape"

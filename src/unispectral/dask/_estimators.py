@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, clone
@@ -49,7 +49,14 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
         The fitted model, usable without the cluster. Its attributes are also attributes here.
     """
 
-    def __init__(self, n_clusters="auto", *, client=None, landmarks=None, **params):
+    def __init__(
+        self,
+        n_clusters: int | Literal["auto"] = "auto",
+        *,
+        client: Any = None,
+        landmarks: int | None = None,
+        **params: Any,
+    ) -> None:
         self.client = client
         self.landmarks = landmarks
         self.local = estimator.UnifiedSpectralClustering(n_clusters, **params)
@@ -69,7 +76,7 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
         ]
         return f"{type(self).__name__}({', '.join(told)})"[:N_CHAR_MAX]
 
-    def set_params(self, **params: Any):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters by name."""
         for name in ("client", "landmarks"):
             if name in params:
@@ -77,7 +84,7 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
         self.local.set_params(**params)
         return self
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self) -> Self:
         # A client is a connection: a copy of the estimator uses the same one.
         params = clone(self.local).get_params(deep=False)
         return type(self)(client=self.client, landmarks=self.landmarks, **params)
@@ -88,7 +95,7 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
             return getattr(self.__dict__["local_"], name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def fit(self, X: Any, y: Any = None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn graph, embedding and labels on the cluster.
 
         Parameters

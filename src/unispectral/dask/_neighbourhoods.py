@@ -47,7 +47,7 @@ class Aligned:
     def __init__(self, what: Any) -> None:
         self.what = what
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Callable[..., Aligned], tuple]:
+    def __reduce_ex__(self, protocol: Any) -> tuple[Callable[..., Aligned], tuple[Any, ...]]:
         buffers: list[Any] = [PickleBuffer(bytearray(1))]  # so that no array comes first
         pickled = _pickle().dumps(self.what, buffer_callback=buffers.append)
         return _aligned, (pickled, buffers)
@@ -121,7 +121,7 @@ class _Blocks:
         self.present = present
         self.futures: list[Any] = []
 
-    def map(self, work: Callable[..., Any], width: int, arguments: tuple) -> list[Any]:
+    def map(self, work: Callable[..., Any], width: int, arguments: tuple[Any, ...]) -> list[Any]:
         """The results of ``work`` on every block, where it is."""
         table = self.inputs[0]
         shared = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -99,7 +99,7 @@ def codes(
         beta, embedding = 0.0, np.empty((n, 0))
     P = np.ascontiguousarray(embedding, dtype=K.dtype)
 
-    def work(rows: slice):
+    def work(rows: slice) -> Any:
         return _loops.solve_columns(
             K, rows.start, rows.stop, alpha, float(beta), P, float(ridge), nonnegative,
             indptr, indices, data, float(tol), FIRST,

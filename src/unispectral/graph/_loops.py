@@ -540,7 +540,16 @@ def _pivot_blocks(among, near, own, prices, valid, ridge, z, tolerance, failures
                 inside[failing[a]] = not inside[failing[a]]
 
 
-def solve_blocks(among, near, own, prices, valid, ridge, z, tolerance):
+def solve_blocks(
+    among: np.ndarray,
+    near: np.ndarray,
+    own: np.ndarray,
+    prices: np.ndarray,
+    valid: np.ndarray,
+    ridge: float,
+    z: np.ndarray,
+    tolerance: float,
+) -> float:
     """Codes of b samples, each over its own k candidates, into ``z``.
 
     The kernel is given ``among`` the candidates, (b, k, k), between each sample and those ``near``

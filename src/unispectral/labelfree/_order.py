@@ -124,7 +124,7 @@ def _whole(table: Any) -> Any:
     return table
 
 
-def _squared_distances(tables: Sequence[Any], lengths: np.ndarray, rows: list) -> np.ndarray:
+def _squared_distances(tables: Sequence[Any], lengths: np.ndarray, rows: list[Any]) -> np.ndarray:
     """Those of all samples from one, of which ``rows`` are the rows in the tables."""
     total = lengths.copy()
     for table, row in zip(tables, rows, strict=True):

@@ -20,7 +20,7 @@ _LARGE_SAMPLES = 10_000
 SPECTRAL_SAMPLES = 10_000
 _TOL, _LARGE_TOL = 1e-4, 5e-3
 _SWITCH = (True, False)
-_CHOICES: dict[str, tuple] = {
+_CHOICES: dict[str, tuple[object, ...]] = {
     "scale_codes": _SWITCH,
     "laplacian": ("normalized", "unnormalized"),
     "unit_rows": _SWITCH,

@@ -28,7 +28,7 @@ _SINGLE = 300.0  # condition up to which a factorisation in single precision giv
 
 _COUNT = [Interval(Integral, 1, None, closed="left")]
 _PRICE = [Interval(Real, 0, np.inf, closed="left")]
-_CONSTRAINTS: dict[str, list] = {
+_CONSTRAINTS: dict[str, list[Any]] = {
     **dict.fromkeys(("n_clusters", "max_iter"), _COUNT),
     **dict.fromkeys(("alpha", "beta", "gamma", "tol"), _PRICE),
     "mu": [Interval(Real, 0, np.inf, closed="neither")],

@@ -74,7 +74,7 @@ def searches(bank: KernelBank) -> list[Search]:
     >>> [(search.metric, search.kernels) for search in searches(bank)]
     [('cosine', [0, 2]), ('euclidean', [1])]
     """
-    shared: dict[tuple, list[int]] = {}
+    shared: dict[tuple[int, str | None, float, int], list[int]] = {}
     for r, view in enumerate(bank.views.tolist()):
         able, features = bank.abilities(r), bank.features[view]
         metric, constant, alone = able.search, 0.0, -1
