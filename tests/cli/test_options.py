@@ -612,10 +612,38 @@ def test_compare_takes_times_without_compilation(capsys, things, monkeypatch):
     monkeypatch.setattr(_fit, "fit", watched)
     monkeypatch.setattr("unispectral.cli.compare._WARM", 30)
     methods = "ward,unified,SSR,AASC"
-    assert run(["compare", things, "-k", "3", "-q", "--methods", methods]) == 0
+    command = ["compare", things, "-k", "3", "-q", "--seeds", "1", "--methods", methods]
+    assert run(command) == 0
     capsys.readouterr()
     assert timed[::2] == [(30, compiled) for _, compiled in timed[::2]]
     assert timed[1::2] == [(90, 0)] * 4
+
+
+def test_compare_gives_all_methods_the_same_columns(capsys, tmp_path):
+    """Wine has one column of large numbers, which k-means would follow alone."""
+    from sklearn.cluster import KMeans
+    from sklearn.datasets import load_wine
+    from sklearn.metrics import adjusted_rand_score
+    from sklearn.preprocessing import StandardScaler
+
+    wine = load_wine(as_frame=True)
+    table = wine.data.assign(kind=wine.target_names[wine.target])
+    table.to_csv(tmp_path / "wine.csv", index=False)
+    command = ["compare", str(tmp_path / "wine.csv"), "-k", "3", "--truth", "kind", "-q"]
+    command += ["--methods", "kmeans,unified", "--report", str(tmp_path / "page.html")]
+    assert run(command) == 0
+    out = capsys.readouterr().out
+    assert "All methods get the same columns, standardised: 1 of 13" in out
+    assert run([*command, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    (found,) = (one for one in told["methods"] if one["method"] == "kmeans")
+    X = StandardScaler().fit_transform(wine.data)
+    labels = KMeans(3, n_init=10, random_state=0).fit_predict(X)
+    assert found["scores"]["ari"] == pytest.approx(
+        adjusted_rand_score(wine.target, labels), abs=0.02
+    )
+    assert told["verdict"] in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert told["verdict"] in out
 
 
 def test_compare_puts_the_best_first_and_says_so(capsys, tmp_path):

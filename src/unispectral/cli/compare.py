@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -40,6 +41,9 @@ _FAILURES = (ValueError, TypeError, MemoryError, ArithmeticError, ImportError)
               help="Number of clusters.")  # fmt: skip
 @_options.many_option("--methods", metavar="NAMES", help=_METHODS)
 @_options.file_option("-o", "--output", help="Scores: .csv, .tsv, .json or .parquet.")
+@_options.file_option("--report", help="Page to look at: one HTML file, works offline.")
+@click.option("--seeds", type=click.IntRange(1, 50), default=3, show_default=True,
+              help="Runs of each method that depends on its seed.")  # fmt: skip
 @click.option("--agreement", is_flag=True, help="Show how far any two methods agree.")
 @_options.json_option
 @_options.table_options()
@@ -50,44 +54,35 @@ def compare(table: str, n_clusters: int, as_json: bool, quiet: bool, **options: 
 
     The order is that of the accuracy if known classes are given (--truth, used for scores only),
     or else of the mean rank in the label-free scores, which tell how compact and separate the
-    clusters are. Times are without compilation. A method that fails says why, and the others go
-    on.
+    clusters are. All methods get the same columns, standardised where one or two would decide
+    alone. Scores are means over seeds, with their standard deviations. Times are without
+    compilation. A method that fails says why, and the others go on.
     """
-    output = options["output"]
-    check_outputs({"output": output}, [table], as_json=as_json)
+    output, report = options["output"], options["report"]
+    check_outputs({"output": output, "report": report}, [table], as_json=as_json)
     asked = [METHOD_NAME.convert(n, None, None) for n in _options.split_names(options["methods"])]
     names = list(dict.fromkeys(asked or _USUAL))
-    import numpy as np
     import pandas as pd
     from sklearn.metrics import adjusted_rand_score
 
     from unispectral.cli._app import sentence
-    from unispectral.cli._fit import fit, tell
     from unispectral.cli._input import gather
-    from unispectral.model_selection import internal_scores
     from unispectral.tables._write import write_table
 
     data = gather([table], options)
     for note in data.notes:
         say(note, quiet=quiet)
+    data, prepared = _prepare(data)
+    say(prepared, quiet=quiet)
     runs: list[dict[str, Any]] = []
     found: dict[str, Any] = {}
     for position, name in enumerate(names, 1):
         say(f"{name} ({position} of {len(names)})", quiet=quiet)
-        settings = {"seed": options["seed"], "jobs": options["jobs"]}
         try:
-            with contextlib.suppress(*_FAILURES):
-                fit(build_method(name, n_clusters, **settings), _few(data), name)
-            fitted = fit(build_method(name, n_clusters, **settings), data, name)
+            run, found[name] = _run_seeds(name, n_clusters, data, options)
         except _FAILURES as error:
-            runs.append({"method": name, "failure": sentence(error)})
-            continue
-        found[name] = fitted.labels
-        sizes = np.bincount(fitted.labels)
-        run = tell(name, sizes, fitted.seconds, data.truth, fitted.labels)
-        scores = internal_scores(data.stacked()[0], fitted.labels) | run.get("scores", {})
-        finite = {k: float(v) if math.isfinite(v) else None for k, v in scores.items()}
-        runs.append(run | {"scores": finite})
+            run = {"method": name, "failure": sentence(error)}
+        runs.append(run)
     runs = _best_first(runs)
     alike = {
         one: {other: float(adjusted_rand_score(a, b)) for other, b in found.items()}
@@ -95,20 +90,98 @@ def compare(table: str, n_clusters: int, as_json: bool, quiet: bool, **options: 
     }
     if output:
         rows = [
-            {k: run.get(k) for k in ("method", "seconds")} | run.get("scores", {}) for run in runs
+            {k: run.get(k) for k in ("method", "seconds", "seeds")}
+            | run.get("scores", {})
+            | {f"{name}_sd": value for name, value in run.get("spread", {}).items()}
+            for run in runs
         ]
         frame = pd.DataFrame(rows).assign(failure=[run.get("failure", "") for run in runs])
         write_table(output, dict(frame.items()))
+    verdict = _verdict(runs, alike)
+    told = {"methods": runs, "verdict": verdict, "agreement": alike, "columns": prepared}
+    if report:
+        _write_page(report, told | {"table": Path(table).name, "n_clusters": n_clusters})
     if as_json:
-        echo_json({"methods": runs, "verdict": _verdict(runs, alike), "agreement": alike})
+        echo_json(told)
     else:
-        lines = [*_lines(runs), *([_verdict(runs, alike)] if found else [])]
+        lines = [*_lines(runs), prepared, *([verdict] if found else [])]
         if options["agreement"] and len(found) > 1:
             lines += ["", "Agreement (adjusted Rand index: 1 the same, 0 by chance)"]
             lines += [pd.DataFrame(alike).to_string(float_format="{:.2f}".format)]
         click.echo("\n".join(lines), err=output == "-")
     if not found:
         raise ValueError("No method could cluster this table; the reasons are above.")
+
+
+def _prepare(data: Input) -> tuple[Input, str]:
+    """The columns that all methods get, prepared as the label-free model does, and how."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    from unispectral.labelfree._scaling import scaling_of
+
+    ((view, table),) = data.tables.items()
+    values = table.values
+    reason = scaling_of(values, "auto")[1]
+    if sp.issparse(values) or not reason.startswith("standardised"):
+        return data, "All methods get the columns as they were read."
+    values = np.asarray(values, dtype=np.float64)
+    spread = values.std(axis=0)
+    scaled = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    told = f"All methods get the same columns, {reason}."
+    return replace(data, tables={view: replace(table, values=scaled)}), told
+
+
+def _run_seeds(
+    name: str, n_clusters: int, data: Input, options: dict[str, Any]
+) -> tuple[dict[str, Any], Any]:
+    """One method with several seeds, or once if these change nothing; labels of the first."""
+    import numpy as np
+    from sklearn.metrics import adjusted_rand_score
+
+    from unispectral.cli._fit import fit, tell
+    from unispectral.model_selection import internal_scores
+
+    settings: dict[str, Any] = {"jobs": options["jobs"]}
+    if METHODS[name].auto:
+        settings["parameters"] = {"scaling": "none"}  # the columns are ready
+    X = data.stacked()[0]
+    scores: list[dict[str, float]] = []
+    labels: Any = None
+    seconds = []
+    for seed in range(options["seed"], options["seed"] + options["seeds"]):
+        if labels is None:
+            with contextlib.suppress(*_FAILURES):
+                fit(build_method(name, n_clusters, seed=seed, **settings), _few(data), name)
+        fitted = fit(build_method(name, n_clusters, seed=seed, **settings), data, name)
+        if labels is not None and adjusted_rand_score(labels, fitted.labels) == 1.0:
+            break  # the seed changes nothing
+        labels = fitted.labels if labels is None else labels
+        seconds.append(fitted.seconds)
+        sizes = np.bincount(fitted.labels)
+        run = tell(name, sizes, fitted.seconds, data.truth, fitted.labels)
+        scores.append(internal_scores(X, fitted.labels) | run.get("scores", {}))
+    told = tell(name, np.bincount(labels), float(np.mean(seconds)))
+    told |= {"seeds": len(scores), "scores": {}, "spread": {}}
+    for key in scores[0]:
+        values = np.array([one[key] for one in scores], dtype=float)
+        mean = float(values.mean())
+        told["scores"][key] = mean if math.isfinite(mean) else None
+        told["spread"][key] = float(values.std()) if math.isfinite(mean) else None
+    return told, labels
+
+
+def _write_page(path: str, told: dict[str, Any]) -> None:
+    """The comparison as a page."""
+    from unispectral._files import write_text_atomic
+    from unispectral.report._page import asset, build_page
+
+    title = f"Methods on {told['table']}"
+    heads = {key: _HEADS.get(key, key.replace("_", " ")) for run in told["methods"]
+             for key in run.get("scores", {})}  # fmt: skip
+    write_text_atomic(
+        path, build_page(title, told | {"heads": heads}, asset("compare.css"), asset("compare.js"))
+    )
 
 
 def _few(data: Input) -> Input:
@@ -146,9 +219,21 @@ def _verdict(runs: list[dict[str, Any]], alike: dict[str, dict[str, float]]) -> 
     if len(equal) > 1:
         named = f"{', '.join(equal[:-1])} and {equal[-1]}"
         return f"{named} come closest to the known classes, with an accuracy of {best:.3f} each."
-    before = f"{second['method']} ({second['scores']['accuracy']:.3f})"
-    won = f"{first['method']} comes closest to the known classes (accuracy {best:.3f})"
+    before = f"{second['method']} ({_with_spread(second, 'accuracy')})"
+    won = f"{first['method']} comes closest to the known classes"
+    won += f" (accuracy {_with_spread(first, 'accuracy')})"
+    spread = first["spread"]["accuracy"] + second["spread"]["accuracy"]
+    if best - second["scores"]["accuracy"] < spread:
+        return f"{won}, before {before}, but by less than other seeds change."
     return f"{won}, before {before}."
+
+
+def _with_spread(run: dict[str, Any], key: str) -> str:
+    """A mean, with its standard deviation where seeds differ."""
+    value, spread = run["scores"][key], run["spread"][key]
+    if value is None:
+        return "–"
+    return _number(value) + (f" ± {_number(spread)}" if run["seeds"] > 1 else "")
 
 
 def _lines(runs: list[dict[str, Any]]) -> list[str]:
@@ -158,10 +243,14 @@ def _lines(runs: list[dict[str, Any]]) -> list[str]:
     good = [run for run in runs if "scores" in run]
     lines: list[str] = []
     if good:
-        rows = {run["method"]: {"seconds": run["seconds"], **run["scores"]} for run in good}
-        frame = pd.DataFrame.from_dict(rows, orient="index", dtype=float)
+        rows = {
+            run["method"]: {"seconds": _number(run["seconds"])}
+            | {key: _with_spread(run, key) for key in run["scores"]}
+            for run in good
+        }
+        frame = pd.DataFrame.from_dict(rows, orient="index")
         frame.columns = [_HEADS.get(key, key.replace("_", " ")) for key in frame]
-        lines += [frame.to_string(float_format=_number, na_rep="–"), _KEY]
+        lines += [frame.to_string(na_rep="–"), _KEY]
     lines += [f"{run['method']} was not run: {run['failure']}" for run in runs if "failure" in run]
     return [*lines, ""]
 
