@@ -219,7 +219,7 @@ class LearnedGraphClustering(
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         kernels = getattr(self, self._kernel_argument)
-        tags.input_tags.pairwise = isinstance(kernels, str) and kernels == "precomputed"
+        tags.input_tags.pairwise = isinstance(kernels, str) and kernels in ("precomputed", "graph")
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
 

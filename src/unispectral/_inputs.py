@@ -24,9 +24,17 @@ from unispectral._validation import (
     recentred,
     refuse_stack,
 )
-from unispectral.kernels import Abilities, Kernel, KernelBank
+from unispectral.graph.given import (
+    GivenGraph,
+    add_graphs,
+    check_affinities,
+    describe_nodes,
+    is_graph_object,
+    read_graph,
+)
+from unispectral.kernels import Abilities, Kernel, KernelBank, as_kernels
 
-__all__ = ["Layout", "Samples", "read", "read_new"]
+__all__ = ["Layout", "Samples", "read", "read_new", "read_nodes"]
 
 Scaling = Callable[[Any], tuple[Shift | None, str]]
 
@@ -35,10 +43,11 @@ Scaling = Callable[[Any], tuple[Shift | None, str]]
 class Layout:
     """How samples come: what new samples are checked against.
 
-    The kind is "table", "columns" (one table whose columns are views), "views" (several tables) or
-    "kernels" (precomputed: their ``n_features`` is the number of training samples). A shift says
-    how a table was moved and scaled; it is None where it was not. ``feature_names`` are the names
-    of the columns of several tables, None for one without; those of one are in the estimator.
+    The kind is "table", "columns" (one table whose columns are views), "views" (several tables),
+    "kernels" (precomputed) or "graph": for these two ``n_features`` is the number of training
+    samples. A shift says how a table was moved and scaled; it is None where it was not.
+    ``feature_names`` are the names of the columns of several tables, None for one without; those
+    of one are in the estimator.
     """
 
     kind: str
@@ -71,7 +80,8 @@ class Layout:
 class Samples:
     """The training samples: tables (one per view), or kernels that came as matrices.
 
-    ``scaling`` says of each table whether it was standardised, and why.
+    ``scaling`` says of each table whether it was standardised, and why. ``graph`` is the graph
+    whose nodes the samples are, if that is what was given, and ``notes`` say what was done to it.
     """
 
     layout: Layout
@@ -80,6 +90,8 @@ class Samples:
     bank: KernelBank | None
     normalize: Any
     scaling: tuple[str, ...] = ()
+    graph: sp.csr_array | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def n_samples(self) -> int:
@@ -104,6 +116,8 @@ class Samples:
         if self.kernels is None:
             assert self.bank is not None
             return (0,) * len(self.bank)
+        if self.graph is not None:
+            return tuple(range(len(self.layout.view_names)))
         views = np.repeat(np.arange(len(self.tables)), len(self.kernels))
         return tuple(views.tolist())
 
@@ -193,8 +207,72 @@ def _refuse_absent(tables: Sequence[Any], names: Sequence[str]) -> None:
             raise InputError(f"view {name!r}", problem, remedy)
 
 
+def read_nodes(estimator: BaseEstimator, X: Any) -> Samples:
+    """Check one graph, or several on the same nodes, which are described by their rows of it."""
+    if hasattr(estimator, "feature_names_in_"):  # of a fit before, on one frame
+        del estimator.feature_names_in_
+    names = ["graph"]
+    graphs = [X]
+    if _is_several(X):
+        names = view_names(X)
+        graphs = _stack(X)
+    given: list[GivenGraph] = []
+    for name, graph in zip(names, graphs, strict=True):
+        argument = "X" if len(graphs) == 1 else f"graph {name!r}"
+        size = given[0].n_nodes if given else None
+        given.append(read_graph(graph, argument, n_nodes=size))
+    n = given[0].n_nodes
+    estimator.n_features_in_ = n
+    rows = _beside([describe_nodes(one.weights) for one in given])
+    notes = list(dict.fromkeys(note for one in given for note in one.notes))
+    layout = Layout("graph", tuple(names), (n,) * len(given))
+    return Samples(
+        layout,
+        (rows,),
+        as_kernels("linear"),
+        None,
+        None,
+        ("as given: the rows of the graph",),
+        add_graphs(given),
+        tuple(notes),
+    )
+
+
+def _read_new_nodes(X: Any, layout: Layout) -> list[Any]:
+    """The affinities of new nodes to those of the fit, in each graph."""
+    graphs = [X]
+    if len(layout.n_features) > 1:
+        X = _ordered(X, "graph", layout.view_names)
+        graphs = _stack(X) if _is_several(X) else [X]
+        _require_fitted("X", "holds", len(graphs), "graphs", len(layout.n_features))
+    size = layout.n_features[0]
+    rows = [check_affinities(graph, "X", size) for graph in graphs]
+    if len({one.shape[0] for one in rows}) > 1:
+        raise InputError("X", "holds affinities of different numbers of new nodes")
+    return [_beside([describe_nodes(one, loops=False) for one in rows])]
+
+
+def _is_several(X: Any) -> bool:
+    """Whether X holds several graphs: a mapping, or a list of what is none itself."""
+    if isinstance(X, Mapping):
+        return True
+    if not isinstance(X, (list, tuple)) or not len(X):
+        return False
+    first = X[0]
+    return is_graph_object(first) or sp.issparse(first) or np.ndim(first) == 2
+
+
+def _beside(rows: Sequence[sp.csr_array]) -> sp.csr_array:
+    """Rows of several graphs side by side, together of length one."""
+    if len(rows) == 1:
+        return rows[0]
+    return sp.csr_array(sp.hstack(rows) / np.sqrt(len(rows)))
+
+
 def read_new(estimator: BaseEstimator, X: Any, layout: Layout) -> list[Any]:
     """Check new samples against the training samples: one table per view, or cross kernels."""
+    if layout.kind == "graph":
+        return _read_new_nodes(X, layout)
     if layout.kind == "kernels":
         kernels = _stack(_ordered(align(X), "kernel", estimator.kernel_names_))
         return _cross([align_columns(K, estimator) for K in kernels], layout)

@@ -342,11 +342,12 @@ def _check_definite(K: np.ndarray, argument: str) -> None:
             least = float(np.linalg.eigvalsh(K)[0])
             problem = f"is a precomputed kernel with a negative eigenvalue ({least:.3g})"
             remedy = "a kernel must be positive semi-definite: clip its eigenvalues, or add "
-            remedy += f"{-least:.3g} to its diagonal"
+            remedy += f"{-least:.3g} to its diagonal; a graph is given with kernels='graph'"
         else:
-            problem = "has a diagonal of zeros, as distances have, where a kernel has the "
-            problem += "similarity of each sample with itself"
-            remedy = "turn distances D into a kernel with np.exp(-D / np.median(D))"
+            problem = "has a diagonal of zeros, as graphs and distances have, where a kernel has "
+            problem += "the similarity of each sample with itself"
+            remedy = "give a graph with kernels='graph', or turn distances D into a kernel with "
+            remedy += "np.exp(-D / np.median(D))"
         raise InputError(argument, problem, remedy) from None
 
 

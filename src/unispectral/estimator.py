@@ -17,7 +17,8 @@ from unispectral._base import (
     kernel_specs,
 )
 from unispectral._compat import Interval, StrOptions
-from unispectral._inputs import read
+from unispectral._errors import InputError
+from unispectral._inputs import Samples, read, read_nodes
 from unispectral._result import Fitted
 from unispectral._run import Run
 from unispectral._validation import check_cluster_count
@@ -39,12 +40,15 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
     ----------
     n_clusters : int or "auto"
         The number of clusters; "auto" leaves it to the data, and cluster_count_ says why.
-    kernels : str, kernel object, callable, list of these, or "precomputed"
+    kernels : str, kernel object, callable, list of these, "precomputed" or "graph"
         ``"linear"`` (Euclidean distances), ``"gaussian"``, ``"polynomial"``, a name of the
         paper's twelve such as ``"polyplus_4"``, any scikit-learn kernel name, a function of two
         samples, or a list of them; ``"paper"`` are its twelve. ``"precomputed"`` takes a square
         matrix, or a list or stack of them, as X; distances D become a kernel by
-        ``np.exp(-D / np.median(D))``. Several kernels are weighted.
+        ``np.exp(-D / np.median(D))``. Several kernels are weighted. ``"graph"`` takes a graph, or
+        a list or mapping of graphs on the same nodes, as X: a symmetric matrix of weights of at
+        least 0, sparse or dense, or a graph of networkx or igraph (what scikit-learn calls
+        ``affinity="precomputed"``); new nodes are given by their weights to the old ones.
     views : mapping or None
         Names of views and the columns that make up each (names, numbers, a slice or a mask), for
         an X that is one table. X itself may also be a list or a mapping of tables; a row of NaN
@@ -228,9 +232,7 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
         from unispectral.labelfree._fit import fit
 
         recipe = self._recipe()
-        kernels = kernel_specs(self.kernels, "kernels")
-        scaling = partial(scaling_of, scaling=self.scaling)
-        samples = read(self, X, kernels, views=self.views, scaling=scaling)
+        samples = self._read(X)
         if recipe.n_clusters:
             check_cluster_count(recipe.n_clusters, samples.n_samples, samples.tables)
         found = fit(samples, recipe, run)
@@ -239,6 +241,17 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
         self.structure_ = found.structure
         self.cluster_count_ = found.cluster_count
         return found
+
+    def _read(self, X: Any) -> Samples:
+        """The samples as the model takes them: of tables, kernels or a graph."""
+        if isinstance(self.kernels, str) and self.kernels == "graph":
+            if self.views is not None:
+                problem = "names columns of a table, but kernels='graph' takes a graph"
+                raise InputError("views", problem, "leave views out")
+            return read_nodes(self, X)
+        kernels = kernel_specs(self.kernels, "kernels")
+        scaling = partial(scaling_of, scaling=self.scaling)
+        return read(self, X, kernels, views=self.views, scaling=scaling)
 
 
 def _strengths(whiten: Any) -> tuple[float, ...]:

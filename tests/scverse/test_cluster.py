@@ -252,3 +252,26 @@ def test_arguments_that_do_not_fit_are_named(cells):
         with pytest.raises(ValueError, match=message):
             scverse.cluster(cells, 3, **arguments)
     assert "unispectral" not in cells.uns
+
+
+def test_graphs_of_scanpy_are_clustered(blood):
+    """By the key of neighbours, by that of obsp and as a matrix: the same clusters."""
+    cells = blood[::2].copy()
+    graph = cells.obsp["connectivities"]
+    expected = UnifiedSpectralClustering(4, kernels="graph", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        labels = expected.fit(graph).labels_
+        for arguments in (
+            {"neighbors_key": "neighbors"},
+            {"obsp": "connectivities"},
+            {"adjacency": graph},
+        ):
+            scverse.cluster(cells, 4, key_added="found", **arguments)
+            assert cells.obs["found"].astype(int).tolist() == labels.tolist()
+            assert cells.obsp["found_distances"].nnz > 0
+        scverse.cluster(cells, 4, neighbors_key="neighbors", key_added="found")
+    distances = cells.obsp["found_distances"]
+    assert abs(distances - cells.obsp["distances"]).max() == 0
+    with pytest.raises(ValueError, match="is not square"):
+        scverse.cluster(cells, 4, adjacency=graph[:, :5])

@@ -17,7 +17,14 @@ import scipy.sparse as sp
 from unispectral._errors import InputError, InputTypeError
 from unispectral._validation import check_sparse_indices
 
-__all__ = ["GivenGraph", "check_affinities", "describe_nodes", "is_graph_object", "read_graph"]
+__all__ = [
+    "GivenGraph",
+    "add_graphs",
+    "check_affinities",
+    "describe_nodes",
+    "is_graph_object",
+    "read_graph",
+]
 
 #: How far a graph may be from symmetric, relative to its largest weight, without being directed.
 _ROUNDING = 1e-8
@@ -106,6 +113,28 @@ def read_graph(graph: Any, argument: str = "X", *, n_nodes: int | None = None) -
     elif isolated:
         notes.append(f"{isolated} nodes have no edge; nothing says which cluster they belong to.")
     return GivenGraph(weights, tuple(note for note in notes if note))
+
+
+def add_graphs(graphs: Sequence[GivenGraph]) -> sp.csr_array:
+    """One graph, or the mean of several in units of the degrees of their nodes.
+
+    Examples
+    --------
+    >>> edge = read_graph([[0, 1], [1, 0]])
+    >>> heavy = read_graph([[0, 9], [9, 0]])
+    >>> add_graphs([edge, heavy]).toarray().tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    if len(graphs) == 1:
+        return graphs[0].weights
+    total = sp.csr_array(graphs[0].weights.shape)
+    for graph in graphs:
+        degrees = graph.degrees
+        root = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
+        total = total + sp.diags_array(root) @ graph.weights @ sp.diags_array(root)
+    mean = _with_short_indices(sp.csr_array(total / len(graphs)))
+    mean.sort_indices()
+    return mean
 
 
 def check_affinities(rows: Any, argument: str, n_nodes: int) -> sp.csr_array:

@@ -269,7 +269,7 @@ def as_kernel(kernel: str | Callable[..., float] | Kernel, argument: str = "kern
         remedy = (
             "use 'gaussian', 'linear', 'polynomial', a name of the paper's twelve such as "
             "'gaussian_0.1', a scikit-learn kernel name such as 'laplacian', a kernel object, a "
-            "function of two samples, or 'precomputed'"
+            "function of two samples, 'precomputed', or, for UnifiedSpectralClustering, 'graph'"
         )
         raise InputError(argument, "is not a known kernel", remedy, value=kernel)
     if isinstance(kernel, Kernel):

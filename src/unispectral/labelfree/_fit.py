@@ -25,6 +25,7 @@ from unispectral.labelfree._assignment import (
 from unispectral.labelfree._count import count_clusters
 from unispectral.labelfree._diagnostics import diagnose
 from unispectral.labelfree._geometry import Whitening
+from unispectral.labelfree._given import fit_graph
 from unispectral.labelfree._graph import LearnedGraph, embed, learn_graph
 from unispectral.labelfree._neighbourhoods import (
     MEDIAN,
@@ -74,6 +75,8 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     With ``n_clusters=0`` in the recipe their number is sought. Samples are taken in an order of
     their own, and what is found of them is put back into that in which they came.
     """
+    if samples.graph is not None:
+        return fit_graph(samples, recipe, run)
     order = order_samples(samples)
     views = build_views(samples, order, recipe, run)
     names = samples.public_names([view.name for view in views])

@@ -162,20 +162,29 @@ class Layer(NamedTuple):
 
 
 def localize(
-    geometry: KernelDistance, k: int, run: Run, present: np.ndarray | None = None
+    geometry: KernelDistance,
+    k: int,
+    run: Run,
+    present: np.ndarray | None = None,
+    neighbours: np.ndarray | None = None,
 ) -> Neighbourhoods:
     """Find each sample's k nearest and evaluate the Gaussian kernel around it.
 
     The executor of the run, if it has one, does this on other machines. ``present`` says which of
-    all samples are those of the geometry.
+    all samples are those of the geometry; ``neighbours`` are taken instead of the nearest, −1
+    where a sample has fewer.
     """
     n = geometry.n_samples
     k = min(k, n - 1)
     rate = -0.5 / median_distance(geometry)
-    if run.executor is not None and geometry.search_table() is not None:
+    if neighbours is not None:
+        k = neighbours.shape[1]
+    elif run.executor is not None and geometry.search_table() is not None:
         return run.executor.neighbourhoods(geometry, k, rate, run, present)
-    held = hold_products(geometry, run)
-    neighbours = nearest_in(geometry, k, run, held)
+    held = None
+    if neighbours is None:
+        held = hold_products(geometry, run)
+        neighbours = nearest_in(geometry, k, run, held)
     dtype = kernel_dtype(n)
     if n > _LARGE_SAMPLES:
         require_memory(

@@ -42,7 +42,7 @@ from unispectral.predict import GeometryPart, KernelSumPart, Predictor
 __all__ = ["predictor_state", "restore_predictor"]
 
 _MOST_CANDIDATES = 100_000
-_KINDS = ("table", "columns", "views", "kernels")
+_KINDS = ("table", "columns", "views", "kernels", "graph")
 #: What is written of each class; labels and embedding are saved with the estimator.
 _PREDICTOR = ("alpha", "ridge", "n_candidates", "typical_degree", "by_labels")
 _LAYOUT = ("kind", "view_names", "n_features", "columns", "shifts", "sparse", "feature_names")
@@ -147,11 +147,13 @@ def _layout(state: Any, n: int, n_features_in: int) -> Layout:
         "columns": len(columns) == len(sizes),
         "views": sum(sizes) == n_features_in,
         "kernels": set(sizes) == {n} and n_features_in == n,
+        "graph": set(sizes) == {n} and n_features_in == n,
     }
     require(wanted[kind] and len(sizes) > 0, "the number of its features")
     require(len(names) == (1 if kind == "kernels" else len(sizes)), "the names of its views")
     sparse = tuple(boolean(one) for one in sequence(state["sparse"]))
-    require(len(sparse) == (0 if kind == "kernels" else len(sizes)), "the kind of its input")
+    told = 0 if kind in ("kernels", "graph") else len(sizes)
+    require(len(sparse) == told, "the kind of its input")
     named = _feature_names(state.get("feature_names", ()), sizes)
     return Layout(kind, names, sizes, columns, shifts, sparse, named)
 
@@ -224,11 +226,16 @@ def _check_tables(bank: KernelBank, views: Iterable[int], layout: Layout) -> Non
     """Tables of training samples must have the features that new samples will have."""
     for features, view in zip(bank.features, views, strict=True):
         require((features is None) == (layout.kind == "kernels"), "the kind of its input")
-        if features is not None:
-            fits = features.n_features == layout.n_kept(view)
-            require(fits, "the number of features of its samples")
-            alike = sp.issparse(features.X) == layout.sparse[view]
-            require(alike, "the kind of its input")
+        if features is None:
+            continue
+        width = layout.n_kept(view)
+        sparse = True
+        if layout.kind == "graph":  # the rows of all graphs side by side
+            width = sum(layout.n_features)
+        else:
+            sparse = layout.sparse[view]
+        require(features.n_features == width, "the number of features of its samples")
+        require(sp.issparse(features.X) == sparse, "the kind of its input")
 
 
 def _whitened(state: Any, base: KernelDistance) -> WhitenedDistance:

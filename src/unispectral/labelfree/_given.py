@@ -1,0 +1,287 @@
+"""The label-free model on a graph that the user brings.
+
+The edges of the graph are the candidates of each node's code, and the rows of the graph take the
+place of samples: weights are learned where a node is expressed by those of its neighbours that
+have the same neighbours. Labels of the learned graph, of the given one, and its communities are
+candidates; the given graph decides between them, by modularity and conductance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from unispectral._errors import DoubtfulResultWarning, warn
+from unispectral._inputs import Samples
+from unispectral._result import Fitted, Solution
+from unispectral._run import Run
+from unispectral.graph._components import components
+from unispectral.graph.communities import find_communities, k_communities
+from unispectral.graph.quality import modularity
+from unispectral.labelfree._assignment import assign_labels, choose_labels, refine_labels
+from unispectral.labelfree._count import ClusterCount
+from unispectral.labelfree._diagnostics import diagnose
+from unispectral.labelfree._geometry import KernelDistance
+from unispectral.labelfree._graph import (
+    SMALL_SHARE,
+    LearnedGraph,
+    compute_eigenvectors,
+    embed,
+    learn_graph,
+)
+from unispectral.labelfree._neighbourhoods import MEDIAN, Layer, localize
+from unispectral.labelfree._order import renumbered
+from unispectral.labelfree._recipe import Recipe
+from unispectral.labels import label_shares, procrustes
+from unispectral.predict import UNKNOWN_SCORE, GeometryPart, Predictor
+
+__all__ = ["count_communities", "fit_graph", "select_edges"]
+
+#: Edges of each node that its code may use, the heaviest ones.
+_MOST_EDGES = 30
+#: Random graphs of the same degrees, beside which communities are counted, and by how many
+#: standard deviations the modularity must exceed the mean of theirs.
+_DRAWS = 6
+_DEVIATIONS = 2.5
+
+
+class Clustered(NamedTuple):
+    """Labels of the nodes that are joined to a cluster, and the graph that was learned of them."""
+
+    layer: Layer
+    graph: LearnedGraph
+    labels: np.ndarray
+
+
+def fit_graph(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
+    """Learn the weights of a given graph's edges, and the clusters of its nodes."""
+    edges = samples.graph
+    assert edges is not None, "the samples are the nodes of a graph"
+    for note in samples.notes:
+        warn(note)
+    numbers = _find_joined(edges, recipe)
+    inner = edges
+    if numbers is not None:
+        inner = sp.csr_array(edges[numbers][:, numbers])
+    count = None
+    if not recipe.n_clusters:
+        run.progress("number of clusters")
+        count = count_communities(inner, recipe.max_clusters)
+        recipe = recipe.with_clusters(count.n_clusters)
+    _warn_of_parts(inner, recipe)
+    found = _cluster(samples, inner, numbers, recipe, run)
+    diagnostics: list[str] = []
+    if count is None:
+        diagnostics = diagnose(inner, found.labels, found.graph.eigenvalues, run, numbers)
+    for sentence in diagnostics:
+        warn(sentence, DoubtfulResultWarning)
+    return replace(
+        _describe(samples, found, numbers, count, recipe), diagnostics=tuple(diagnostics)
+    )
+
+
+def _find_joined(edges: sp.csr_array, recipe: Recipe) -> np.ndarray | None:
+    """The nodes of components large enough to hold a cluster; None for all."""
+    count, member = components(edges)
+    if count == 1:
+        return None
+    n = len(member)
+    sizes = np.bincount(member)
+    least = max(2, int(SMALL_SHARE * n / max(recipe.n_clusters, 1)))
+    least = min(least, int(sizes.max()))
+    joined = sizes[member] >= least
+    if joined.all():
+        return None
+    outside = n - int(joined.sum())
+    nodes = "One node is" if outside == 1 else f"{outside} nodes are"
+    warn(
+        f"{nodes} in parts of the graph too small to be clusters, which no edge joins to the "
+        "rest; nothing says where they belong, and they are counted to the first cluster with "
+        f"outlier scores of {UNKNOWN_SCORE:g}.",
+        DoubtfulResultWarning,
+    )
+    return np.flatnonzero(joined)
+
+
+def _warn_of_parts(edges: sp.csr_array, recipe: Recipe) -> None:
+    parts, _ = components(edges)
+    if parts > recipe.n_clusters:
+        warn(
+            f"The graph falls into {parts} parts without an edge between them, more than the "
+            f"{recipe.n_clusters} clusters; nothing says which parts belong together. Ask for "
+            f"n_clusters={parts}, or give edges between them.",
+            DoubtfulResultWarning,
+        )
+
+
+def count_communities(edges: sp.csr_array, most: int) -> ClusterCount:
+    """The number of communities that a graph has by itself, or one.
+
+    Any graph has some: there must be more modularity than in random graphs of the same degrees.
+
+    Examples
+    --------
+    >>> count_communities(sp.csr_array(np.kron(np.eye(3), np.ones((9, 9)))), 20).n_clusters
+    3
+    """
+    labels = find_communities(edges)
+    count = int(labels.max()) + 1
+    reached = modularity(edges, labels)
+    null = [_null_modularity(edges, seed) for seed in range(_DRAWS)]
+    expected = float(np.mean(null))
+    limit = expected + _DEVIATIONS * float(np.std(null, ddof=1))
+    structure = float(np.clip(expected / max(reached, 1e-300), 0.0, 1.0))
+    if count < 2 or reached <= limit:
+        reason = "the graph has no more modularity than random graphs of the same degrees"
+        return ClusterCount(1, np.zeros(0), 1.0, reason)
+    wanted = min(count, most)
+    scores = np.zeros(max(count, most) - 1)
+    scores[count - 2] = reached - expected
+    reason = f"the graph has {count} communities, with more modularity than random graphs have"
+    if count > most:
+        reason += f", merged to max_clusters={most}"
+    return ClusterCount(wanted, scores[: max(wanted - 1, 1)], structure, reason)
+
+
+def _null_modularity(edges: sp.csr_array, seed: int) -> float:
+    """The modularity of the communities of a random graph of the same degrees and weights."""
+    upper = sp.coo_array(sp.triu(edges, 1))
+    ends = np.concatenate(upper.coords)
+    np.random.default_rng(seed).shuffle(ends)
+    one, other = np.split(ends, 2)
+    apart = one != other
+    n = edges.shape[0]
+    half = sp.coo_array((upper.data[apart], (one[apart], other[apart])), shape=(n, n))
+    random = sp.csr_array(half + half.T)
+    return modularity(random, find_communities(random))
+
+
+def select_edges(edges: sp.csr_array, keys: np.ndarray, most: int) -> np.ndarray:
+    """The ends of each node's edges of the smallest keys, −1 where there are fewer.
+
+    Examples
+    --------
+    >>> edges = sp.csr_array([[0, 1, 1], [1, 0, 0], [1, 0, 0]])
+    >>> select_edges(edges, np.array([2.0, 1.0, 0.0, 0.0]), 2).tolist()
+    [[2, 1], [0, -1], [0, -1]]
+    """
+    n = edges.shape[0]
+    degrees = np.diff(edges.indptr)
+    rows = np.repeat(np.arange(n), degrees)
+    order = np.lexsort((edges.indices, keys, rows))
+    place = np.arange(len(rows)) - np.repeat(edges.indptr[:-1], degrees)
+    kept = place < most
+    found = np.full((n, min(most, int(degrees.max(initial=1)))), -1, dtype=np.int64)
+    found[rows[kept], place[kept]] = edges.indices[order][kept]
+    return found
+
+
+def _cluster(
+    samples: Samples,
+    edges: sp.csr_array,
+    numbers: np.ndarray | None,
+    recipe: Recipe,
+    run: Run,
+) -> Clustered:
+    """The learned graph of nodes that are joined to a cluster, and their labels."""
+    rows = samples.tables[0]
+    if numbers is not None:
+        rows = rows[numbers]
+    geometry = KernelDistance.linear(rows)
+    most = recipe.n_neighbors or _MOST_EDGES
+    around = localize(geometry, most, run, neighbours=select_edges(edges, -edges.data, most))
+    run = run.replace(rng=np.random.default_rng(0))
+    layer = Layer(geometry, around)
+    # Nothing but the edges says what is near: components stay as they are.
+    graph = learn_graph([layer], most, replace(recipe, repair=False), run)
+    run.progress("labels")
+    k = recipe.n_clusters
+    communities = k_communities(edges, k)
+    if edges.shape[0] > recipe.spectral_samples:
+        shares = label_shares(graph.first, communities, k)
+        return Clustered(layer, graph._replace(embedding=embed(shares, recipe)), communities)
+    pairs = compute_eigenvectors(edges, recipe, run)
+    candidates = [
+        _assign(graph.first, graph.embedding, recipe, run),
+        _assign(edges, embed(pairs.vectors, recipe), recipe, run),
+    ]
+    if len(np.unique(communities)) == k:
+        candidates.append(communities)
+    return Clustered(layer, graph, choose_labels(edges, candidates))
+
+
+def _assign(W: sp.csr_array, embedding: np.ndarray, recipe: Recipe, run: Run) -> np.ndarray:
+    labels = assign_labels(W, embedding, recipe, run.rng)
+    return refine_labels(W, labels, recipe.n_clusters, run)
+
+
+def _describe(
+    samples: Samples,
+    found: Clustered,
+    numbers: np.ndarray | None,
+    count: ClusterCount | None,
+    recipe: Recipe,
+) -> Fitted:
+    """What was found of all nodes, as they came; of those left out nothing is known."""
+    graph = found.graph
+    n = samples.n_samples
+    names = samples.layout.view_names
+    share = 1.0 / len(names)
+    embedding = graph.embedding
+    labels = found.labels
+    score = graph.errors[0]
+    codes = graph.graph
+    W = graph.affinity
+    if numbers is not None:
+        embedding = np.zeros((n, graph.embedding.shape[1]))
+        embedding[numbers] = graph.embedding
+        # As predicted: the cluster that will be the first.
+        labels = np.full(n, found.labels[0])
+        labels[numbers] = found.labels
+        score = np.full(n, UNKNOWN_SCORE)
+        score[numbers] = graph.errors[0]
+        codes = renumbered(graph.graph, numbers, n)
+        W = renumbered(graph.affinity, numbers, n)
+    solution = Solution(
+        Z=codes,
+        W=W,
+        P=embedding,
+        Q=procrustes(graph.embedding, found.labels),
+        labels=labels,
+        weights=np.full(len(names), share),
+        objective=graph.objective,
+        n_iter=len(graph.objective),
+        converged=graph.converged,
+        reason=graph.reason,
+        kkt=graph.residual,
+        eigenvalues=graph.eigenvalues,
+    )
+    rate = found.layer.around.rate
+    part = GeometryPart(
+        geometry=found.layer.geometry,
+        rate=rate,
+        weight=1.0,
+        outlier_weight=1.0,
+        close=1e-10 * -0.5 / rate,
+        samples=numbers,
+    )
+    return Fitted(
+        solution=solution,
+        predictor=Predictor(
+            layout=samples.layout,
+            parts=(part,),
+            alpha=recipe.alpha * MEDIAN,  # in the units of the Gaussian kernel
+            ridge=recipe.ridge,
+            n_candidates=found.layer.around.neighbours.shape[1],
+            by_labels=True,
+        ),
+        kernel_names=names,
+        kernel_views=samples.kernel_views,
+        geometry_weights=dict.fromkeys(names, share),
+        outlier_score=score,
+        structure=None if count is None else count.structure,
+        cluster_count=count,
+    )
