@@ -119,7 +119,7 @@ def test_several_graphs_on_the_same_nodes(tmp_path):
         weights[np.ix_(order, order)] = two.toarray()
         graphs[name] = weights
     model = fit(graphs)
-    assert adjusted_rand_score(truth, model.labels_) > 0.95
+    assert adjusted_rand_score(truth, model.labels_) > 0.9
     for weights in graphs.values():
         assert adjusted_rand_score(truth, fit(weights).labels_) < 0.8
     assert model.view_weights_ == {"a": 0.5, "b": 0.5}

@@ -18,9 +18,8 @@ from unispectral._errors import DoubtfulResultWarning, warn
 from unispectral._inputs import Samples
 from unispectral._result import Fitted, Solution
 from unispectral._run import Run
-from unispectral.graph._components import components
 from unispectral.graph.communities import find_communities, k_communities
-from unispectral.graph.quality import modularity
+from unispectral.graph.quality import components, modularity
 from unispectral.labelfree._assignment import assign_labels, choose_labels, refine_labels
 from unispectral.labelfree._count import ClusterCount
 from unispectral.labelfree._diagnostics import diagnose
@@ -78,9 +77,8 @@ def fit_graph(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
         diagnostics = diagnose(inner, found.labels, found.graph.eigenvalues, run, numbers)
     for sentence in diagnostics:
         warn(sentence, DoubtfulResultWarning)
-    return replace(
-        _describe(samples, found, numbers, count, recipe), diagnostics=tuple(diagnostics)
-    )
+    fitted = _describe(samples, found, numbers, count, recipe)
+    return fitted._replace(diagnostics=tuple(diagnostics))
 
 
 def _find_joined(edges: sp.csr_array, recipe: Recipe) -> np.ndarray | None:
