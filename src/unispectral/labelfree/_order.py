@@ -2,8 +2,9 @@
 
 A fit looks at evenly spaced samples here and there, and starts iterations at random vectors: with
 the rows in this order it gives the same clusters for the same samples, however they were sorted.
-Many samples are put such that those that are near each other stand near each other: neighbours
-then lie close in memory, which makes the steps on a large graph faster.
+Many samples are put such that those that are near each other stand near each other: evenly spaced
+ones then cover the data evenly, and neighbours lie close in memory, which makes the steps on a
+large graph faster.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ _BITS = 21
 #: times as far as the median one are far from all others.
 _AS_FAR, _FAR = 1e-4, 8.0
 #: Squared distances from the centre that differ by less than this share of their median are equal.
-_AS_CENTRAL = 1e-12
-#: Above this many samples neighbours stand near each other, and so in memory.
-_LARGE_SAMPLES = 10_000
+_AS_CENTRAL = 1e-9
+#: Above this many samples, not all of which are looked at everywhere, neighbours stand near each
+#: other, so that evenly spaced ones cover the data evenly.
+_LARGE_SAMPLES = 1_200
 
 
 def has_order(tables: Sequence[Any]) -> bool:
@@ -54,7 +56,7 @@ def spatial_order(tables: Sequence[Any]) -> np.ndarray:
     """The numbers of the samples from the centre outwards, or along a curve if they are many.
 
     Of samples that are equally far from another the one with the lower number is its neighbour,
-    which had better be the more central one. Above 10,000 samples it is a Z-shaped curve through
+    which had better be the more central one. Above 1,200 samples it is a Z-shaped curve through
     the space of three distances, so that neighbours stand near each other: those from the mean,
     from the sample that is farthest from it, and from the one that is farthest from that, each in
     units of its median; so stand samples that are as far from the centre as each other.
