@@ -115,3 +115,12 @@ def test_a_large_table_is_not_copied(monkeypatch) -> None:
     model = UnifiedSpectralClustering(10).fit(X)
     assert model._predictor_.parts[0].samples is None
     assert np.array_equal(model.predict(X), model.labels_)
+
+
+def test_samples_of_a_symmetric_shape_have_an_order_of_their_own() -> None:
+    angles = np.linspace(0.0, 2.0 * np.pi, 40, endpoint=False)
+    X = np.round(
+        np.vstack([r * np.column_stack([np.cos(angles), np.sin(angles)]) for r in (1, 2)]), 9
+    )
+    other = np.random.default_rng(0).permutation(len(X))
+    np.testing.assert_array_equal(X[spatial_order([X])], X[other][spatial_order([X[other]])])

@@ -81,12 +81,13 @@ def spatial_order(tables: Sequence[Any]) -> np.ndarray:
             central = _squared_distances(tables, lengths, rows)
         key, far = _cells(central), central
         for shift in (1, 2):
-            pivot = _farthest(far, central)
+            pivot = _farthest(far, central, tables)
             far = _squared_distances(tables, lengths, [table[[pivot]] for table in tables])
             key |= _cells(far) << np.uint64(shift)
         if len(central) > _LARGE_SAMPLES:
             return np.lexsort((central, key))
-        return np.lexsort((key, np.rint(central / (_AS_CENTRAL * np.median(central)))))
+        shells = np.rint(central / (_AS_CENTRAL * np.median(central)))
+    return np.lexsort((*_leading_columns(tables), key, shells))
 
 
 def renumbered(matrix: sp.csr_array, numbers: np.ndarray, n: int) -> sp.csr_array:
@@ -139,11 +140,26 @@ def _mean(table: Any) -> np.ndarray:
     return np.asarray(table.mean(axis=0))
 
 
-def _farthest(far: np.ndarray, central: np.ndarray) -> int:
-    """The sample that is farthest, of those that are not far from all others."""
+def _farthest(far: np.ndarray, central: np.ndarray, tables: Sequence[Any]) -> int:
+    """The sample that is farthest, of those that are not far from all others.
+
+    Of several the one that is least central, or has the largest first values: in shapes that are
+    symmetric no distance tells them apart.
+    """
     near = np.where(far <= _FAR**2 * np.median(far), far, -np.inf)
     as_far = near >= (1.0 - _AS_FAR) * near.max()
-    return int(np.argmax(np.where(as_far, central, -np.inf)))
+    outer = np.where(as_far, central, -np.inf)
+    tied = np.flatnonzero(outer >= (1.0 - _AS_CENTRAL) * outer.max())
+    columns = _leading_columns(tables) if len(tied) > 1 else []
+    if not columns:
+        return int(np.argmax(outer))
+    return int(tied[np.lexsort([column[tied] for column in columns])[-1]])
+
+
+def _leading_columns(tables: Sequence[Any]) -> list[np.ndarray]:
+    """A few columns of dense tables, that tell samples apart at the same distances."""
+    columns = [column for table in tables if not sp.issparse(table) for column in table[:, :8].T]
+    return columns[:8]
 
 
 def _cells(squared: np.ndarray) -> np.ndarray:
