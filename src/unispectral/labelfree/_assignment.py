@@ -93,7 +93,7 @@ def assign_labels(
     with config_context(assume_finite=True, skip_parameter_validation=True), one_thread():
         for seed in rng.integers(2**31 - 1, size=recipe.n_init).tolist():
             one = KMeans(recipe.n_clusters, n_init=1, random_state=seed).fit(some)
-            if not any(_are_same(one.labels_, other.labels_) for other in models):
+            if not [other for other in models if _are_same(one.labels_, other.labels_)]:
                 models.append(one)
         if len(some) == len(embedding):
             found = [one.labels_ for one in models]
@@ -101,7 +101,8 @@ def assign_labels(
             found = [one.predict(embedding) for one in models]
     rotation = rotate(some, n_init=max(1, recipe.n_init // 2), rng=rng).Q
     found.append(assign(embedding, rotation))
-    if all(_are_same(found[0], labels) for labels in found[1:]):
+    others = [labels for labels in found[1:] if not _are_same(found[0], labels)]
+    if not others:
         return found[0]
     return choose_labels(W, found)
 

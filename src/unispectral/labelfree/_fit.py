@@ -171,7 +171,7 @@ def cluster_views(views: Views, form: Whitening | None, recipe: Recipe, run: Run
     layers = build_layers(views, form, recipe, run)
     # From here on the same random numbers whatever the seed: it is no choice between optima.
     run = run.replace(rng=np.random.default_rng(0))
-    graph, assigned, labels = _cluster(layers, recipe, run)
+    graph, assigned, labels = _cluster_layers(layers, recipe, run)
     joint = views.joint
     if recipe.core_first and len(views.views) == 1 and joint is not None:
         core = None
@@ -181,13 +181,13 @@ def cluster_views(views: Views, form: Whitening | None, recipe: Recipe, run: Run
             here = run.replace(executor=None)
             few = joint.subset(np.flatnonzero(core))
             inner = locate(few, form, layers.k, recipe, here)
-            inside, _, found = _cluster(inner, replace(recipe, max_iter=1), here)
+            inside, _, found = _cluster_layers(inner, replace(recipe, max_iter=1), here)
             labels = prefer_core_labels(graph.first, labels, core, inside.first, found)
     by_labels = assigned is None or not np.array_equal(labels, assigned)
     return Clustering(views, form, layers, graph, labels, by_labels)
 
 
-def _cluster(
+def _cluster_layers(
     layers: Layers, recipe: Recipe, run: Run
 ) -> tuple[LearnedGraph, np.ndarray | None, np.ndarray]:
     """The learned graph of some layers, the labels of its embedding, and these improved on it.
@@ -254,25 +254,19 @@ def _describe(
         _describe_part(layer, 1.0 / len(scoring) if at in scoring else 0.0, numbers)
         for at, layer in enumerate(layers)
     ]
-    score = _mean_error([layers[at] for at in scoring], [errors[at] for at in scoring])
+    total = np.zeros(len(errors[0]))
+    known = np.zeros(len(total))
+    for at in scoring:
+        present = layers[at].around.present
+        here = np.ones(len(total)) if present is None else present
+        total += here * errors[at]
+        known += here
     if len(found.layers.layers) < len(found.views.views):  # new samples may lack a view
         for view in found.views.views:
             if view.around is not None:
                 layer = Layer(view.distance, view.around, 0.0)
                 parts.append(_describe_part(layer, 0.0, numbers))
-    return score, parts
-
-
-def _mean_error(layers: Sequence[Layer], errors: Sequence[np.ndarray]) -> np.ndarray:
-    """What the codes of each sample leave unexplained, over the layers that have it: the mean."""
-    total = np.zeros(len(errors[0]))
-    known = np.zeros(len(total))
-    for layer, error in zip(layers, errors, strict=True):
-        present = layer.around.present
-        here = np.ones(len(total)) if present is None else present
-        total += here * error
-        known += here
-    return total / np.maximum(known, 1.0)
+    return total / np.maximum(known, 1.0), parts
 
 
 def _describe_part(

@@ -329,8 +329,10 @@ class WhitenedDistance(KernelDistance):
         return _square(rows @ self.table.T, _squared_lengths(rows)[:, None], self.own[None, :])
 
 
-def whiten(base: KernelDistance, form: Whitening, run: Run | None = None) -> WhitenedDistance:
-    """The whitened form of a geometry."""
+def whiten(base: KernelDistance, form: Whitening | None, run: Run | None = None) -> KernelDistance:
+    """A geometry in some form; None leaves it as it is."""
+    if form is None:
+        return base
     n = base.n_samples
     columns = base.n_columns
     rate = landmarks = root = None

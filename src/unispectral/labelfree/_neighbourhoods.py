@@ -317,18 +317,14 @@ def _block_codes(
     error = 1.0 + np.einsum("bk,bk->b", z, fit)
     value = error.sum() + np.vdot(z, penalties) + recipe.ridge * np.vdot(z, z)
     if recipe.scale_codes:
-        _scale(z, block.valid)
+        total = z.sum(axis=1, keepdims=True)
+        z /= np.where(total > 0, total, 1.0)
+        # A sample that nothing explains leans on all candidates alike.
+        lonely = total[:, 0] <= 0
+        allowed = block.valid[lonely]
+        z[lonely] = allowed / np.maximum(allowed.sum(axis=1, keepdims=True), 1)
     # Solved in double precision, kept in that of the kernels.
     return LocalCodes(z.astype(block.near.dtype, copy=False), float(value), residual, error)
-
-
-def _scale(z: np.ndarray, valid: np.ndarray) -> None:
-    """Scale each row to sum one; a sample that nothing explains leans on all candidates alike."""
-    total = z.sum(axis=1, keepdims=True)
-    z /= np.where(total > 0, total, 1.0)
-    lonely = total[:, 0] <= 0
-    allowed = valid[lonely]
-    z[lonely] = allowed / np.maximum(allowed.sum(axis=1, keepdims=True), 1)
 
 
 def solve_block(

@@ -207,13 +207,13 @@ def structure_ratio(
     alone = unseeded(run)
     own = choice.eigenvalue_sum
     if own is None:
-        own = _eigenvalue_sum(_whiten_as(few, choice.form), recipe, alone)
+        own = _eigenvalue_sum(whiten(few, choice.form), recipe, alone)
     if own < SEPARATE:
         return 0.0
     ratio = 1.0  # that of samples that are all equal
     sums = []
     for null in draw_null_samples(few, _ADVICE_DRAWS, run):
-        sums.append(_eigenvalue_sum(_whiten_as(null, choice.form), recipe, alone))
+        sums.append(_eigenvalue_sum(whiten(null, choice.form), recipe, alone))
         ratio = own / max(float(np.mean(sums)), 1e-12)
         if not _UNDECIDED[0] < ratio < _UNDECIDED[1]:
             break
@@ -257,11 +257,7 @@ def build_whitened_graph(
     """The first graph of a distance in some form, with k candidates."""
     recipe = recipe.with_clusters(recipe.n_clusters or 10)
     k = min(k, distance.n_samples - 1)
-    return build_first_graph(_whiten_as(distance, form), k, recipe, unseeded(run))
-
-
-def _whiten_as(distance: KernelDistance, form: Whitening | None) -> KernelDistance:
-    return distance if form is None else whiten(distance, form)
+    return build_first_graph(whiten(distance, form), k, recipe, unseeded(run))
 
 
 def draw_null_samples(distance: KernelDistance, draws: int, run: Run) -> Iterator[KernelDistance]:
