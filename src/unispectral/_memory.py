@@ -43,10 +43,10 @@ def keep_freed() -> None:
 
 
 def give_back() -> None:
-    """Return to the system what freed arrays have left.
+    """Return to the system what freed arrays have left in this process.
 
-    Threads that have ended leave behind what they had; it would count to the end of the fit. Arrow
-    keeps what it needed to read a file.
+    For processes of our own, such as the workers of a cluster, that read blocks of files: Arrow
+    keeps what it needed to read them, and threads that have ended leave behind what they had.
     """
     arrow = sys.modules.get("pyarrow")
     if arrow is not None:

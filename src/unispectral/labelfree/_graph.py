@@ -15,7 +15,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral._compat import njit
-from unispectral._memory import give_back
 from unispectral._run import Run, map_blocks
 from unispectral.graph.quality import components
 from unispectral.labelfree._geometry import KernelDistance, evenly_spaced, nearest_among
@@ -121,8 +120,6 @@ def learn_graph(layers: Sequence[Layer], k: int, recipe: Recipe, run: Run) -> Le
             run.progress("iterations", iteration, recipe.max_iter)
             break
         embedding = None
-        if graph.shape[0] > _MANY:
-            give_back()
         if graph.shape[0] > recipe.spectral_samples:
             reason = "the labels of so many samples are communities of the first graph"
             pairs = Eigenpairs(np.empty(0), np.empty((graph.shape[0], 0)), 0.0, 0)
