@@ -43,6 +43,14 @@ def cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
+def entry(cell: str) -> nodes.entry:
+    """A cell of a table, of one line or of several."""
+    parts = cell.split("<br>")
+    if len(parts) == 1:
+        return nodes.entry("", nodes.paragraph("", "", *inline(cell)))
+    return nodes.entry("", nodes.line_block("", *(nodes.line("", "", *inline(p)) for p in parts)))
+
+
 def table(lines: list[str]) -> nodes.table:
     """A table of Markdown lines, the second of which is its rule."""
     head, *body = [cells(line) for line in lines if not _RULE.match(line)]
@@ -53,7 +61,7 @@ def table(lines: list[str]) -> nodes.table:
         for row in rows:
             entries = nodes.row()
             for cell in (row + [""] * width)[:width]:
-                entries += nodes.entry("", nodes.paragraph("", "", *inline(cell)))
+                entries += entry(cell)
             part += entries
         group += part
     return nodes.table("", group, classes=["results"])

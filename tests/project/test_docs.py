@@ -247,6 +247,15 @@ def test_equations_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
             assert "\\" not in drawn, f"{page.name}: {equation}"
 
 
+def test_cells_of_several_lines_are_shown_in_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("docutils")
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    table = importlib.import_module("results").table
+    shown = table(["| Data | KKM |", "|---|---|", "| YALE | **47.12**<br>50.00 |"])
+    assert "<br>" not in shown.astext()
+    assert str(shown).count("<line>") == 2
+
+
 def load(script: str) -> Any:
     spec = importlib.util.spec_from_file_location(script, DOCS / f"{script}.py")
     assert spec
