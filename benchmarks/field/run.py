@@ -136,24 +136,34 @@ def report(store: Store) -> str:
         lines += [*_each(views["views"]), ""]
     lines += ["## Versions", ""]
     lines += [f"- {package} {version}" for package, version in versions().items()]
-    failed = [
-        f"- {method} on {name}: {result['failed']}"
-        for found in cells.values()
-        for name, row in found.items()
-        for method, result in row.items()
-        if "failed" in result
-    ]
-    if failed:
-        lines += ["", "## What failed", "", *failed]
+    lines += _failures(cells)
     lines += ["", measured_on(machine()) + " Made by `make field`."]
     return "\n".join(lines) + "\n"
+
+
+def _failures(cells: dict[str, Any]) -> list[str]:
+    """How often a method failed, with the first reason."""
+    reasons: dict[str, list[str]] = {}
+    for found in cells.values():
+        for name, row in found.items():
+            for method, result in row.items():
+                if "failed" in result:
+                    reasons.setdefault(method, []).append(f"{name}: {result['failed']}")
+    if not reasons:
+        return []
+    lines = ["", "## What failed", ""]
+    for method, said in reasons.items():
+        lines.append(f"- {method} on {len(said)} sets, first on {said[0]}")
+    return lines
 
 
 def _boards(cells: dict[str, Any], names: list[str]) -> list[str]:
     """One table for each group: the methods by their average rank."""
     lines: list[str] = []
     for group, found in cells.items():
-        here = [n for n in names if any(n in row and "ari" in row[n] for row in found.values())]
+        # A method without labels on more than a third of the sets would leave too few to compare.
+        known = {n: sum("ari" in row.get(n, {}) for row in found.values()) for n in names}
+        here = [n for n in names if 3 * known[n] >= 2 * len(found)]
         full = [row for row in found.values() if all("ari" in row.get(n, {}) for n in here)]
         if len(here) < 2 or len(full) < 2:
             continue

@@ -80,4 +80,4 @@ def test_the_record_is_resumed_and_the_page_ranks(tmp_path, monkeypatch):
     assert f"**{GROUPS['shapes'].title}**, 3 of 3 sets, design" in text
     assert "| unispectral | 100.0 | 100.0 | 1.00 |" in text
     assert "| 0/0/3 |" in text
-    assert "- broken on pa: ValueError: no labels here" in text
+    assert "- broken on 3 sets, first on pa: ValueError: no labels here" in text
