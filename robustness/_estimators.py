@@ -91,8 +91,10 @@ class _OnDask:
         return self._made.get_params(deep)
 
     def fit(self, X: Any) -> None:
+        import numpy as np
+
         self._made.fit(_in_blocks(X))
-        self.labels_ = self._made.labels_.compute()
+        self.labels_ = np.asarray(self._made.labels_)
         if self._made.landmarks is None:
             for name, value in vars(self._made.local_).items():
                 if name.endswith("_") and name != "labels_":

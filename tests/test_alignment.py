@@ -17,9 +17,9 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 
 from unispectral import SCMK, UnifiedSpectralClustering, describe, load_model, save_model
-from unispectral.model_selection import internal_scores, stability
+from unispectral.model_selection import internal_scores, stability, stability_by_count
 from unispectral.plotting import EmbeddingDisplay, RepresentativesDisplay
-from unispectral.report import report_data, write_report
+from unispectral.report import Summary, report_data, write_report
 
 from .project.test_public_names import documented, imported
 
@@ -39,12 +39,12 @@ ALONE = {
     "unispectral.graph.neighbours.nearest": "one table",
     "unispectral.graph.neighbours.build_index": "one table",
     "unispectral.kernels.KernelBank.__init__": "arrays alone; a frame is refused",
-    "unispectral.kernels.KernelBank.on": "one table",
     "unispectral.predict.Predictor.predict": "arrays, after read_new has brought them in order",
     "unispectral.plotting.GraphMatrixDisplay.from_estimator": "no samples: the model alone",
     "unispectral.plotting.KernelWeightsDisplay.from_estimator": "no samples: the model alone",
     "unispectral.plotting.SpectrumDisplay.from_estimator": "no samples: the model alone",
     "unispectral.plotting.ClusterCountDisplay.from_estimator": "no samples: the model alone",
+    "unispectral.plotting.TreeDisplay.from_estimator": "no samples: the model alone",
     "unispectral.plotting.EmbeddingDisplay.__init__": "arrays; from_estimator knows the samples",
     "unispectral.plotting.RepresentativesDisplay.__init__": "arrays, as the one above",
 }
@@ -56,7 +56,8 @@ ELSEWHERE = {
     "unispectral.scverse.cluster": "tests/scverse/test_cluster.py",
 }
 FITS = ("fit", "fit_predict", "fit_transform")
-PREDICTIONS = ("predict", "predict_all", "predict_proba", "score_samples", "transform")
+#: Of new samples, and of those of the fit.
+PREDICTIONS = ("summary", "predict", "predict_all", "predict_proba", "score_samples", "transform")
 
 
 def found() -> dict[str, Any]:
@@ -132,6 +133,8 @@ def plain(answer: Any) -> Any:
     """What a method returned, as numbers that can be compared."""
     if isinstance(answer, BaseEstimator):
         answer = answer.labels_
+    if isinstance(answer, Summary):
+        return np.frombuffer(str(answer).encode(), np.uint8).astype(float)
     if isinstance(answer, tuple):
         return np.column_stack([np.asarray(part, float) for part in answer])
     return np.asarray(answer, float)
@@ -151,7 +154,8 @@ def cases() -> dict[str, Callable[[dict[str, pd.DataFrame]], Any]]:
 
 
 def estimator_cases(called: str, cls: Any, method: str) -> dict[str, Any]:
-    own = {"n_init": 2} if "n_init" in inspect.signature(cls).parameters else {}
+    own = {} if hasattr(cls, "mu") else {"n_init": 2}
+    own = {name: value for name, value in own.items() if name in inspect.signature(cls).parameters}
     made = {called: on_views(cls(2, **own), method)}
     argument = is_precomputed(cls)
     if argument is not None:
@@ -171,7 +175,8 @@ def on_kernels(model: Any, method: str) -> Callable[[dict[str, pd.DataFrame]], A
     if method in FITS:
         return lambda views: plain(getattr(clone(model), method)(kernels(views)))
     fit = cache(partial(clone(model).fit, kernels(VIEWS)))
-    return lambda views: plain(getattr(fit(), method)(crossed(views)))
+    given = kernels if method == "summary" else crossed
+    return lambda views: plain(getattr(fit(), method)(given(views)))
 
 
 @cache
@@ -216,6 +221,9 @@ FUNCTIONS = {
     "unispectral.describe": lambda views: means(fitted(), views),
     "unispectral.report.write_report": written,
     "unispectral.model_selection.stability": lambda views: stability(fitted(), views, n_fits=1),
+    "unispectral.model_selection.stability_by_count": lambda views: list(
+        stability_by_count(fitted(), views, n_fits=1).values()
+    ),
     "unispectral.model_selection.internal_scores": lambda views: list(
         internal_scores(views["B"], pd.Series(TRUTH, NAMES)).values()
     ),

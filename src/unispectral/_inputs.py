@@ -102,13 +102,16 @@ class Samples:
         tables = [table[rows] for table in self.tables]
         return replace(self, tables=tuple(tables))
 
-    def public_names(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Kernel names with the names of their views where there are several."""
+    @property
+    def kernel_names(self) -> tuple[str, ...]:
+        """The names of the kernels, with those of their views where there are several."""
+        if self.kernels is None:
+            assert self.bank is not None
+            return self.bank.names
+        names = tuple(kernel.name for kernel in self.kernels)
         if len(self.tables) < 2:
-            return tuple(names)
-        views = [self.layout.view_names[view] for view in self.kernel_views]
-        plain = [name.rpartition(":")[2] for name in names]
-        return tuple(f"{view}:{name}" for view, name in zip(views, plain, strict=True))
+            return names
+        return tuple(f"{view}:{name}" for view in self.layout.view_names for name in names)
 
     @property
     def kernel_views(self) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from sklearn.utils.estimator_checks import check_estimator
 
 import unispectral
 from unispectral._run import Run
@@ -26,6 +27,7 @@ da = pytest.importorskip("dask.array")
 
 from unispectral.dask import UnifiedSpectralClustering  # noqa: E402
 from unispectral.dask._neighbourhoods import DaskExecutor  # noqa: E402
+from unispectral.testing import expected_failed_checks  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +58,7 @@ def test_labels_are_those_of_the_local_fit(client, X) -> None:
         da.from_array(X, chunks=(250, 20))
     )
     assert model.labels_.chunks == ((250, 250, 250, 150),)
-    np.testing.assert_array_equal(model.labels_.compute(), local.labels_)
+    np.testing.assert_array_equal(np.asarray(model.labels_), local.labels_)
     np.testing.assert_allclose(model.embedding_, local.embedding_, atol=1e-8)
     assert model.n_clusters_ == 10
 
@@ -64,7 +66,7 @@ def test_labels_are_those_of_the_local_fit(client, X) -> None:
 def test_a_table_that_is_here_will_do(client, X) -> None:
     local = unispectral.UnifiedSpectralClustering(10, whiten=None).fit(X)
     labels = UnifiedSpectralClustering(10, whiten=None, client=client).fit_predict(X)
-    np.testing.assert_array_equal(labels.compute(), local.labels_)
+    np.testing.assert_array_equal(np.asarray(labels), local.labels_)
 
 
 def test_blocks_of_whole_numbers_and_of_fractions_are_one_table(client, X) -> None:
@@ -190,14 +192,14 @@ def test_frames_and_views(client, X) -> None:
         dd.from_pandas(frame, npartitions=3)
     )
     np.testing.assert_array_equal(
-        labels.compute(), unispectral.UnifiedSpectralClustering(10, whiten=None).fit(X).labels_
+        np.asarray(labels), unispectral.UnifiedSpectralClustering(10, whiten=None).fit(X).labels_
     )
     views = [X[:, :32], X[:, 32:]]
     local = unispectral.UnifiedSpectralClustering(10, whiten=None).fit(views)
     remote = UnifiedSpectralClustering(10, whiten=None, client=client).fit(
         [da.from_array(view, chunks=(300, 32)) for view in views]
     )
-    np.testing.assert_array_equal(remote.labels_.compute(), local.labels_)
+    np.testing.assert_array_equal(np.asarray(remote.labels_), local.labels_)
     np.testing.assert_allclose(remote.kernel_weights_, local.kernel_weights_)
 
 
@@ -209,15 +211,15 @@ def test_columns_are_compared_with_those_of_the_fit(client, X) -> None:
     blocks = [dd.from_pandas(one, npartitions=2) for one in (frame, turned)]
     model = UnifiedSpectralClustering(5, whiten=None, landmarks=150, client=client).fit(blocks[0])
     assert model.feature_names_in_.tolist() == [*frame.columns]
-    assert (model.predict(blocks[0]).compute() == model.labels_.compute()).all()
-    assert (model.predict(frame) == model.labels_.compute()).all()
+    assert (model.predict(blocks[0]).compute() == np.asarray(model.labels_)).all()
+    assert (model.predict(frame) == np.asarray(model.labels_)).all()
     with pytest.raises(ValueError, match="X has other columns than the fit"):
         model.predict(blocks[1]).compute()
     halves = [
         dd.from_pandas(frame.iloc[:, part], npartitions=2) for part in np.split(np.r_[:24], 2)
     ]
     several = UnifiedSpectralClustering(5, whiten=None, client=client).fit(halves)
-    assert (several.predict(halves).compute() == several.labels_.compute()).all()
+    assert (several.predict(halves).compute() == np.asarray(several.labels_)).all()
     with pytest.raises(ValueError, match="view 'view0' has other columns than the fit"):
         several.predict(halves[::-1]).compute()
 
@@ -233,7 +235,7 @@ def test_a_view_may_lack_samples(client, X, kernels) -> None:
     )
     views = [da.from_array(view, chunks=(300, 32)) for view in (left, right)]
     remote = UnifiedSpectralClustering(10, kernels=kernels, whiten=None, client=client).fit(views)
-    np.testing.assert_array_equal(remote.labels_.compute(), local.labels_)
+    np.testing.assert_array_equal(np.asarray(remote.labels_), local.labels_)
     np.testing.assert_allclose(remote.embedding_, local.embedding_, atol=1e-8)
     assert remote.view_weights_ == pytest.approx(local.view_weights_)
     np.testing.assert_array_equal(remote.predict(views).compute(), local.predict([left, right]))
@@ -260,7 +262,7 @@ def test_landmarks_bound_what_is_fitted(client, X) -> None:
     model = UnifiedSpectralClustering(10, whiten=None, landmarks=500, client=client)
     model.fit(da.from_array(X, chunks=(300, 64)))
     assert model.embedding_.shape == (500, 10)
-    labels = model.labels_.compute()
+    labels = np.asarray(model.labels_)
     assert labels.shape == (900,)
     full = unispectral.UnifiedSpectralClustering(10, whiten=None).fit(X).labels_
     from sklearn.metrics import normalized_mutual_info_score
@@ -277,7 +279,7 @@ def test_parameters_and_sentences(X) -> None:
         "landmarks",
     }
     again = clone(model).set_params(n_clusters=5, landmarks=9)
-    assert (again.local.n_clusters, again.landmarks, again.local.beta) == (5, 9, 0.5)
+    assert (again.n_clusters, again.landmarks, again.beta) == (5, 9, 0.5)
     with pytest.raises(AttributeError, match="not fitted"):
         model.to_local()
     with pytest.raises(AttributeError, match="no attribute 'labels_'"):
@@ -303,10 +305,9 @@ def test_a_clone_uses_the_same_client(client, X) -> None:
     again = clone(model)
     assert again is not model
     assert again.client is client
-    assert again.local is not model.local
-    assert again.local.get_params() == model.local.get_params()
-    labels = again.fit_predict(X[:200]).compute()
-    np.testing.assert_array_equal(model.fit_predict(X[:200]).compute(), labels)
+    assert repr(again.get_params()) == repr(model.get_params())
+    labels = again.fit_predict(X[:200])
+    np.testing.assert_array_equal(model.fit_predict(X[:200]), labels)
     assert not hasattr(clone(again), "local_")
 
 
@@ -319,7 +320,7 @@ def test_what_is_no_table_is_refused(client, bad) -> None:
 @pytest.mark.parametrize("as_table", [np.ndarray.tolist, sp.bsr_array, sp.coo_array])
 def test_rows_as_lists_and_sparse_tables_that_cannot_be_cut(client, X, as_table) -> None:
     model = UnifiedSpectralClustering(3, landmarks=40, client=client).fit(as_table(X[:60]))
-    assert model.labels_.compute().shape == (60,)
+    assert np.asarray(model.labels_).shape == (60,)
 
 
 def test_no_client_and_no_rows_are_a_sentence_each(client, X, monkeypatch) -> None:
@@ -366,7 +367,7 @@ def test_a_killed_worker_changes_nothing() -> None:
         model = UnifiedSpectralClustering(5, whiten=None, client=client, verbose=kill_once).fit(
             da.from_array(X, chunks=(3_000, 20))
         )
-        np.testing.assert_array_equal(model.labels_.compute(), local.labels_)
+        np.testing.assert_array_equal(np.asarray(model.labels_), local.labels_)
         # The one in its place was spared: it did not even have to load the package.
         assert sum(client.run(lambda: "unispectral" in sys.modules).values()) == 1
     assert killed
@@ -433,7 +434,7 @@ def test_rows_that_do_not_match(client, X) -> None:
     shuffled = right.sample(frac=1.0, random_state=0)
     local = unispectral.UnifiedSpectralClustering(4, random_state=0).fit([left, right])
     model = UnifiedSpectralClustering(4, random_state=0, client=client).fit([left, shuffled])
-    np.testing.assert_array_equal(model.labels_.compute(), local.labels_)
+    np.testing.assert_array_equal(model.labels_, local.labels_)
     cut = [dd.from_pandas(view, npartitions=2, sort=False) for view in (left, shuffled)]
     for method in (model.fit, model.predict):
         with pytest.raises(ValueError, match="is a frame whose index is not"):
@@ -442,3 +443,31 @@ def test_rows_that_do_not_match(client, X) -> None:
         model.fit([left, right[1:]])
     same = [dd.from_pandas(view, npartitions=2) for view in (left, right)]
     np.testing.assert_array_equal(model.predict(same).compute(), local.predict([left, right]))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # samples without clusters are called doubtful
+@pytest.mark.parametrize("given", [False, True], ids=["current client", "client given"])
+def test_scikit_learn_conformance(client, given) -> None:
+    """All checks but those that copy a client, with a client as parameter or the current one."""
+    model = UnifiedSpectralClustering(3, client=client if given else None)
+    expected = expected_failed_checks(model)
+    assert len(expected) == 2 * given
+    told = check_estimator(model, expected_failed_checks=expected, on_fail=None)
+    assert [one["check_name"] for one in told if one["status"] == "failed"] == []
+    failed = {one["check_name"] for one in told if one["status"] == "xfail"}
+    assert failed == set(expected)
+
+
+def test_what_comes_in_decides_what_labels_are(client, X) -> None:
+    model = UnifiedSpectralClustering(3, client=client, landmarks=50)
+    few = UnifiedSpectralClustering(3, client=client)
+    for one in (model, few):
+        labels = one.fit(X[:100]).labels_
+        assert isinstance(labels, np.ndarray)
+        np.testing.assert_array_equal(
+            one.fit(da.from_array(X[:100], chunks=(40, 64))).labels_.compute(), labels
+        )
+    again = pickle.loads(pickle.dumps(few))
+    assert again.client is None
+    np.testing.assert_array_equal(again.predict(X[:100]), few.predict(X[:100]))

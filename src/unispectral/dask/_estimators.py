@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -20,6 +21,9 @@ from unispectral.dask._waiting import wait_for, workers_of
 
 __all__ = ["UnifiedSpectralClustering"]
 
+#: The parameters of the local estimator, which are all parameters here.
+_LOCAL = inspect.signature(estimator.UnifiedSpectralClustering).parameters
+
 
 class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
     """:class:`unispectral.UnifiedSpectralClustering` on the workers of a Dask cluster.
@@ -33,7 +37,7 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int or "auto"
     client : distributed.Client or None
-        None is the current client of this process.
+        None is the current client of this process. A pickled estimator has none.
     landmarks : int or None
         Fit on so many points drawn at random and give every point the label that its code over
         them implies: memory per worker is then that of the landmarks and of one block. None fits
@@ -44,7 +48,7 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : Dask array of shape (n_samples,)
-        In the chunks of X.
+        In the chunks of X; an ndarray where X is no Dask collection.
     local_ : unispectral.UnifiedSpectralClustering
         The fitted model, usable without the cluster. Its attributes are also attributes here.
     """
@@ -57,37 +61,35 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
         landmarks: int | None = None,
         **params: Any,
     ) -> None:
+        for name in params:
+            if name not in _LOCAL:
+                raise TypeError(f"{type(self).__name__} has no parameter {name!r}.")
+        given = {**params, "n_clusters": n_clusters}
+        for name, parameter in _LOCAL.items():
+            setattr(self, name, given.get(name, parameter.default))
         self.client = client
         self.landmarks = landmarks
-        self.local = estimator.UnifiedSpectralClustering(n_clusters, **params)
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters of the local estimator, and ``client`` and ``landmarks``."""
-        own = {"client": self.client, "landmarks": self.landmarks}
-        return {**self.local.get_params(deep), **own}
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """What was set, and no more."""
-        usual = estimator.UnifiedSpectralClustering().get_params(deep=False)
-        usual |= {"client": None, "landmarks": None}
-        given = self.get_params(deep=False)
-        told = [
-            f"{name}={given[name]!r}" for name in usual if repr(given[name]) != repr(usual[name])
-        ]
-        return f"{type(self).__name__}({', '.join(told)})"[:N_CHAR_MAX]
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name."""
-        for name in ("client", "landmarks"):
-            if name in params:
-                setattr(self, name, params.pop(name))
-        self.local.set_params(**params)
-        return self
+    @property
+    def _local(self) -> estimator.UnifiedSpectralClustering:
+        """The estimator of one process with the same parameters."""
+        return estimator.UnifiedSpectralClustering(
+            **{name: getattr(self, name) for name in _LOCAL}
+        )
 
     def __sklearn_clone__(self) -> Self:
         # A client is a connection: a copy of the estimator uses the same one.
-        params = clone(self.local).get_params(deep=False)
+        params = clone(self._local).get_params(deep=False)
         return type(self)(client=self.client, landmarks=self.landmarks, **params)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Nor does a connection go into a file; from there, the current client is used.
+        return {**super().__getstate__(), "client": None}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def __getattr__(self, name: str) -> Any:
         # Fitted attributes are those of the local model, labels_ apart.
@@ -107,25 +109,29 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
         -------
         self
         """
-        check_parameters(self.local)
+        check_parameters(self._local)
         client, several = _blocks.as_client(self.client), _several(X)
         X = _aligned(X, client)
         views = [_blocks.as_blocks(view, client) for view in (X if several else [X])]
         rows = self._landmark_rows(views[0].n_rows)
         tables = [view.gather(client, rows) for view in views]
-        model = clone(self.local)
+        model = clone(self._local)
         n_jobs = _own_jobs(model.n_jobs, client)
         run = Run.of(n_jobs, model.random_state, model.verbose, DaskExecutor(client))
         self.local_ = model._fit_in(tables if several else tables[0], run)
-        if rows is None:
+        distributed_ = _blocks.is_dask(X[0] if several else X)
+        if rows is not None:  # every point gets the label that its code over the landmarks implies
+            labels = _blocks.map_labels(client, self.local_, views, several)
+            wait_for(client, optional("distributed", extra="dask").futures_of(labels))
+            self.labels_ = labels if distributed_ else labels.compute()
+        elif distributed_:
             self.labels_ = _blocks.as_dask(self.local_.labels_, views[0].sizes)
-        else:  # every point gets the label that its code over the landmarks implies
-            self.labels_ = _blocks.map_labels(client, self.local_, views, several)
-            wait_for(client, optional("distributed", extra="dask").futures_of(self.labels_))
+        else:
+            self.labels_ = self.local_.labels_
         return self
 
     def fit_predict(self, X: Any, y: Any = None) -> Any:
-        """Fit, and return the labels as a Dask array."""
+        """Fit, and return the labels: a Dask array for Dask collections."""
         return self.fit(X, y).labels_
 
     def predict(self, X: Any) -> Any:
@@ -154,8 +160,21 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
             )
         if count >= n:
             return None
-        rng = as_generator(self.local.random_state)
+        rng = as_generator(self.random_state)
         return np.sort(rng.choice(n, count, replace=False))
+
+
+def _signature() -> inspect.Signature:
+    """What the constructor takes, in full: scikit-learn reads the names of parameters off it."""
+    itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    own = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+        for name in ("client", "landmarks")
+    ]
+    return inspect.Signature([itself, *_LOCAL.values(), *own])
+
+
+UnifiedSpectralClustering.__init__.__signature__ = _signature()  # type: ignore[attr-defined]
 
 
 def _own_jobs(n_jobs: int | None, client: Any) -> int | None:

@@ -79,7 +79,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
         return fit_graph(samples, recipe, run)
     order = order_samples(samples)
     views = build_views(samples, order, recipe, run)
-    names = samples.public_names([view.name for view in views])
+    names = samples.kernel_names
     kept = select_views(views, recipe, run)
     if order is None:
         views = [views[at] for at in np.flatnonzero(kept)]

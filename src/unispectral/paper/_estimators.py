@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, Literal
@@ -17,7 +18,7 @@ from unispectral._base import (
     kernel_specs,
 )
 from unispectral._compat import StrOptions
-from unispectral._errors import InputError
+from unispectral._errors import InputError, warn
 from unispectral._inputs import read
 from unispectral._parameters import Declared, count, non_negative, parameter, positive
 from unispectral._result import Fitted
@@ -29,6 +30,10 @@ __all__ = ["SCMK", "SCSK"]
 
 #: Limits where ``"auto"`` leaves them to the solver.
 _LIMITS = {"alm": (200, 1e-3), "exact": (50, 1e-5), "local": (50, 1e-5)}
+
+
+#: Parameters that a solver does not use.
+_UNUSED = {"alm": ("ridge", "n_init"), "exact": ("mu", "step"), "local": ("mu", "step")}
 
 
 class _PaperModel(Declared, LearnedGraphClustering):
@@ -149,6 +154,7 @@ class _PaperModel(Declared, LearnedGraphClustering):
             problem = f"holds {len(given)} kernels, but SCSK takes one {what}"
             raise InputError(argument, problem, "use SCMK")
         check_cluster_count(self.n_clusters, samples.n_samples, samples.tables)
+        self._warn_of_parameters_without_effect()
         max_iter, tol = _LIMITS[self.solver]
         return fit(
             samples,
@@ -168,6 +174,16 @@ class _PaperModel(Declared, LearnedGraphClustering):
             max_time=self.max_time,
             step=self.step,
         )
+
+    def _warn_of_parameters_without_effect(self) -> None:
+        """Say so where a parameter was set that the chosen solver does not use."""
+        usual = inspect.signature(type(self)).parameters
+        for name in _UNUSED[self.solver]:
+            value = getattr(self, name)
+            if value != usual[name].default:
+                solvers = [repr(solver) for solver in _UNUSED if name not in _UNUSED[solver]]
+                text = f"{name}={value!r} has no effect with solver={self.solver!r}; "
+                warn(f"{text}leave it out, or use solver={' or '.join(solvers)}.", UserWarning)
 
 
 class SCSK(_PaperModel):

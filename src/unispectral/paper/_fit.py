@@ -73,7 +73,7 @@ def fit(
             "value pays for, and the labels say nothing; lower alpha, or normalize the kernels."
         )
         warn(text, DoubtfulResultWarning)
-    names = samples.public_names(bank.names)
+    names = samples.kernel_names
     degrees = np.asarray((solution.Z + solution.Z.T).sum(axis=1)).ravel()
     typical = float(np.median(degrees[degrees > 0])) if (degrees > 0).any() else 1.0
     part = KernelSumPart(bank, solution.weights, _close(bank, solution.weights))

@@ -224,6 +224,8 @@ def summarise(
     labels = read_labels(model, labels)
     if not isinstance(X, Columns):
         X = align_to_fit(X, model)
+    names = align_to_fit(names, model, argument="names")
+    texts = align_to_fit(texts, model, argument="texts")
     sizes = np.bincount(labels)
     table = read_columns(X, labels, columns, preparation, model)
     sure = _measure(pipeline, X if samples is None else samples, labels, refit)

@@ -1,4 +1,7 @@
-"""What every clusterer of this library passes, for those of others: `check_clusterer`."""
+"""What every clusterer of this library passes, for those of others: `check_clusterer`.
+
+And what none can pass of scikit-learn's own checks: `expected_failed_checks`.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,51 @@ from threadpoolctl import threadpool_limits
 
 from unispectral._errors import InputError
 
-__all__ = ["check_clusterer"]
+__all__ = ["check_clusterer", "expected_failed_checks"]
 
 #: Clusters of the samples that the checks use, and samples of each.
 _CLUSTERS, _EACH = 3, 20
 #: Methods that speak of new points.
 _NEW_POINTS = ("predict", "predict_proba", "score_samples", "transform")
+
+
+#: Checks of scikit-learn that take an estimator for what it is not.
+_TAKEN_FOR_A_CLASSIFIER = (
+    "whoever takes sparse tables and has predict_proba is asked for the probabilities of four "
+    "classes, also a clusterer"
+)
+_COPIED_CLIENT = "parameters are copied, and a client of Dask, a connection, cannot be"
+
+
+def expected_failed_checks(estimator: Any) -> dict[str, str]:
+    """The checks of scikit-learn that an estimator of this library cannot pass, and why.
+
+    For the argument of that name of :func:`~sklearn.utils.estimator_checks.check_estimator` and
+    :func:`~sklearn.utils.estimator_checks.parametrize_with_checks`. All other checks pass.
+
+    Parameters
+    ----------
+    estimator : estimator
+
+    Returns
+    -------
+    dict
+        From the name of a check to the reason.
+
+    Examples
+    --------
+    >>> from unispectral import UnifiedSpectralClustering
+    >>> sorted(expected_failed_checks(UnifiedSpectralClustering(3)))
+    ['check_estimator_sparse_array', 'check_estimator_sparse_matrix']
+    """
+    expected = {}
+    if get_tags(estimator).input_tags.sparse and hasattr(estimator, "predict_proba"):
+        for kind in ("array", "matrix"):
+            expected[f"check_estimator_sparse_{kind}"] = _TAKEN_FOR_A_CLASSIFIER
+    if getattr(estimator, "client", None) is not None:
+        for name in ("check_estimators_overwrite_params", "check_set_params"):
+            expected[name] = _COPIED_CLIENT
+    return expected
 
 
 def check_clusterer(
