@@ -24,8 +24,8 @@ from robustness._results import Part, Plan, Record, Result, write_page
 __all__ = ["KINDS", "main", "parts"]
 
 #: Forks first: later kinds start threads.
-KINDS = ("faults", "one_by_one", "inputs", "files", "model_fuzz", "store_fuzz", "oracle",
-         "invariances", "metamorphic", "stateful", "memory", "interrupts", "security",
+KINDS = ("faults", "one_by_one", "inputs", "files", "amplification", "model_fuzz", "store_fuzz",
+         "oracle", "invariances", "metamorphic", "stateful", "memory", "interrupts", "security",
          "concurrency")  # fmt: skip
 _ROOT = Path(__file__).resolve().parent.parent
 
@@ -83,11 +83,17 @@ def replay(case: str) -> int:
     """Do one case again, as the table names it: ``reader: a | b | seed``."""
     head, _, rest = case.partition(": ")
     fields = [field.strip() for field in rest.split(" | ")]
-    seed = int(fields[2].split(":")[0])
+    fields[2] = fields[2].split(":")[0]
+    seed = int(fields[2])
     if head == "estimators":
         from robustness.inputs import Case, outcome
 
         found = outcome(Case(fields[0], fields[1], seed))
+    elif head == "amplification":
+        from robustness.amplification import BombCase
+        from robustness.amplification import outcome as bomb_outcome
+
+        found = bomb_outcome(BombCase(fields[0], fields[1], int(fields[2])))
     elif head == "stores":
         from robustness.store_fuzz import StoreCase
         from robustness.store_fuzz import outcome as store_outcome

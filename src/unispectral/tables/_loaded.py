@@ -146,8 +146,9 @@ class Loaded:
             values = np.ascontiguousarray(matrix, dtype) if full else matrix.astype(dtype)
             return values, wanted, []
         kept, arrays, dropped = [], [], []
+        plain = _plain_columns(self.frame, wanted)
         for name in wanted:
-            values, why = _number_column(self.frame[name])
+            values, why = plain[name] if name in plain else _number_column(self.frame[name])
             if values is None and asked:
                 if why != NO_VALUE:
                     problem = f"cannot be clustered: {why}"
@@ -173,12 +174,28 @@ def _float_for(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize <= 4 else np.float64)
 
 
+def _plain_columns(frame: Any, wanted: list[str]) -> dict[str, tuple[np.ndarray | None, str]]:
+    """What `_number_column` says of columns of plain numbers, all at once: there may be many."""
+    there = frame if list(frame.columns) == wanted else frame[wanted]
+    kinds = [
+        dtype if isinstance(dtype, np.dtype) and dtype.kind in "biuf" else None
+        for dtype in there.dtypes
+    ]
+    positions = [at for at, kind in enumerate(kinds) if kind is not None]
+    if not positions:
+        return {}
+    dtype = np.result_type(*{_float_for(kinds[at]) for at in positions})
+    values = there.iloc[:, positions].to_numpy(dtype=dtype)
+    empty = np.isnan(values).all(axis=0)
+    return {
+        wanted[at]: (None, NO_VALUE) if empty[k] else (values[:, k], "")
+        for k, at in enumerate(positions)
+    }
+
+
 def _number_column(series: Any) -> tuple[np.ndarray | None, str]:
     """Return a column as floats with NaN where missing, or None and the reason why not."""
     dtype = series.dtype
-    if isinstance(dtype, np.dtype) and dtype.kind in "biuf":  # quick, for thousands of columns
-        values = series.to_numpy(dtype=_float_for(dtype))
-        return (values, "") if not np.isnan(values).all() else (None, NO_VALUE)
     pandas = optional("pandas", extra="io")
     present = series.dropna()
     if present.empty:

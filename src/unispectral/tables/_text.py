@@ -30,6 +30,8 @@ from unispectral.tables._source import (
 __all__ = ["cut_lines", "looks_like_text", "text_blocks"]
 
 _CHUNK = 1 << 16  # bytes or characters
+#: Columns from which on the names are skipped and not parsed.
+_WIDE = 2_000
 _SEPARATORS = (",", ";", "\t", "|")
 _SPACES = r"\s+"
 _TABS = {"tab": "\t", r"\t": "\t"}  # as people type it
@@ -269,6 +271,9 @@ def _parse(
     if tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1):  # later ones always do
         dialect["float_precision"] = "round_trip"
     dialect |= {"names": names, "index_col": False, "na_values": list(missing)}
+    if dialect["header"] is not None and len(names) > _WIDE and _is_plain(source, dialect):
+        # To read names that are then set aside takes pandas quadratic time.
+        dialect |= {"header": None, "skiprows": 1}
     reader = None
     with source.open() as file:
         while True:
@@ -283,6 +288,13 @@ def _parse(
                 except (ValueError, pandas.errors.ParserWarning) as error:
                     raise _unparsed(source, error, len(names)) from error
             yield frame
+
+
+def _is_plain(source: Source, dialect: dict[str, Any]) -> bool:
+    """Whether the names are the first line of a file, with no quotes that might hold another."""
+    with io.TextIOWrapper(source.open(), dialect["encoding"], newline="") as text:
+        line = text.readline()
+    return bool(line.strip()) and '"' not in line and "\r" not in line.rstrip("\r\n")
 
 
 def _unparsed(source: Source, error: Exception, width: int) -> TableError:
