@@ -508,7 +508,7 @@ def _hdf_bomb(kind: str) -> Callable[[Callable[[Any, int], None]], Any]:
 
 @_hdf_bomb("values that are not stored")
 def _(file: Any, factor: int) -> None:
-    file.create_dataset("X", shape=(10 ** (2 * factor), 3), dtype="f8", chunks=(1000, 3))
+    file.create_dataset("X", shape=(10 ** (2 * factor), 3), dtype="f8", chunks=(100, 3))
 
 
 @_hdf_bomb("packed zeros")
@@ -610,7 +610,7 @@ def _(factor: int) -> bytes:
              "shape": np.array([4, 10 ** (2 * factor)])}
         )  # fmt: skip
         group["data"], group["indices"] = np.ones(2), np.array([0, 1])
-        group.create_dataset("indptr", (10 ** min(2 * factor, 9),), "i8", chunks=(1000,))
+        group.create_dataset("indptr", (10 ** min(2 * factor, 9),), "i8", chunks=(100,))
 
     return _hdf(fill)
 

@@ -16,6 +16,9 @@ from unispectral.tables._source import Source
 
 __all__ = ["Array", "checked_sparse", "read_members", "read_npy", "read_npz", "sparse_array"]
 
+#: Bytes that the rows and columns of a small file may take, however few values they have.
+_FEW_VALUES = 2**28
+
 Array: TypeAlias = Any  # an ndarray or a csr_array; SciPy has no types to tell them apart by
 
 
@@ -110,7 +113,8 @@ def checked_sparse(parts: Sequence[np.ndarray], shape: Any, layout: str, source:
     with source.reading("holds a sparse matrix whose indices do not fit"):
         matrix = sparse_array(parts, shape, layout)
     # CSR of a CSC costs an index of its own for every row, however few of them are stored
-    source.check_memory(8 * sum(matrix.shape) + 2 * matrix.data.nbytes)
+    source.check_memory(24 * sum(matrix.shape) + 2 * matrix.data.nbytes)
+    source.check_inflation(8 * sum(matrix.shape), source.size, _FEW_VALUES)
     matrix = sp.csr_array(matrix)
     matrix.sum_duplicates()
     return matrix

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from math import isnan
 from typing import Any
 
@@ -19,7 +20,7 @@ from unispectral.tables._loaded import Loaded
 from unispectral.tables._mat import read_mat
 from unispectral.tables._parquet import parquet_blocks
 from unispectral.tables._sheets import find_names, without_remarks
-from unispectral.tables._source import SAMPLE, Source, TableError, block_rows, unique_names
+from unispectral.tables._source import SAMPLE, SHOWN, Source, TableError, block_rows, unique_names
 from unispectral.tables._text import cut_lines, looks_like_text, text_blocks
 
 __all__ = ["FORMATS", "is_text", "load"]
@@ -32,6 +33,8 @@ _ENDINGS |= {"xlsx": "excel", "xlsm": "excel"}
 _UNREAD = ("json", "jsonl", "mtx", "html", "htm", "xml", "ods", "feather", "pkl", "rds", "dta")
 _FAMILY = {"tsv": "csv", "h5ad": "hdf5"}  # formats that look the same from outside
 _MAGIC = {b"\x93NUMPY": "npy", b"PAR1": "parquet", b"MATLAB ": "mat", b"\x89HDF": "hdf5"}
+#: Bytes of a column's name, and of those that a small file may ask for.
+_NAME_BYTES, _MANY_NAMES = 64, 2**29
 _USUAL = ("X", "data", "fea", "features", "values", "matrix")
 _ANNDATA, _BESIDE_X = ("X", "obs", "var"), ("obsm", "layers")
 #: Formats that an option is for.
@@ -247,7 +250,9 @@ def _choose(
     free = {name: v for name, v in variables.items() if name not in beside}
     tables = [name for name, v in free.items() if v.ndim == 2 and min(v.shape) > 1] or list(free)
     usual = [name for name in _USUAL if name in tables]
-    shapes = ", ".join(f"{name!r} {v.shape}" for name, v in variables.items()) or "none"
+    listed = [f"{name!r:.60} {v.shape}" for name, v in islice(variables.items(), SHOWN)]
+    more = f" and {len(variables) - SHOWN} more" if len(variables) > SHOWN else ""
+    shapes = (", ".join(listed) or "none") + more
     if key is not None and key not in variables:
         problem = f"is not a variable of {source.lower}, which has {shapes}"
         raise TableError("key", problem, value=key)
@@ -260,13 +265,20 @@ def _choose(
         matrix = matrix.reshape(-1, 1)
         notes.append("A single list of numbers is taken as one column.")
     if variables:
-        unused = ", ".join(repr(name) for name in variables if name not in beside)
+        others = [f"{name!r:.60}" for name in variables if name not in beside]
+        unused = ", ".join(others[:SHOWN])
+        unused += f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
         notes.append(f"The matrix {chosen!r} is read" + (f"; not {unused}." if unused else "."))
     if matrix.ndim != 2:
         problem = f"has {matrix.ndim} dimensions; a table has two"
         raise source.error(problem, "reshape it to one row per sample")
     if matrix.dtype.kind not in "biuf":
         raise source.error(f"holds values of type {matrix.dtype}, not numbers")
+    if not matrix.shape[0]:
+        raise source.error("has no rows")
+    # Every column gets a name, however few of its values are stored.
+    source.check_inflation(_NAME_BYTES * matrix.shape[1], source.size, _MANY_NAMES)
+    source.check_memory(2 * _NAME_BYTES * matrix.shape[1])
     columns = _counted(matrix.shape[1])
     return Loaded(source, None, matrix, columns, beside=variables, notes=notes)
 

@@ -146,7 +146,7 @@ class Loaded:
             values = np.ascontiguousarray(matrix, dtype) if full else matrix.astype(dtype)
             return values, wanted, []
         kept, arrays, dropped = [], [], []
-        plain = _plain_columns(self.frame, wanted)
+        plain = _plain_columns(self.frame, wanted) if wanted else {}
         for name in wanted:
             values, why = plain[name] if name in plain else _number_column(self.frame[name])
             if values is None and asked:
@@ -177,7 +177,7 @@ def _float_for(dtype: np.dtype) -> np.dtype:
 def _plain_columns(frame: Any, wanted: list[str]) -> dict[str, tuple[np.ndarray | None, str]]:
     """What `_number_column` says of columns of plain numbers, all at once: there may be many."""
     there = frame if list(frame.columns) == wanted else frame[wanted]
-    kinds = [
+    kinds: list[Any] = [
         dtype if isinstance(dtype, np.dtype) and dtype.kind in "biuf" else None
         for dtype in there.dtypes
     ]
