@@ -13,7 +13,7 @@ from typing import Any
 from xml.parsers import expat
 
 from unispectral._compat import optional
-from unispectral.tables._source import Source, TableError
+from unispectral.tables._source import Source, TableError, listing
 
 __all__ = ["sheet_cells"]
 
@@ -112,8 +112,8 @@ def sheet_cells(source: Source, sheet: str | None) -> tuple[Any, list[str]]:
             if not sheets:
                 raise source.error("has no sheet with cells")
             if sheet is not None and sheet not in sheets:
-                known = ", ".join(map(repr, sheets))
-                problem = f"is not a sheet of {source.lower}, which has {known:.500}"
+                known = listing([repr(title) for title in sheets])
+                problem = f"is not a sheet of {source.lower}, which has {known}"
                 raise TableError("key", problem, value=sheet)
             first = next(iter(sheets))
             if sheet is None and len(sheets) > 1:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 from math import isnan
 from typing import Any
 
@@ -20,7 +19,14 @@ from unispectral.tables._loaded import Loaded
 from unispectral.tables._mat import read_mat
 from unispectral.tables._parquet import parquet_blocks
 from unispectral.tables._sheets import find_names, without_remarks
-from unispectral.tables._source import SAMPLE, SHOWN, Source, TableError, block_rows, unique_names
+from unispectral.tables._source import (
+    SAMPLE,
+    Source,
+    TableError,
+    block_rows,
+    listing,
+    unique_names,
+)
 from unispectral.tables._text import cut_lines, looks_like_text, text_blocks
 
 __all__ = ["FORMATS", "is_text", "load"]
@@ -238,7 +244,7 @@ def _place(file: Any, source: Source, key: Any) -> str:
     for place in known:
         if key in (place, place.partition("/")[2]):
             return place
-    listed = ", ".join(map(repr, ["X", *known]))
+    listed = listing([repr(place) for place in ["X", *known]])
     problem = f"is not a matrix of {source.lower}, which has {listed}"
     raise TableError("key", problem, value=key)
 
@@ -250,9 +256,7 @@ def _choose(
     free = {name: v for name, v in variables.items() if name not in beside}
     tables = [name for name, v in free.items() if v.ndim == 2 and min(v.shape) > 1] or list(free)
     usual = [name for name in _USUAL if name in tables]
-    listed = [f"{name!r:.60} {v.shape}" for name, v in islice(variables.items(), SHOWN)]
-    more = f" and {len(variables) - SHOWN} more" if len(variables) > SHOWN else ""
-    shapes = (", ".join(listed) or "none") + more
+    shapes = listing([f"{name!r} {v.shape}" for name, v in variables.items()])
     if key is not None and key not in variables:
         problem = f"is not a variable of {source.lower}, which has {shapes}"
         raise TableError("key", problem, value=key)
@@ -265,9 +269,8 @@ def _choose(
         matrix = matrix.reshape(-1, 1)
         notes.append("A single list of numbers is taken as one column.")
     if variables:
-        others = [f"{name!r:.60}" for name in variables if name not in beside]
-        unused = ", ".join(others[:SHOWN])
-        unused += f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
+        others = [repr(name) for name in variables if name not in beside]
+        unused = listing(others) if others else ""
         notes.append(f"The matrix {chosen!r} is read" + (f"; not {unused}." if unused else "."))
     if matrix.ndim != 2:
         problem = f"has {matrix.ndim} dimensions; a table has two"

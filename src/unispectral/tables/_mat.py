@@ -22,7 +22,7 @@ import numpy as np
 
 from unispectral.tables._arrays import Array, checked_sparse
 from unispectral.tables._hdf import mat73_variables
-from unispectral.tables._source import Source, as_source
+from unispectral.tables._source import Source, as_source, listing
 
 __all__ = ["read_mat"]
 
@@ -57,7 +57,7 @@ def read_mat(source: str | os.PathLike[str] | IO[bytes] | Source) -> dict[str, A
             name, values = _variable(kind, payload, order, origin)
             (others if isinstance(values, str) else found)[name] = values
     if not found:
-        listed = ", ".join(f"{name!r} ({kind})" for name, kind in others.items()) or "nothing"
+        listed = listing([f"{name!r} ({kind})" for name, kind in others.items()] or ["nothing"])
         raise origin.error(f"has no matrix of real numbers; it holds {listed}")
     return found
 

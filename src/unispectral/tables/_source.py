@@ -9,7 +9,7 @@ import io
 import lzma
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
@@ -19,7 +19,8 @@ from unispectral._compat import optional
 from unispectral._errors import InputError, InputTypeError
 
 __all__ = [
-    "SAMPLE", "SHOWN", "Source", "TableError", "as_source", "block_rows", "plural", "unique_names",
+    "SAMPLE", "SHOWN", "Source", "TableError", "as_source", "block_rows", "listing", "plural",
+    "unique_names",
 ]  # fmt: skip
 
 #: Columns that a sentence names.
@@ -69,6 +70,16 @@ def block_rows(entries: int, width: int) -> int:
 def plural(number: int, word: str) -> str:
     """Count things in words: 1 row, 2,000 rows."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def listing(items: Sequence[str]) -> str:
+    """Names in a sentence, the first few of which are told.
+
+    >>> listing(["a", "b"]), listing([])
+    ('a, b', 'none')
+    """
+    told = ", ".join(f"{item:.80}" for item in items[:SHOWN]) or "none"
+    return told + (f" and {len(items) - SHOWN:,} more" if len(items) > SHOWN else "")
 
 
 def unique_names(names: Iterable[Any]) -> tuple[list[str], list[str]]:
