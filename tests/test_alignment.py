@@ -57,7 +57,15 @@ ELSEWHERE = {
 }
 FITS = ("fit", "fit_predict", "fit_transform")
 #: Of new samples, and of those of the fit.
-PREDICTIONS = ("summary", "predict", "predict_all", "predict_proba", "score_samples", "transform")
+PREDICTIONS = (
+    "summary",
+    "score",
+    "predict",
+    "predict_all",
+    "predict_proba",
+    "score_samples",
+    "transform",
+)
 
 
 def found() -> dict[str, Any]:
