@@ -47,8 +47,9 @@ def write_report(
         ``names`` (of the samples), ``truth`` (known classes, for scores), ``title``, ``seconds``,
         ``command``, ``preparation`` (of :func:`unispectral.tables.read_table`, to show features
         in their units), ``reading`` (how the tables were read, to show how to do it again),
-        ``image_shape`` (height and width, where samples are pictures, and "F" as a third if their
-        pixels are stored column by column), ``notes``, ``warnings`` and ``max_points``.
+        ``supplementary`` (a frame of further columns, which describe the clusters and colour the
+        map), ``image_shape`` (height and width, where samples are pictures, and "F" as a third if
+        their pixels are stored column by column), ``notes``, ``warnings`` and ``max_points``.
 
     Examples
     --------

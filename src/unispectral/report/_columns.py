@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral.tables._encode import plans_by_column
+from unispectral.tables._scaling import undo_transform
+
 __all__ = ["Columns", "decimals_for", "find_place", "write_number"]
 
 #: Columns without names are told apart by their numbers; of more than these that says nothing.
@@ -31,7 +34,8 @@ class Columns:
         As clustered; NaN where a value is missing.
     names : sequence of str
     preparation : sequence of dict, default=None
-        The spread and centre by which the columns of each table were scaled.
+        The spread and centre by which the columns of each table were scaled, and of which
+        logarithms or ranks were taken.
     named : bool
         Whether the names were given, rather than made up.
     """
@@ -49,6 +53,7 @@ class Columns:
         self.telling = named or len(self.names) <= _ANONYMOUS
         self.spread = np.ones(X.shape[1])
         self.centre = np.zeros(X.shape[1])
+        self.plans: list[dict[str, Any]] = [{} for _ in self.names]
         first = 0
         for part in preparation or ():
             last = first + len(part["columns"])
@@ -56,6 +61,8 @@ class Columns:
                 self.spread[first:last] = part["spread"]
             if part["centre"] is not None:
                 self.centre[first:last] = part["centre"]
+            if part.get("encoding") is not None:
+                self.plans[first:last] = plans_by_column(part["encoding"])
             first = last
 
     def values(self, column: int) -> np.ndarray:
@@ -66,13 +73,15 @@ class Columns:
             part = self.X[:, column]
         values = part * self.spread[column] + self.centre[column]
         rounding = 1e-12 * (self.spread[column] + abs(self.centre[column]))
-        return np.where(np.abs(values) < rounding, 0.0, values)
+        values = np.where(np.abs(values) < rounding, 0.0, values)
+        return undo_transform(self.plans[column], values)
 
     def in_units(self, column: int, value: float) -> float:
-        """A mean of scaled values in the units of its column."""
+        """A mean of scaled values in the units of its column; of logarithms the geometric one."""
         found = value * self.spread[column] + self.centre[column]
         rounding = 1e-12 * (self.spread[column] + abs(self.centre[column]))
-        return 0.0 if abs(found) < rounding else float(found)
+        found = 0.0 if abs(found) < rounding else float(found)
+        return float(undo_transform(self.plans[column], np.array(found)))
 
 
 def decimals_for(values: np.ndarray) -> int:

@@ -22,6 +22,7 @@ from unispectral.plotting.charts import (
     SpectrumDisplay,
     distances_in_words,
 )
+from unispectral.report._beside import columns_beside
 from unispectral.report._clusters import certainty_of, cluster_tree, contrasts, rank_members
 from unispectral.report._columns import Columns, decimals_for, find_place
 from unispectral.report._pictures import as_text, graph_picture, plane, thumbnails
@@ -64,6 +65,7 @@ def report_data(
     image_shape: tuple[int, int] | tuple[int, int, str] | None = None,
     notes: Sequence[str] = (),
     texts: Sequence[str] | None = None,
+    supplementary: Any = None,
     summary: Summary | None = None,
     warnings: Sequence[str] | None = None,
     refit: bool = True,
@@ -79,9 +81,11 @@ def report_data(
     names = align_to_fit(names, leader, argument="names")
     truth = align_to_fit(truth, leader, argument="truth")
     texts = align_to_fit(texts, leader, argument="texts")
+    supplementary = align_to_fit(supplementary, leader, argument="supplementary")
     labels = read_labels(estimator, given)
     n, sizes = len(labels), np.bincount(labels)
-    for argument, values in {"names": names, "truth": truth, "texts": texts}.items():
+    along = {"names": names, "truth": truth, "texts": texts, "supplementary": supplementary}
+    for argument, values in along.items():
         if values is not None and len(values) != n:
             problem = f"has {len(values)} entries, but there are labels for {n} samples"
             raise InputError(argument, problem)
@@ -156,6 +160,7 @@ def report_data(
         "objective_words": _RISING if rising.any() else "",
         "redo": _redo(estimator, command, reading or ()),
         "scores": None,
+        "beside": [] if supplementary is None else columns_beside(supplementary, labels, shown),
     }
     if truth is not None:
         classes = sorted(set(data["members"]["truth"]))

@@ -20,7 +20,8 @@ from unispectral.tables._scaling import as_transformed, learn_transform
 from unispectral.tables._source import TableError, plural, unique_names
 
 __all__ = ["APART", "Choices", "UnreadableColumnError", "are_plain", "category_spreads",
-           "column_names", "decide", "encode", "left_out", "sources", "used"]  # fmt: skip
+           "column_names", "decide", "encode", "left_out", "plans_by_column", "sources",
+           "used"]  # fmt: skip
 
 #: How far apart two categories are in a table whose numbers have the deviation 1. In graphs of
 #: nearest neighbours a larger distance lets categories cut clusters of numbers into pieces;
@@ -279,6 +280,11 @@ def column_names(plans: Sequence[Plan]) -> list[str]:
         else:
             names.append(plan["name"])
     return unique_names(names)[0]
+
+
+def plans_by_column(plans: Sequence[Plan]) -> list[Plan]:
+    """For each column that `encode` makes, the plan that it comes from."""
+    return [plan for plan in used(plans) for _ in column_names([plan])]
 
 
 def are_plain(plans: Sequence[Plan]) -> bool:

@@ -92,6 +92,17 @@
     meanings.push({name: part.name, ends: part.ends, of: i => level(i) === 255 ? UI.css("--faint") : UI.amount(level(i) / 254),
       value: i => level(i) === 255 ? null : +(low + (high - low) * level(i) / 254).toPrecision(4)});
   }
+  for (const part of d.beside) {  // columns that did not make the clusters
+    if (part.names) {
+      const place = new Map(part.names.map((name, c) => [name, c]));
+      meanings.push({name: part.name, of: i => part.colours[place.get(part.values[i])], value: i => part.values[i], key: {names: part.names, colours: part.colours}});
+    } else if (part.levels) {
+      const levels = atob(part.levels), [low, high] = part.ends;
+      const level = i => levels.charCodeAt(i);
+      meanings.push({name: part.name, ends: part.ends, of: i => level(i) === 255 ? UI.css("--faint") : UI.amount(level(i) / 254),
+        value: i => level(i) === 255 ? null : +(low + (high - low) * level(i) / 254).toPrecision(6)});
+    }
+  }
   let meaning = meanings[0], recolour = () => null;
   const how = {
     map: "Clusters lie side by side, similar ones near each other; a point between two of them belongs partly to both. The less sure a cluster is, the wider it is drawn: clusters that run into each other are not clearly apart. Distances between clusters mean little.",
@@ -625,6 +636,8 @@
   const across = d.heat && UI.section("heat", "Clusters by columns", `How far each cluster lies above (green) or below (brown) the rest, in standard deviations; the ${count(d.heat.names.length, "column")} that ${d.heat.names.length === 1 ? "tells" : "tell"} clusters apart most.${k > 60 ? " The first 60 clusters." : ""} Click a column for its values.`, heat());
   if (across) main.append(across);
   if (k > 1) main.append(UI.section("clusters", "Clusters", "Certainty is the lead of a point's own cluster over the next best one.", cards()));
+  if (d.beside.length) main.append(UI.section("beside", "Columns beside the clusters", "They did not make the clusters; what they are in each of them.", UI.table({name: "Columns beside the clusters", size: 30,
+    columns: [{label: "cluster", number: true}, ...d.beside.map(part => ({label: part.name}))], rows: d.sizes.map((_, c) => [c, ...d.beside.map(part => part.words[c])])}).node));
 
   const extra = related ? [related] : [];
   if (kernels) extra.push(kernels);
