@@ -21,7 +21,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.label_free.data import Absent
 from unispectral import UnifiedSpectralClustering
-from unispectral.tables import TablePreparer
+from unispectral.tables import TablePreparer, profile
 
 __all__ = ["DESIGN", "SCALINGS", "VALIDATION", "MixedTable", "main", "scaled"]
 
@@ -120,7 +120,8 @@ SCALINGS: dict[str, float | str] = {
 
 def scaled(frame: Any, scaling: float | str) -> np.ndarray:
     """A table as numbers, with categories at the distance that is asked for."""
-    preparer = TablePreparer(scale="none").fit(frame)
+    kinds = [column.name for column in profile(frame) if column.kind == "category"]
+    preparer = TablePreparer(use=kinds, scale="none").fit(frame)
     values = preparer.transform(frame)
     start = 0
     for plan in preparer.columns_:
@@ -128,7 +129,7 @@ def scaled(frame: Any, scaling: float | str) -> np.ndarray:
             continue
         stop = start + len(plan.get("categories", [1]))
         part = values[:, start:stop]  # a view: it is scaled in place
-        if plan["kind"] == "number" and len(np.unique(part)) > 2:
+        if plan["kind"] in ("number", "ordinal") and len(np.unique(part)) > 2:
             part /= np.ptp(part) if scaling == "Gower" else part.std()
         elif scaling == "dummies":
             part /= np.where(part.std(axis=0) > 0, part.std(axis=0), 1.0)

@@ -98,6 +98,10 @@ class LearnedGraphClustering(
         -------
         self
         """
+        if hasattr(X, "columns"):
+            from unispectral.tables._suspects import warn_of_columns
+
+            warn_of_columns(X)
         tasks = fit_tasks(self, X)
         return self._fit_in(X, Run.of(self.n_jobs, self.random_state, self.verbose, tasks=tasks))
 

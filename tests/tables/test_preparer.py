@@ -94,7 +94,8 @@ def test_numbers_as_people_write_them(text, decimal, value):
 
 
 def test_every_column_is_accounted_for(mixed):
-    preparer = TablePreparer(scale="none").set_output(transform="pandas")
+    kinds = ["city", "grade"]
+    preparer = TablePreparer(use=kinds, scale="none").set_output(transform="pandas")
     made = preparer.fit_transform(mixed)
     assert [plan["name"] for plan in preparer.columns_] == list(mixed.columns)
     out = {plan["name"]: plan["why"] for plan in preparer.columns_ if plan["kind"] == "left out"}
@@ -137,7 +138,7 @@ def test_dates_on_request(mixed):
 
 
 def test_new_rows_are_treated_as_those_of_the_fit(mixed):
-    preparer = TablePreparer(scale="none").fit(mixed)
+    preparer = TablePreparer(use=["city"], scale="none").fit(mixed)
     new = pd.DataFrame(preparer.transform(mixed), columns=preparer.get_feature_names_out())
     mixed["more"] = 1
     again = preparer.transform(mixed[mixed.columns[::-1]])

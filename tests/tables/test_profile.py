@@ -120,7 +120,7 @@ CASES = {
         "g": (pd.Categorical(LETTERS, categories=["c", "a", "b"], ordered=True), "ordinal", USE)
     },
     "many texts": {"model": (NAMES[:25] + NAMES[:5], "category", SHOW)},
-    "comments": {"comment": (["great", "too slow", *repeat(None)[2:]], None, SHOW)},
+    "comments": {"comment": (["great", "too slow", *repeat(None)[2:]], "text", OUT)},
     "free text": {
         "why": ([f"because of the {i} reasons given" for i in range(N)], "text", OUT),
         "x": (LENGTHS, "measurement", USE),
@@ -181,11 +181,11 @@ def test_penguins_as_published():
     check(
         penguins,
         {
-            "species": ("category", USE),
-            "island": ("category", USE),
+            "species": ("category", SHOW),
+            "island": ("category", SHOW),
             "bill_length_mm": ("measurement", USE),
             "body_mass_g": ("measurement", USE),
-            "sex": ("category", USE),
+            "sex": ("category", SHOW),
             "year": ("year", SHOW),
         },
     )
@@ -200,7 +200,6 @@ PUBLIC = {
         "model": ("category", SHOW),
         "year": ("year", SHOW),
         "cyl": ("count", USE),
-        "class": ("category", "use?"),
     },
     ("vcdExtra", "Titanicp"): {
         "pclass": ("ordinal", USE),
@@ -214,7 +213,7 @@ PUBLIC = {
     },
     ("Stat2Data", "Hawks"): {
         "BandNumber": ("id", OUT),
-        "Month": ("count", "use?"),
+        "Month": ("count", SHOW),
         "Year": ("year", SHOW),
         "CaptureTime": ("date", SHOW),
         "Tarsus": ("measurement", SHOW),
@@ -222,7 +221,7 @@ PUBLIC = {
     },
     ("MASS", "Cars93"): {"Make": ("id", OUT), "Manufacturer": ("category", SHOW)},
     ("openintro", "hsb2"): {"id": ("id", OUT), "ses": ("ordinal", USE), "read": (None, USE)},
-    ("ggplot2", "msleep"): {"name": ("id", OUT), "vore": ("category", USE)},
+    ("ggplot2", "msleep"): {"name": ("id", OUT), "vore": ("category", SHOW)},
     ("datasets", "quakes"): {"lat": ("latitude", "use?"), "long": ("longitude", "use?")},
     ("datasets", "warpbreaks"): {"tension": ("ordinal", USE), "wool": ("category", USE)},
     ("datasets", "airquality"): {"Month": ("count", "use?"), "Day": ("count", "use?")},
@@ -304,11 +303,17 @@ def test_totals_are_called_so_and_are_so(word, numbers, totals, perhaps):
 
 
 def test_an_order_of_the_user():
-    frame = pd.DataFrame({"g": repeat("bronze", "silver", "gold"), "h": repeat("gold", "bronze")})
-    assert profile(frame)["g"].kind == "category"
     medals = ["bronze", "silver", "gold"]
+    frame = pd.DataFrame({"g": repeat(*medals), "h": repeat("gold", "bronze", "silver", "gold")})
+    assert profile(frame)["g"].kind == "category"
     assert [c.kind for c in profile(frame, order=[medals])] == ["ordinal", "ordinal"]
     assert [c.kind for c in profile(frame, order={"g": medals})] == ["ordinal", "category"]
+
+
+def test_two_words_of_a_scale_that_other_columns_show():
+    frame = pd.DataFrame({"p": repeat("never", "often"), "q": repeat("never", "often", "always")})
+    assert [column.kind for column in profile(frame)] == ["ordinal", "ordinal"]
+    assert profile(frame[["p"]])["p"].kind == "category"
 
 
 def test_other_frames_and_no_frames():
@@ -318,6 +323,16 @@ def test_other_frames_and_no_frames():
         profile(np.ones((3, 2)))
     with pytest.raises(ValueError, match="frame has no rows"):
         profile(pd.DataFrame({"a": []}))
+
+
+@pytest.mark.parametrize(("numbers", "kinds", "role"), [(2, 1, USE), (3, 1, SHOW), (3, 3, USE)])
+def test_categories_step_aside_where_numbers_are_enough(numbers, kinds, role):
+    frame = pd.DataFrame({f"x{i}": RNG.normal(size=N) for i in range(numbers)})
+    for i in range(kinds):
+        frame[f"kind {i}"] = RNG.choice(["a", "b", "c"], N)
+    found = profile(frame)
+    assert {column.role for column in found if column.kind == "category"} == {role}
+    assert len(found.names("use")) == numbers + kinds * (role == USE)
 
 
 def test_nothing_is_changed():

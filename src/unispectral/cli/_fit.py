@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 import warnings
@@ -34,6 +35,10 @@ __all__ = [
 
 #: Clusters and kernels that are listed, and the length of the longest bar.
 _CLUSTERS, _KERNELS, _WIDTH = 40, 5, 24
+
+
+#: Columns of so few values are compared with the clusters; from this index on they are the same.
+_FEW_VALUES, _ALIKE = 20, 0.9
 
 
 @dataclass
@@ -71,9 +76,33 @@ def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> Comm
     said = [str(warning.message) for warning in caught if not issubclass(warning.category, others)]
     parameters = estimator.get_params(deep=False)
     sentences = list(dict.fromkeys(in_shell(text, parameters) for text in said))
+    sentences += made_by_one_column(data, labels)
     if known.ours:
         estimator.set_params(verbose=verbose)  # how it was shown is no part of the model
     return CommandFit(estimator, data, method, labels, seconds, sentences)
+
+
+def made_by_one_column(data: Input, labels: np.ndarray) -> list[str]:
+    """A sentence where the clusters are hardly more than the few values of one column."""
+    tables = list(data.tables.values())
+    if len(tables) > 1 or tables[0].profile is None or tables[0].frame is None:
+        return []
+    from sklearn.metrics import adjusted_rand_score
+
+    from unispectral.tables._columns import texts_of
+
+    used = [column for column in tables[0].profile if column.role == "use"]
+    for column in used if len(used) > 1 else ():
+        if column.distinct > _FEW_VALUES:
+            continue
+        values = np.array([str(text) for text in texts_of(tables[0].frame[column.name])])
+        alike = adjusted_rand_score(values, labels)
+        if alike >= _ALIKE:
+            told = f"The clusters are hardly more than the values of {column.name!r}"
+            index = f"(adjusted Rand index {alike:.2f}, where 1 is the same)"
+            remedy = f"--leave-out {shlex.quote(column.name)} shows whether there are others"
+            return [f"{told} {index}; {remedy}."]
+    return []
 
 
 def _check_rows(n_clusters: int | str, n_rows: int) -> None:

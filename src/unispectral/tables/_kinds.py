@@ -126,7 +126,7 @@ def _judge_text(name: str, reading: Reading, present: int, most_kinds: int) -> J
         if words >= _LONG or _names.is_remark(name):
             return Judgement("text", "leave out", "is free text, another in every row")
         return Judgement("id", "id", "has a different text in every row")
-    if _names.is_remark(name) and (words > 1.5 or len(counts) > most_kinds):
+    if _names.is_remark(name) and (words >= 1.5 or len(counts) > most_kinds):
         return Judgement("text", "leave out", "is free text")
     if words >= _LONG and len(counts) > max(most_kinds, present / 2):
         return Judgement("text", "leave out", "is free text")

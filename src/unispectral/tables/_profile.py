@@ -12,6 +12,7 @@ from unispectral._compat import optional
 from unispectral._errors import InputError, InputTypeError
 from unispectral.tables._columns import Plan, Reading, read_column, texts_of
 from unispectral.tables._kinds import FEW, Judgement, judge, log_offset
+from unispectral.tables._names import is_when
 from unispectral.tables._profile_rows import RowProfile, profile_rows
 
 __all__ = ["MAX_CATEGORIES", "ColumnProfile", "RowProfile", "TableProfile", "profile"]
@@ -19,6 +20,9 @@ __all__ = ["MAX_CATEGORIES", "ColumnProfile", "RowProfile", "TableProfile", "pro
 MAX_CATEGORIES = 20
 #: Tables with more columns of numbers are of one kind, as pixels: no column is treated by itself.
 MANY_NUMBERS = 30
+#: So many columns of numbers, and more than there are categories, make clusters by themselves.
+_ENOUGH_NUMBERS = 3
+_NUMBERS = ("measurement", "count", "ordinal", "year", "latitude", "longitude")
 #: Columns up to which each is compared with each other.
 _COMPARED = 200
 #: Rows from which two columns with the same groups are no accident.
@@ -182,6 +186,7 @@ def profile(
         read_column(frame.iloc[:, at], decimal, _orders(order, name))
         for at, name in enumerate(names)
     ]
+    readings = _with_shared_scales(frame, readings, decimal)
     found = []
     numbers = sum(reading.values is not None for reading in readings)
     for at, (name, reading) in enumerate(zip(names, readings, strict=True)):
@@ -193,7 +198,26 @@ def profile(
                 column = replace(column, log=log_offset(values))
         found.append(column)
     found = _only_one_id(_without_copies(found, readings, frame))
+    found = _categories_beside(_parts_of_dates(found))
     return TableProfile(tuple(found), profile_rows(frame, found, readings))
+
+
+def _with_shared_scales(frame: Any, readings: list[Reading], decimal: str | None) -> list[Reading]:
+    """Read answers by a scale that other columns show, where they use two of its words only."""
+    scales = {
+        tuple(reading.plan["levels"].items()): reading.plan["levels"]
+        for reading in readings
+        if reading.plan["kind"] == "ordinal"
+    }
+    if not scales:
+        return readings
+    result = []
+    for at, reading in enumerate(readings):
+        few = reading.counts is not None and len(reading.counts) == 2
+        if reading.plan["kind"] == "category" and few:
+            reading = read_column(frame.iloc[:, at], decimal, list(scales.values()))
+        result.append(reading)
+    return result
 
 
 def _as_pandas(frame: Any) -> Any:
@@ -253,6 +277,40 @@ def _only_one_id(columns: list[ColumnProfile]) -> list[ColumnProfile]:
         if column.role == "id" and taken:
             column = replace(column, role="leave out")
         taken = taken or column.role == "id"
+        result.append(column)
+    return result
+
+
+def _parts_of_dates(columns: list[ColumnProfile]) -> list[ColumnProfile]:
+    """Months and days beside a column of years are the date of a row."""
+    if not any(column.kind == "year" and column.role == "supplementary" for column in columns):
+        return columns
+    told = "says when, not what: a part of the date"
+    return [
+        replace(column, role="supplementary", reason=told, doubt="")
+        if column.role == "use" and is_when(column.name)
+        else column
+        for column in columns
+    ]
+
+
+def _categories_beside(columns: list[ColumnProfile]) -> list[ColumnProfile]:
+    """Keep categories out of the clusters where there are numbers enough to make them.
+
+    In a graph of neighbours two rows of different categories are hardly ever neighbours, so that
+    categories cut clusters of numbers into pieces; beside the clusters they say what these are.
+    ``python -m benchmarks.tables --categories`` compares both.
+    """
+    used = [column for column in columns if column.role == "use"]
+    numbers = sum(column.kind in _NUMBERS for column in used)
+    kinds = [column for column in used if column.kind == "category"]
+    if numbers < _ENOUGH_NUMBERS or numbers <= len(kinds):
+        return columns
+    result = []
+    for column in columns:
+        if column in kinds:
+            told = f"{column.reason}; the {numbers} columns of numbers make the clusters"
+            column = replace(column, role="supplementary", reason=told, doubt="")
         result.append(column)
     return result
 

@@ -1,0 +1,269 @@
+"""Tables as people have them: what was wrongly taken at its word, and what becomes of it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+
+from unispectral.cli._app import run
+
+N = 120
+GROUP = np.arange(N) % 3
+WORDS = np.array(["never", "rarely", "sometimes", "often", "always"])
+
+
+@pytest.fixture(autouse=True)
+def _here(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def numbers():
+    """Four columns of numbers that show three groups."""
+    rng = np.random.default_rng(0)
+    centres = np.array([[0, 0, 9, 0], [9, 0, 0, 5], [0, 9, 0, 9]], dtype=float)
+    values = (centres[GROUP] + rng.normal(0, 1, (N, 4))).round(3)
+    return pd.DataFrame(values, columns=["a", "b", "c", "d"])
+
+
+def cluster(capsys, frame, *options, name="t.csv", k=3):
+    """Cluster a table whose groups are in a column; the summary and what was said before."""
+    if frame is not None:
+        frame.to_csv(name, index=False)
+    assert run(["cluster", name, "-k", str(k), "--json", *options]) == 0
+    out, err = capsys.readouterr()
+    return json.loads(out), err
+
+
+def ari(summary):
+    return summary["scores"]["ari"]
+
+
+def test_ids_are_left_out_and_that_is_said(capsys, numbers):
+    numbers.insert(0, "respondent", range(1, N + 1))
+    summary, err = cluster(capsys, numbers.assign(g=GROUP), "--truth", "g", "-o", "o.csv")
+    assert ari(summary) == 1.0
+    assert "Names of the rows: 'respondent' (numbers the rows, 1 to 120)." in err
+    assert pd.read_csv("o.csv")["id"].tolist() == list(range(1, N + 1))
+
+
+def test_a_table_of_ids_is_not_clustered(capsys):
+    pd.DataFrame({"ID": range(30), "one": [1] * 30}).to_csv("t.csv", index=False)
+    assert run(["cluster", "t.csv", "-k", "2"]) == 1
+    err = capsys.readouterr().err
+    assert "has no column to cluster by ('ID' numbers the rows, 0 to 29; 'one' has the same" in err
+
+
+def test_an_id_that_is_a_measurement_is_used(capsys, numbers):
+    frame = numbers.assign(**{"atomic number": range(1, N + 1), "g": GROUP})
+    summary, err = cluster(capsys, frame, "--truth", "g")
+    assert summary["n_features"] == 5
+    assert "Used, but doubtful: 'atomic number' (numbers the rows in order" in err
+
+
+def test_years_do_not_cut_clusters(capsys, numbers):
+    frame = numbers.assign(year=2007 + np.arange(N) // 40, g=GROUP)
+    summary, err = cluster(capsys, frame, "--truth", "g")
+    assert ari(summary) == 1.0
+    assert "shown beside the clusters: 'year' (says when, not what: 3 years)." in err
+    summary, _ = cluster(capsys, frame, "--truth", "g", "--use", "year")
+    assert summary["n_features"] == 5
+
+
+def test_clusters_that_one_column_makes_are_doubtful(capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"kind": GROUP * 50.0, "x": rng.normal(size=N).round(3)})
+    summary, _ = cluster(capsys, frame.assign(y=rng.normal(size=N).round(3)))
+    told = [text for text in summary["warnings"] if "'kind'" in text]
+    assert len(told) == 1
+    assert "--leave-out kind" in told[0]
+
+
+def test_codes_skew_and_copies(capsys):
+    rng = np.random.default_rng(0)
+    spent = np.exp(np.array([3.0, 5.0, 7.0])[GROUP] + rng.normal(0, 0.4, N)).round(2)
+    orders = np.ceil(np.exp(np.array([0.5, 2.0, 3.2])[GROUP] + rng.normal(0, 0.3, N)))
+    frame = pd.DataFrame({"postcode": rng.integers(1000, 99999, N), "spent": spent})
+    frame = frame.assign(orders=orders, g=GROUP)
+    frame = pd.concat([frame, frame.head(12)])
+    summary, err = cluster(capsys, frame, "--truth", "g")
+    assert ari(summary) > 0.9
+    assert "'postcode' (holds codes, not amounts" in err
+    assert "as logarithms 'spent'." in err
+    assert "12 rows repeat an earlier one in every column." in err
+    _, err = cluster(capsys, frame, "--truth", "g", "--scale", "rank")
+    assert "Used: as ranks 'spent', 'orders'." in err
+
+
+def test_gaps_are_filled_in_one_line(capsys, numbers):
+    numbers.loc[[3, 5], "a"] = np.nan
+    numbers.loc[7, ["a", "b", "c"]] = np.nan
+    summary, err = cluster(capsys, numbers.assign(g=GROUP), "--truth", "g")
+    assert ari(summary) > 0.95
+    filled = [line for line in err.splitlines() if "Filled in missing values" in line]
+    assert len(filled) == 1
+    assert filled[0].strip().startswith("Filled in missing values: 3 in 'a' with")
+    assert "1 row is mostly empty, the first at 7." in err
+
+
+@pytest.fixture
+def stores(numbers):
+    """A sheet with a title, names in two merged lines, a total and a remark."""
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(["Stores 2024"])
+    sheet.append([])
+    sheet.append(["Store", "Sales", None, "Costs", None])
+    sheet.append([None, "2023", "2024", "2023", "2024"])
+    for at, row in enumerate(numbers.to_numpy().tolist()):
+        sheet.append([f"S{at}", *row])
+    sheet.append(["TOTAL", *numbers.sum().tolist()])
+    sheet.append(["Source: accounting"])
+    for merged in ("A1:E1", "B3:C3", "D3:E3"):
+        sheet.merge_cells(merged)
+    book.create_sheet("empty")
+    book.save("stores.xlsx")
+
+
+def test_sheets_with_titles_and_totals(capsys, stores, numbers):
+    summary, err = cluster(capsys, None, "-o", "o.csv", name="stores.xlsx")
+    assert summary["n_samples"] == N
+    assert "Used: 'Sales 2023', 'Sales 2024', 'Costs 2023', 'Costs 2024'." in err
+    assert "Left out 1 row at the end: the total." in err
+    assert pd.read_csv("o.csv")["id"].tolist() == [f"S{at}" for at in range(N)]
+    told = ["--sheet", "Sheet", "--header-row", "4", "--skip-footer", "2"]
+    again, err = cluster(capsys, None, *told, name="stores.xlsx")
+    assert again["sizes"] == summary["sizes"]
+    assert "Used: '2023', '2024', '2023_2', '2024_2'." in err
+    assert run(["cluster", "stores.xlsx", "-k", "3", "--sheet", "Shet"]) == 1
+    assert "which has 'Sheet', 'empty'" in capsys.readouterr().err
+
+
+def test_lines_around_a_text_table(capsys, numbers):
+    body = numbers.to_csv(index=False)
+    with open("t.csv", "w") as file:
+        file.write(f"Report of the year\n\n{body}end of file\n")
+    summary, _ = cluster(capsys, None, "--header-row", "3", "--skip-footer", "1")
+    assert summary["n_samples"] == N
+    assert summary["n_features"] == 4
+
+
+@pytest.fixture
+def survey():
+    rng = np.random.default_rng(0)
+    usual = rng.integers(0, 5, (3, 12))
+    answers = np.clip(usual[GROUP] + rng.integers(-1, 2, (N, 12)), 0, 4)
+    return pd.DataFrame(WORDS[answers], columns=[f"q{j}" for j in range(12)])
+
+
+def test_answers_in_words_are_levels(capsys, survey):
+    summary, err = cluster(capsys, survey.assign(g=GROUP), "--truth", "g")
+    assert (summary["n_features"], ari(summary)) == (12, 1.0)
+    assert "Used: as levels in order 'q0', 'q1'" in err
+
+
+def test_an_order_that_nobody_knows_is_given(capsys, survey):
+    other = dict(zip(WORDS, ["ka", "ki", "ku", "ke", "ko"], strict=True))
+    frame = survey.replace(other).assign(g=GROUP)
+    summary, _ = cluster(capsys, frame, "--truth", "g", "--order", "ka,ki,ku,ke,ko")
+    assert (summary["n_features"], ari(summary)) == (12, 1.0)
+    summary, _ = cluster(capsys, frame, "--truth", "g", "--order", "q0=ka,ki,ku,ke,ko")
+    assert summary["n_features"] > 12
+
+
+def test_free_text_is_left_out(capsys, numbers):
+    numbers["comment"] = ["great", "too slow", *[None] * (N - 2)]
+    _, err = cluster(capsys, numbers)
+    assert "Left out: 'comment' (is free text)." in err
+    assert "Filled" not in err
+
+
+def test_dates_are_recognised_and_used_on_request(capsys, numbers):
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(N), unit="D")
+    numbers["at"] = days.strftime("%d/%m/%Y %H:%M:%S")
+    summary, err = cluster(capsys, numbers)
+    assert "shown beside the clusters: 'at' (holds dates)." in err
+    assert summary["n_features"] == 4
+    summary, err = cluster(capsys, numbers, "--use", "at")
+    assert summary["n_features"] == 5
+    assert "as days 'at'" in err
+
+
+def test_places_are_compared_on_the_earth(capsys):
+    rng = np.random.default_rng(0)
+    centres = np.array([[64.0, -179.5], [64.0, 179.5], [-40.0, 10.0]])  # two are neighbours
+    places = (centres[GROUP] + rng.normal(0, 0.2, (N, 2))).round(4)
+    places[:, 1] = (places[:, 1] + 180) % 360 - 180
+    frame = pd.DataFrame(places, columns=["lat", "lon"]).assign(g=np.minimum(GROUP % 3, 2) // 2)
+    summary, err = cluster(capsys, frame, "--truth", "g", k=2)
+    assert "Used, but doubtful: 'lat' (is half of a place" in err
+    assert ari(summary) < 0.9
+    options = ["--truth", "g", "--geo", "lat,lon", "--model", "m", "-o", "o.csv"]
+    summary, err = cluster(capsys, frame, *options, k=2)
+    assert ari(summary) == 1.0
+    assert "as a place on the Earth 'lat' and 'lon'" in err
+    assert run(["predict", "m", "t.csv", "-o", "again.csv"]) == 0
+    assert pd.read_csv("again.csv")["cluster"].equals(pd.read_csv("o.csv")["cluster"])
+
+
+@pytest.mark.parametrize("output", ["o.csv", "o.xlsx", "o.json", "o.parquet"])
+def test_the_table_again_with_clusters_behind(capsys, numbers, output):
+    numbers.insert(0, "code", [f"{at:05d}" for at in range(N)])
+    numbers["cluster"] = ["=1+1", "mine"] * (N // 2)
+    summary, _ = cluster(capsys, numbers, "--append", "-o", output, "--model", "m")
+    readers = {"csv": pd.read_csv, "xlsx": pd.read_excel, "json": pd.read_json}
+    read = readers.get(output.partition(".")[2], pd.read_parquet)
+    found = read(output)
+    known = ["cluster_2", "membership", "outlier_score"]
+    assert list(found.columns)[: len(numbers.columns) + 3] == [*numbers.columns, *known]
+    np.testing.assert_array_equal(np.bincount(found["cluster_2"]), summary["sizes"])
+    if output == "o.csv":
+        assert found["cluster"][0] == "'=1+1"  # which no spreadsheet runs
+        assert pd.read_csv(output, dtype=str)["code"][7] == "00007"
+    if output == "o.xlsx":
+        sheet = openpyxl.load_workbook(output).active
+        assert sheet["F2"].data_type == "s"
+        assert sheet["A9"].value == "00007"
+    assert run(["predict", "m", "t.csv", "--append", "-o", f"again-{output}"]) == 0
+    assert read(f"again-{output}")["cluster_2"].tolist() == found["cluster_2"].tolist()
+
+
+def test_predict_knows_the_names_of_the_rows(capsys, numbers):
+    numbers["who"] = [f"name {at}" for at in range(N)]
+    cluster(capsys, numbers, "--model", "m", "-o", "o.csv")
+    assert run(["predict", "m", "t.csv", "-o", "again.csv"]) == 0
+    first, again = pd.read_csv("o.csv"), pd.read_csv("again.csv")
+    assert first[["id", "cluster"]].equals(again[["id", "cluster"]])
+    numbers.drop(columns="who").to_csv("nameless.csv", index=False)
+    assert run(["predict", "m", "nameless.csv", "-o", "again.csv"]) == 0
+    assert pd.read_csv("again.csv")["row"].tolist() == list(range(N))
+
+
+def test_what_was_decided_is_on_the_page_as_flags(capsys, numbers, monkeypatch):
+    numbers = numbers.assign(year=2007 + np.arange(N) % 3, who=[f"n{at}" for at in range(N)])
+    monkeypatch.setattr("sys.argv", ["unispectral", "cluster", "t.csv"])
+    cluster(capsys, numbers, "--report", "p.html")
+    with open("p.html", encoding="utf-8") as file:
+        page = file.read()
+    assert "unispectral cluster t.csv --id who --supplementary year" in page
+    assert '"beside":[{"name":"year"' in page
+
+
+def test_the_profile_alone(capsys, numbers):
+    numbers = numbers.assign(year=2007 + np.arange(N) % 3, who=["<script>"] * N)
+    numbers.to_csv("t.csv", index=False)
+    assert run(["profile", "t.csv", "--report", "p.html"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("t.csv: 120 rows, 6 columns\n\ncolumn")
+    assert "Left out: 'who' (has the same value, '<script>', in every row)." in out
+    with open("p.html", encoding="utf-8") as file:
+        assert "<script>'" not in file.read()
+    assert run(["profile", "t.csv", "--json", "--use", "year"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {c["name"]: c["role"] for c in told["columns"]}["year"] == "use"
+    assert run(["profile", "t.csv", "--use", "yaer"]) == 1
+    assert "--use 'yaer' is not in the file 't.csv'; perhaps 'year'" in capsys.readouterr().err
