@@ -26,7 +26,7 @@ from benchmarks.label_free.data import Absent
 from unispectral import UnifiedSpectralClustering
 from unispectral.tables import Table, profile, read_table
 
-__all__ = ["TABLES", "compare", "main"]
+__all__ = ["TABLES", "compare", "main", "make_customers", "make_survey"]
 
 _WORDS = np.array(["never", "rarely", "sometimes", "often", "always"])
 _MOST_ROWS = 600
@@ -44,7 +44,7 @@ def _from_r(package: str, name: str, target: str) -> Callable[[], tuple[Any, str
     return lambda: (categories.MixedTable(package, name, target).frame(), target)
 
 
-def _customers() -> tuple[Any, str]:
+def make_customers() -> tuple[Any, str]:
     """Recency, frequency and value of three segments, with ids, postcodes, dates and copies."""
     rng = np.random.default_rng(0)
     segment = rng.integers(0, 3, 300)
@@ -68,7 +68,7 @@ def _customers() -> tuple[Any, str]:
     return pd.concat([frame, frame.head(12)]), "segment"
 
 
-def _survey() -> tuple[Any, str]:
+def make_survey() -> tuple[Any, str]:
     """Twenty-six questions answered in words by three groups."""
     rng = np.random.default_rng(0)
     group = rng.integers(0, 3, 200)
@@ -82,7 +82,7 @@ def _survey() -> tuple[Any, str]:
 
 def _numbered_survey() -> tuple[Any, str]:
     """The same with answers as numbers, and with the numbers of the respondents."""
-    frame, target = _survey()
+    frame, target = make_survey()
     places = {word: at for at, word in enumerate(_WORDS)}
     questions = [name for name in frame.columns if name.startswith("q")][:6]
     for question in questions:
@@ -106,8 +106,8 @@ def _numbered(load: Callable[..., Any]) -> Callable[[], tuple[Any, str]]:
 TABLES: dict[str, Callable[[], tuple[Any, str]]] = {
     "penguins": _penguins,
     "titanic": _from_r("vcdExtra", "Titanicp", "survived"),
-    "customers": _customers,
-    "survey in words": _survey,
+    "customers": make_customers,
+    "survey in words": make_survey,
     "survey in numbers": _numbered_survey,
     "mpg": _from_r("ggplot2", "mpg", "class"),
     "iris with ids": _numbered(load_iris),

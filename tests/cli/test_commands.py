@@ -105,7 +105,8 @@ def test_predict_says_which_new_rows_are_strange(clustered, command, tmp_path, b
         "-o", tmp_path / "new.parquet", check=0,
     )  # fmt: skip
     found = pd.read_parquet(tmp_path / "new.parquet")
-    assert found.columns.tolist() == ["row", "cluster", "membership", "outlier_score", "outlier"]
+    assert found.columns.tolist() == ["id", "cluster", "membership", "outlier_score", "outlier"]
+    assert found["id"].tolist() == moved["name"].tolist()  # the model knows what names the rows
     assert found["outlier_score"][:2].min() > found["outlier_score"][2:].max()
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import zarr
+from benchmarks.tables import make_customers
 from sklearn import datasets
 from sklearn.utils import Bunch
 
@@ -142,6 +143,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     points = datasets.make_blobs(400, 5, centers=20, random_state=0)[0].astype(np.float32)
     np.save(home / "points.npy", points)
     np.save(home / "more.npy", points)
+    make_customers()[0].to_csv(home / "customers.csv", index=False)
     pd.DataFrame(points, columns=list("abcde")).to_parquet(home / "points.parquet")
     zarr.save_array(home / "points.zarr", points)
     return home
@@ -163,6 +165,28 @@ def test_commands_of_the_manual_run(
     assert any(" cluster " in command for command in done)
     assert {"labels.csv", "new_labels.csv", "page.html"} <= {p.name for p in folder.iterdir()}
     close_figures()
+
+
+def test_the_page_on_tables_shows_real_output(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from unispectral.cli._app import run
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "96")
+    page = ROOT / "docs" / "your_table.rst"
+    shown = 0
+    for block in blocks(page):
+        if block.language != "console":
+            continue
+        command, *lines = block.text.splitlines()
+        assert run(shlex.split(command)[2:]) == 0
+        said = capsys.readouterr()
+        real = {line.strip() for line in (said.out + said.err).splitlines()}
+        for line in filter(None, map(str.strip, lines)):
+            assert line in real, line
+            shown += 1
+    assert shown > 10
 
 
 def test_targets_and_extras_of_the_manual_exist() -> None:

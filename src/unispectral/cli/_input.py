@@ -27,6 +27,7 @@ __all__ = ["Input", "columns_of", "decided_flags", "gather", "gather_new", "look
 _READING = ("id", "format", "key", "separator", "header", "header_row", "skip_footer", "encoding")
 _TEXT = ("separator", "header", "header_row", "skip_footer", "encoding")
 _CHOOSING = ("use", "leave_out", "supplementary")
+_CHANGE_IT = "Change it with --use and --leave-out; unispectral profile shows each column."
 _OTHER_NAMES = "give --id the column to match them by"
 
 
@@ -152,6 +153,10 @@ def gather(
         given = {name: value for name, value in given.items() if value or value is False}
         reading.append({"view": view, "source": shown, "options": given})
     joined = _together(tables, match=not views)
+    if any(
+        table.dropped or (table.profile and table.profile.doubtful) for table in tables.values()
+    ):
+        joined.notes.append(_CHANGE_IT)
     if options.get("append"):
         if len(sources) > 1:
             raise click.UsageError("--append is for one table; rows of several have no one line.")

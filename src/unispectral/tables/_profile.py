@@ -309,7 +309,7 @@ def _categories_beside(columns: list[ColumnProfile]) -> list[ColumnProfile]:
     result = []
     for column in columns:
         if column in kinds:
-            told = f"{column.reason}; the {numbers} columns of numbers make the clusters"
+            told = f"is a category, and {numbers} columns of numbers make the clusters"
             column = replace(column, role="supplementary", reason=told, doubt="")
         result.append(column)
     return result

@@ -102,7 +102,11 @@ def columns_in_words(plans: Sequence[Plan], profile: TableProfile) -> list[str]:
     left = [plan for plan in plans if plan["kind"] == "left out"]
 
     def reasons(role: str) -> list[str]:
-        return [f"{p['name']!r} ({p['why']})" for p in left if p.get("role") == role]
+        alike: dict[str, list[str]] = {}
+        for plan in left:
+            if plan.get("role") == role:
+                alike.setdefault(plan["why"], []).append(repr(plan["name"]))
+        return [f"{_names(names)} ({why})" for why, names in alike.items()]
 
     return [
         *_used_in_words(used(plans)),
@@ -117,6 +121,12 @@ def columns_in_words(plans: Sequence[Plan], profile: TableProfile) -> list[str]:
     ]
 
 
+def _names(names: Sequence[str]) -> str:
+    """The first of many names."""
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
 def _used_in_words(plans: Sequence[Plan]) -> list[str]:
     """The columns in use, those that are treated alike together."""
     groups: dict[str, list[str]] = {"": []}
@@ -125,10 +135,8 @@ def _used_in_words(plans: Sequence[Plan]) -> list[str]:
         groups.setdefault(how, []).append(shown)
     parts = []
     for how, names in groups.items():
-        more = len(names) - SHOWN
-        listed = ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
         if names:
-            parts.append(f"{how} {listed}".strip())
+            parts.append(f"{how} {_names(names)}".strip())
     return [f"Used: {'; '.join(parts)}."] if parts else []
 
 
