@@ -16,6 +16,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from sklearn.cluster import HDBSCAN, KMeans, SpectralClustering
+from sklearn.decomposition import PCA
 from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import kneighbors_graph
 
@@ -70,6 +71,9 @@ def _kmeans(X: Table, k: int) -> np.ndarray:
 
 
 def _mixture(X: Table, k: int) -> np.ndarray:
+    """Full covariances; in many columns, of the first ten principal components."""
+    if X.shape[1] > 12:
+        X = PCA(10, random_state=0).fit_transform(X)
     return GaussianMixture(k, n_init=3, reg_covar=1e-4, random_state=0).fit_predict(X)
 
 
