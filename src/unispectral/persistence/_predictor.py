@@ -205,7 +205,7 @@ def _part(state: Any, banks: list[KernelBank], layout: Layout, n: int) -> Any:
         require(len(np.unique(samples)) == len(samples), "the samples of a view")
     require(samples is not None or base.n_samples == n, "the samples of a geometry")
     whitening = state["whitening"]
-    geometry: Any = base if whitening is None else _whitened(whitening, base)
+    geometry = base if whitening is None else _whitened(whitening, base)
     rate = real(state["rate"], least=-math.inf, below=0.0)
     return GeometryPart(geometry=geometry, rate=rate, samples=samples, **shared)
 
