@@ -78,6 +78,8 @@ class Fitted(NamedTuple):
     outlier_score : ndarray of shape (n,)
     kernel_agreement : ndarray of shape (r,) or None
         The modularity of the clusters on each kernel's own graph.
+    agreement : float or None
+        How much candidates of other kinds agree with the labels.
     structure : float or None
         How clear the clusters are beside those of samples without clusters.
     cluster_count : ClusterCount or None
@@ -93,6 +95,7 @@ class Fitted(NamedTuple):
     geometry_weights: dict[str, float]
     outlier_score: np.ndarray
     kernel_agreement: np.ndarray | None = None
+    agreement: float | None = None
     structure: float | None = None
     cluster_count: Any = None
     diagnostics: tuple[str, ...] = ()

@@ -253,6 +253,22 @@ def test_weights_compete_and_the_clearer_clusters_are_kept(monkeypatch, tmp_path
     np.testing.assert_array_equal(loaded.predict(lacking), found)
 
 
+@pytest.mark.parametrize(
+    ("second", "taken"), [((0.34, 0.77), False), ((0.60, 0.77), True), ((0.68, 0.72), False)]
+)
+def test_weights_that_follow_one_view_and_ignore_another_are_refused(
+    monkeypatch, second: tuple[float, float], taken: bool
+) -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 30)
+    views = [rng.normal(size=(90, 3)) + 4.0 * rng.normal(size=(3, 3))[y] for _ in range(2)]
+    told = iter([np.array([0.68, 0.73]), np.array(second)])
+    monkeypatch.setattr(_fit, "modularity_per_view", lambda graphs, labels: next(told))
+    model = UnifiedSpectralClustering(3, n_jobs=1).fit(views)
+    expected = second if taken else (0.68, 0.73)
+    assert model.kernel_agreement_.tolist() == list(expected)
+
+
 def _absent(views, share, seed=0):
     """The views without some of their rows, each sample being left in one of them at least."""
     rng = np.random.default_rng(seed)

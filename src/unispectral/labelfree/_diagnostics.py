@@ -27,6 +27,8 @@ _MOST_SAMPLES = 20_000
 #: more times than the last is times this one; below the floor eigenvalues are zero.
 _RISE = 10.0
 _FLOOR = 1e-4
+#: Clusters on which candidates agree less than this are doubtful.
+_AGREEMENT = 0.4
 
 
 def diagnose(
@@ -36,13 +38,15 @@ def diagnose(
     run: Run | None = None,
     numbers: np.ndarray | None = None,
     structure: float | None = None,
+    agreement: float | None = None,
 ) -> list[str]:
     """Sentences about tiny clusters, clusters that are two in one, and a number that fits better.
 
     ``W`` is the affinity before it was coupled with an embedding, the eigenvalues are those of its
     Laplacian, ascending. Clusters are numbered by their first samples, as ``labels_`` does:
     ``numbers`` says which sample came first, if they are in another order here. ``structure`` is
-    how clear the clusters are beside those of the null model, if that is known.
+    how clear the clusters are beside those of the null model, ``agreement`` how much clusterings
+    of other kinds agree with them, if that is known.
 
     Examples
     --------
@@ -61,6 +65,12 @@ def diagnose(
             f"The {labels.max() + 1} clusters are no clearer than those of Gaussian samples "
             f"without clusters ({structure:.2f}, from 0 for separate clusters to 1 for none); try "
             "n_clusters='auto', other columns or another kernel before you trust them."
+        )
+    if agreement is not None and agreement < _AGREEMENT:
+        found.append(
+            "Clusterings of different kinds (graphs, a mixture, spanning trees) find different "
+            f"clusters here: the adjusted Rand index between these and the others is only "
+            f"{agreement:.2f}; try n_clusters='auto' or other columns before you trust them."
         )
     return found
 

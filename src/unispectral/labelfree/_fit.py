@@ -22,11 +22,19 @@ from unispectral.labelfree._assignment import (
     prefer_core_labels,
     refine_labels,
 )
+from unispectral.labelfree._committee import (
+    FEW_COLUMNS,
+    NEIGHBORS,
+    fit_mixture,
+    principal_columns,
+    take_vote,
+    vote_by_trees,
+)
 from unispectral.labelfree._count import count_clusters
 from unispectral.labelfree._diagnostics import diagnose
 from unispectral.labelfree._geometry import Whitening
 from unispectral.labelfree._given import fit_graph
-from unispectral.labelfree._graph import LearnedGraph, embed, learn_graph
+from unispectral.labelfree._graph import LearnedGraph, couple_with, embed, learn_graph
 from unispectral.labelfree._neighbourhoods import (
     MEDIAN,
     Layer,
@@ -54,6 +62,11 @@ from unispectral.predict import UNKNOWN_SCORE, GeometryPart, Predictor, warn_of_
 from unispectral.spectrum import affinity
 
 __all__ = ["fit"]
+
+#: Clusters of a lower mean conductance are components of the graph: there is nothing to vote on.
+SEPARATE = 1e-9
+#: The mean modularity per view may fall by this share where other weights of views are taken.
+_MOST_LOSS = 0.2
 
 
 class Clustering(NamedTuple):
@@ -102,10 +115,11 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
             geometry = reconsider_geometry(geometry, combined.joint, recipe, run)
 
     found = cluster_views(combined, geometry.form, recipe, run)
-    agreement = None
+    shown = None
     if len(kept) > 1:
-        agreement = np.zeros(len(kept))
-        found, agreement[kept] = compare_weightings(found, recipe, run)
+        shown = np.zeros(len(kept))
+        found, shown[kept] = compare_weightings(found, recipe, run)
+    found, agreement = let_candidates_vote(found, recipe, run)
     diagnostics: list[str] = []
     if count is None:
         diagnostics = diagnose(
@@ -115,6 +129,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
             run,
             numbers,
             geometry.structure,
+            agreement,
         )
     for sentence in diagnostics:
         warn(sentence, DoubtfulResultWarning)
@@ -140,7 +155,8 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
         kernel_views=samples.kernel_views,
         geometry_weights=_name_layers(found, [names[at] for at in np.flatnonzero(kept)]),
         outlier_score=score,
-        kernel_agreement=agreement,
+        kernel_agreement=shown,
+        agreement=agreement,
         structure=geometry.structure if count is None else count.structure,
         cluster_count=count,
         diagnostics=tuple(diagnostics),
@@ -208,13 +224,61 @@ def _cluster_layers(
     return graph, assigned, labels
 
 
+def let_candidates_vote(
+    found: Clustering, recipe: Recipe, run: Run
+) -> tuple[Clustering, float | None]:
+    """These clusters, or others of the same samples on which more candidates agree; and how much.
+
+    Candidates vote on one table, where eigenvectors are computed and clusters are not separate.
+    The graph of clusters that another candidate found is coupled with these.
+    """
+    joint = found.views.joint
+    n = len(found.labels)
+    single = len(found.views.views) == 1 and joint is not None
+    if not recipe.committee or not single or n > recipe.spectral_samples:
+        return found, None
+    k = recipe.n_clusters
+    if k < 2 or normalized_cut(found.graph.first, found.labels) < SEPARATE:
+        return found, None
+    run.progress("candidates")
+    assert joint is not None
+    here = run.replace(executor=None, rng=np.random.default_rng(0))
+    candidates = [found.labels]
+    for neighbors in NEIGHBORS:
+        if neighbors == found.layers.k or neighbors >= n:
+            continue
+        wider = replace(recipe, n_neighbors=neighbors)
+        candidates.append(cluster_views(found.views, found.form, wider, here).labels)
+    table = joint.features()
+    if table is not None:
+        columns = principal_columns(table)
+        mixture = fit_mixture(columns, k)
+        if mixture is not None:
+            candidates.append(mixture)
+        if table.shape[1] <= FEW_COLUMNS:
+            candidates.extend(vote_by_trees(columns, k))
+    if len(candidates) < 3:
+        return found, None
+    vote = take_vote(candidates)
+    agreement = float(vote.agreement[vote.chosen])
+    if vote.chosen == 0:
+        return found, agreement
+    labels = np.unique(candidates[vote.chosen], return_inverse=True)[1]
+    shares = label_shares(found.graph.first, labels, k)
+    layers = found.layers
+    embedding = embed(shares, recipe)
+    graph = couple_with(found.graph, layers.layers, layers.k, embedding, recipe, here)
+    return found._replace(graph=graph, labels=labels, by_labels=True), agreement
+
+
 def compare_weightings(
     found: Clustering, recipe: Recipe, run: Run
 ) -> tuple[Clustering, np.ndarray]:
     """These clusters, or those of the views by other weights; and their modularity per view.
 
     Views that cannot tell two clusters apart say nothing against them: either is judged by the
-    view that shows it the most clearly.
+    view that shows it the most clearly. Clusters that follow one view and ignore the others are
+    shown best by that one: the others are refused where the mean over the views falls far.
     """
     views = found.views
     own = found.layers.layers[-len(views.views) :]
@@ -229,7 +293,8 @@ def compare_weightings(
     form = choose_geometry(other.joint, recipe, run).form
     candidate = cluster_views(other, form, replace(recipe, fused_share=1.0), run)
     candidate_shown = modularity_per_view(graphs, candidate.labels)
-    if candidate_shown.max() > shown.max():
+    clearer = candidate_shown.max() > shown.max()
+    if clearer and candidate_shown.mean() >= (1.0 - _MOST_LOSS) * shown.mean():
         return candidate, candidate_shown
     return found, shown
 

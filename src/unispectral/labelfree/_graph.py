@@ -36,6 +36,7 @@ __all__ = [
     "LearnedGraph",
     "build_first_graph",
     "compute_eigenvectors",
+    "couple_with",
     "embed",
     "join_components",
     "learn_graph",
@@ -91,7 +92,6 @@ def learn_graph(layers: Sequence[Layer], k: int, recipe: Recipe, run: Run) -> Le
     seed = int(run.rng.integers(2**31 - 1))
     views = [layer.around for layer in layers]
     shares = [layer.share for layer in layers]
-    complete = [layer for layer in layers if layer.around.present is None]
     tol = recipe.tolerance(len(views[0].neighbours))
     reason = f"all iterations are done (max_iter={recipe.max_iter})"
     path: list[float] = []
@@ -105,9 +105,7 @@ def learn_graph(layers: Sequence[Layer], k: int, recipe: Recipe, run: Run) -> Le
         errors = errors or left
         if codes.shape[0] > _MANY:
             run.progress("graph")
-        if recipe.repair and complete:
-            codes = repair_components(codes, complete[0], recipe, k, seed, run)
-            codes = join_components(codes, complete[0].geometry, recipe.n_clusters)
+        codes = _hold_together(codes, layers, k, recipe, seed, run)
         graph = codes.T.tocsr()
         before, W = W, affinity(codes, graph)
         del codes
@@ -147,6 +145,38 @@ def learn_graph(layers: Sequence[Layer], k: int, recipe: Recipe, run: Run) -> Le
         reason += ", but the eigenvectors did not reach their tolerance"
     return LearnedGraph(
         graph, W, first, embedding, pairs.values, path, residual, reason, pairs.converged, errors
+    )
+
+
+def _hold_together(
+    codes: sp.csr_array, layers: Sequence[Layer], k: int, recipe: Recipe, seed: int, run: Run
+) -> sp.csr_array:
+    """Codes whose components are no smaller, and no more, than clusters are."""
+    complete = [layer for layer in layers if layer.around.present is None]
+    if not recipe.repair or not complete:
+        return codes
+    codes = repair_components(codes, complete[0], recipe, k, seed, run)
+    return join_components(codes, complete[0].geometry, recipe.n_clusters)
+
+
+def couple_with(
+    learned: LearnedGraph,
+    layers: Sequence[Layer],
+    k: int,
+    embedding: np.ndarray,
+    recipe: Recipe,
+    run: Run,
+) -> LearnedGraph:
+    """The same graph, coupled with another embedding than its own: one made of labels."""
+    codes, _, residual, _ = _blend(layers, recipe, embedding, run)
+    codes = _hold_together(codes, layers, k, recipe, 0, run)
+    graph = codes.T.tocsr()
+    return learned._replace(
+        graph=graph,
+        affinity=affinity(codes, graph),
+        embedding=embedding,
+        residual=residual,
+        reason=f"{learned.reason}; then it was coupled with the clusters that won the vote",
     )
 
 

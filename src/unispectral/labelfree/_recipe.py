@@ -26,6 +26,7 @@ _CHOICES: dict[str, tuple[object, ...]] = {
     "unit_rows": _SWITCH,
     "repair": _SWITCH,
     "refine": _SWITCH,
+    "committee": _SWITCH,
     "core_first": _SWITCH,
 }
 
@@ -79,6 +80,8 @@ class Recipe:
     spectral_samples : int
         The most samples whose labels are read off eigenvectors; those of more are communities of
         the first graph, and no eigenvectors are computed.
+    committee : bool
+        Whether clusterings of other kinds vote on the clusters of one table.
     core_first : bool
         Whether low-density samples are labelled last, where clusters are clearer without them.
 
@@ -107,6 +110,7 @@ class Recipe:
     fused_share: float = 0.75
     refine: bool = True
     spectral_samples: int = SPECTRAL_SAMPLES
+    committee: bool = True
     core_first: bool = True
 
     def __post_init__(self) -> None:

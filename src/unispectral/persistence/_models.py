@@ -67,7 +67,9 @@ _OURS: dict[str, Field | None] = {
     **dict.fromkeys(("view_weights_", "geometry_weights_", "objective_", "converged_")),
     **dict.fromkeys(("stop_reason_", "kkt_residual_", "eigenvalues_")),
 }
-_LABEL_FREE = dict.fromkeys(("kernel_agreement_", "scaling_", "structure_", "cluster_count_"))
+_LABEL_FREE = dict.fromkeys(
+    ("agreement_", "kernel_agreement_", "scaling_", "structure_", "cluster_count_")
+)
 #: The estimators that a file may name; they may have further attributes.
 CLASSES = {
     "UnifiedSpectralClustering": _Class("unispectral.estimator", {**_OURS, **_LABEL_FREE}),

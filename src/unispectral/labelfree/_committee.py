@@ -1,0 +1,133 @@
+"""Let candidates vote: clusterings of different kinds, of which the most agreed upon is taken.
+
+A graph, a mixture of Gaussians and a spanning tree fail on different data. Where most of them find
+the same clusters, these are seldom wrong; so the candidate is taken that agrees most with the
+others, and how much it does says how far the clusters can be trusted.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from sklearn import config_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
+
+from unispectral._run import one_thread
+from unispectral.graph.spanning_tree import chop_limbs, merge_evenly, span
+
+__all__ = [
+    "FEW_COLUMNS",
+    "NEIGHBORS",
+    "Vote",
+    "fit_mixture",
+    "principal_columns",
+    "take_vote",
+    "vote_by_trees",
+]
+
+#: Candidates of the codes in the graphs that vote beside the first.
+NEIGHBORS = (5, 20)
+#: More columns than this show no density to trees; a mixture is fitted to so many components.
+FEW_COLUMNS = 12
+_COMPONENTS = 10
+#: Neighbours that smooth the distances of a spanning tree.
+_SMOOTHING = 5
+#: Iterations of the mixture, and what is added to variances, as a share.
+_ITERATIONS = 200
+_RIDGE = 1e-6
+
+
+class Vote(NamedTuple):
+    """Which candidate was taken, and the mean agreement of each with the others."""
+
+    chosen: int
+    agreement: np.ndarray
+
+
+def take_vote(candidates: Sequence[np.ndarray]) -> Vote:
+    """The candidate whose mean adjusted Rand index with the others is the largest.
+
+    Of equal ones the first is taken. A candidate with fewer clusters than the first cannot be
+    chosen, but it has a voice.
+
+    Examples
+    --------
+    >>> vote = take_vote([np.array(one) for one in ([0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 0, 0])])
+    >>> vote.chosen, vote.agreement.tolist()
+    (0, [0.25, -0.5, 0.25])
+    """
+    candidates = [np.unique(labels, return_inverse=True)[1] for labels in candidates]
+    count = len(candidates)
+    index = np.zeros((count, count))
+    for one in range(count):
+        for other in range(one):
+            index[one, other] = rand_index(candidates[one], candidates[other])
+    agreement = (index + index.T).sum(axis=1) / max(count - 1, 1)
+    eligible = [labels.max() >= candidates[0].max() for labels in candidates]
+    # Rounded, so that the order of sums does not choose between equal ones.
+    chosen = int(np.argmax(np.where(eligible, agreement.round(9), -np.inf)))
+    return Vote(chosen, agreement)
+
+
+def rand_index(one: np.ndarray, other: np.ndarray) -> float:
+    """The adjusted Rand index of two labellings by small numbers.
+
+    Examples
+    --------
+    >>> rand_index(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 2]))
+    0.5714285714285714
+    """
+    rows = int(one.max()) + 1
+    columns = int(other.max()) + 1
+    at = one.astype(np.int64) * columns + other
+    shared = np.bincount(at, minlength=rows * columns).reshape(rows, columns).astype(np.float64)
+    together = _count_pairs(shared)
+    in_one = _count_pairs(shared.sum(axis=1))
+    in_other = _count_pairs(shared.sum(axis=0))
+    expected = in_one * in_other / max(_count_pairs(np.array([float(len(one))])), 1.0)
+    most = 0.5 * (in_one + in_other)
+    return 1.0 if most == expected else float((together - expected) / (most - expected))
+
+
+def _count_pairs(sizes: np.ndarray) -> float:
+    """How many pairs groups of these sizes have."""
+    return float((sizes * (sizes - 1.0)).sum() / 2.0)
+
+
+def fit_mixture(X: np.ndarray, k: int) -> np.ndarray | None:
+    """Labels of a mixture of k Gaussians of any shape; None where there is none.
+
+    Its start is k-means with a fixed seed.
+    """
+    spread = float(X.std())
+    if spread <= 0:
+        return None
+    model = GaussianMixture(k, max_iter=_ITERATIONS, reg_covar=_RIDGE, random_state=0)
+    with one_thread(), config_context(assume_finite=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            return model.fit_predict((X - X.mean(axis=0)) / spread)
+        except ValueError:  # fewer samples than clusters, or all in one place
+            return None
+
+
+def principal_columns(X: np.ndarray) -> np.ndarray:
+    """A table of few columns as it is, one of more by its first principal components."""
+    if X.shape[1] <= FEW_COLUMNS:
+        return np.asarray(X, dtype=np.float64)
+    centred = np.asarray(X, dtype=np.float64) - X.mean(axis=0, dtype=np.float64)
+    if centred.shape[1] <= len(centred):
+        vectors = np.linalg.eigh(centred.T @ centred)[1]
+        return centred @ vectors[:, -_COMPONENTS:]
+    values, vectors = np.linalg.eigh(centred @ centred.T)
+    return vectors[:, -_COMPONENTS:] * np.sqrt(np.maximum(values[-_COMPONENTS:], 0.0))
+
+
+def vote_by_trees(X: np.ndarray, k: int) -> list[np.ndarray]:
+    """Labels by a spanning tree: merged under a threshold of evenness, and cut into limbs."""
+    tree = span(X, _SMOOTHING)
+    return [merge_evenly(tree, k), chop_limbs(tree, k)]
