@@ -49,7 +49,6 @@ def test_lists_for_help_are_those_of_the_readers():
         (["clster"], "Did you mean 'cluster'"),
         (["cluster", "T", "-k", "1"], "at least 2 clusters"),
         (["cluster", "T", "-k", "many"], "neither a whole number nor 'auto'"),
-        (["cluster", "T"], "Give the number of clusters, or auto"),
         (["cluster", "T", "-k", "3", "--method", "kmens"], "'kmens' is not one of"),
         (["cluster", "T", "-k", "auto", "--method", "kmeans"], "-k auto is not for"),
         (["cluster", "T", "-k", "3", "--param", "alpa=1"], "did you mean 'alpha'"),
