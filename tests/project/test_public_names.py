@@ -110,7 +110,7 @@ def test_all_names_what_a_module_has(path):
 
 
 @pytest.mark.parametrize(
-    ("name", "most"), [("UnifiedSpectralClustering", 16), ("SCSK", 17), ("SCMK", 17)]
+    ("name", "most"), [("UnifiedSpectralClustering", 17), ("SCSK", 17), ("SCMK", 17)]
 )
 def test_few_parameters(name, most):
     estimator = getattr(unispectral, name)
