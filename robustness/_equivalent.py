@@ -87,7 +87,7 @@ _REASONS: dict[str, dict[str, str]] = {
         "0 → 1 in nonnegative = bool(K.min() >= 0)": "only ends a search sooner",
         "K.min() >= 0 → K.min() > 0": "only ends a search sooner",
     },
-    "spectrum._laplacian": {
+    "spectrum._eigen": {
         "1.0 → 2.0 in roots = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0))": _GUARD,
     },
     "paper._embedding": {

@@ -43,7 +43,7 @@ _ROOT = Path(__file__).resolve().parent.parent
 MODULES: dict[str, tuple[str, ...]] = {
     "labels": ("tests/paper/test_step_details.py", "tests/paper/test_steps.py"),
     "paper._weights": ("tests/paper/test_step_details.py", "tests/paper/test_steps.py"),
-    "spectrum._laplacian": ("tests/paper/test_step_details.py", "tests/paper/test_steps.py"),
+    "spectrum._eigen": ("tests/spectrum/test_eigen.py", "tests/paper/test_steps.py"),
     "spectrum._stiefel": ("tests/spectrum/test_stiefel.py", "tests/paper/test_step_details.py"),
     "graph.quality": ("tests/paper/test_step_details.py",),
     "graph._dense": ("tests/graph/test_codes.py",),
