@@ -102,7 +102,7 @@ def _alm(
     # In place of the library's own step: one that is handed in is given double precision.
     with mock.patch.object(algorithm, "optimal_embedding", timed):
         begun = time.process_time()
-        states = alm(K, n_clusters, **options, step=timed if searched else None)
+        states = alm(K, n_clusters, **options, step=timed if searched else "optimal")
         for state in islice(states, most):  # noqa: B007
             if time.process_time() - begun > patience:
                 break

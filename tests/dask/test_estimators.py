@@ -344,7 +344,7 @@ def test_a_killed_worker_changes_nothing() -> None:
     """A worker that holds kernels dies when candidates and kernels are done."""
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(5, 20)) * 4
-    X = (centres[rng.integers(0, 5, 12_000)] + rng.normal(size=(12_000, 20))).astype(np.float32)
+    X = (centres[rng.integers(0, 5, 9_000)] + rng.normal(size=(9_000, 20))).astype(np.float32)
     local = unispectral.UnifiedSpectralClustering(5, whiten=None).fit(X)
     killed: list[str] = []
     with (

@@ -229,10 +229,12 @@ def test_every_long_stage_of_a_large_fit_tells_its_progress(monkeypatch) -> None
     stages = ["centres of cells", "cells", "candidates", "kernels", "codes", "graph"]
     assert [stage for stage in seen if stage in stages] == stages
     for stage in ("cells", "candidates", "kernels"):
-        steps = [done for done, _ in seen[stage]]
-        assert steps == sorted(steps)
+        steps = np.array([done for done, _ in seen[stage]])
+        # A search with more candidates begins anew where the last one ended.
+        falls = np.flatnonzero(np.diff(steps) < 0)
+        assert (steps[falls] == 16_000).all()
         assert seen[stage][-1] == (16_000, 16_000)
-    assert len(seen["eigenvectors"]) > 1
+    assert "labels" in seen
 
 
 def test_the_search_of_a_large_fit_says_how_far_it_is(monkeypatch) -> None:
@@ -248,7 +250,7 @@ def test_the_search_of_a_large_fit_says_how_far_it_is(monkeypatch) -> None:
         if stage == "candidates":
             seen.append((done, total))
 
-    UnifiedSpectralClustering(3, whiten=None, verbose=note).fit(X)
+    UnifiedSpectralClustering(3, whiten=None, committee=False, verbose=note).fit(X)
     assert seen[-1] == (3_000, 3_000)
     assert len(seen) > 5
     assert seen == sorted(seen)

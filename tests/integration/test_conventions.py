@@ -282,7 +282,9 @@ def test_distances_for_a_kernel():
         SCSK(3, kernel="precomputed"),
         baselines.KKM(3, kernel="precomputed"),
     ):
-        with pytest.raises(ValueError, match=r"X has a diagonal of zeros, as dist.*np\.exp\(-"):
+        with pytest.raises(
+            ValueError, match=r"X has a diagonal of zeros, as graphs and dist.*np\.exp\(-"
+        ):
             estimator.fit(D)
         assert len(set(estimator.fit(K).labels_)) == 3
 
