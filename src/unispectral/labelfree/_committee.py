@@ -78,8 +78,8 @@ def rand_index(one: np.ndarray, other: np.ndarray) -> float:
 
     Examples
     --------
-    >>> rand_index(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 2]))
-    0.5714285714285714
+    >>> round(rand_index(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 2])), 3)
+    0.571
     """
     rows = int(one.max()) + 1
     columns = int(other.max()) + 1
