@@ -53,6 +53,14 @@ def test_a_candidate_with_fewer_clusters_is_not_chosen() -> None:
     assert take_vote([first, fewer, fewer, fewer]).chosen == 0
 
 
+def test_a_candidate_with_a_cluster_of_one_sample_is_not_chosen() -> None:
+    first = np.repeat([0, 1], [5, 5])
+    stray = np.repeat([0, 1], [9, 1])
+    assert take_vote([first, stray, stray]).chosen == 0
+    assert take_vote([np.repeat([0, 1], [8, 2]), stray, stray]).chosen == 0
+    assert take_vote([np.repeat([0, 1], [1, 9]), stray, stray]).chosen == 1
+
+
 def test_a_mixture_finds_long_clusters_that_cross() -> None:
     rng = np.random.default_rng(0)
     one = rng.normal(size=(300, 2)) * [5.0, 0.2]

@@ -34,6 +34,8 @@ NEIGHBORS = (5, 20)
 #: More columns than this show no density to trees; a mixture is fitted to so many components.
 FEW_COLUMNS = 12
 _COMPONENTS = 10
+#: Smaller clusters than this are strays.
+_LEAST_MEMBERS = 3
 #: Neighbours that smooth the distances of a spanning tree.
 _SMOOTHING = 5
 #: Iterations of the mixture, and what is added to variances, as a share.
@@ -51,13 +53,13 @@ class Vote(NamedTuple):
 def take_vote(candidates: Sequence[np.ndarray]) -> Vote:
     """The candidate whose mean adjusted Rand index with the others is the largest.
 
-    Of equal ones the first is taken. A candidate with fewer clusters than the first cannot be
-    chosen, but it has a voice.
+    Of equal ones the first is taken. A candidate with fewer clusters than the first, or with
+    clusters of one or two samples where the first has none, cannot be chosen, but it has a voice.
 
     Examples
     --------
     >>> vote = take_vote([np.array(one) for one in ([0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 0, 0])])
-    >>> vote.chosen, vote.agreement.tolist()
+    >>> vote.chosen, vote.agreement.round(2).tolist()
     (0, [0.25, -0.5, 0.25])
     """
     candidates = [np.unique(labels, return_inverse=True)[1] for labels in candidates]
@@ -67,7 +69,9 @@ def take_vote(candidates: Sequence[np.ndarray]) -> Vote:
         for other in range(one):
             index[one, other] = rand_index(candidates[one], candidates[other])
     agreement = (index + index.T).sum(axis=1) / max(count - 1, 1)
-    eligible = [labels.max() >= candidates[0].max() for labels in candidates]
+    sizes = [np.bincount(labels) for labels in candidates]
+    least = min(int(sizes[0].min()), _LEAST_MEMBERS)
+    eligible = [len(own) >= len(sizes[0]) and own.min() >= least for own in sizes]
     # Rounded, so that the order of sums does not choose between equal ones.
     chosen = int(np.argmax(np.where(eligible, agreement.round(9), -np.inf)))
     return Vote(chosen, agreement)
