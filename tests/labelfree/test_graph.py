@@ -15,7 +15,7 @@ def test_a_fit_whose_eigenvectors_did_not_converge_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     X = np.random.default_rng(0).normal(size=(4_000, 2))
-    model = UnifiedSpectralClustering(3, random_state=0)
+    model = UnifiedSpectralClustering(3, committee=False, random_state=0)
     model.fit(X)
     assert model.converged_
     assert "tolerance" not in model.stop_reason_
