@@ -86,7 +86,9 @@ def spatial_order(tables: Sequence[Any]) -> np.ndarray:
             key |= _cells(far) << np.uint64(shift)
         if len(central) > _LARGE_SAMPLES:
             return np.lexsort((central, key))
-        shells = np.rint(central / (_AS_CENTRAL * np.median(central)))
+        # Where most samples are the same, or rounded to it, any unit will do.
+        unit = max(_AS_CENTRAL * float(np.median(central)), np.finfo(np.float64).tiny)
+        shells = np.rint(central / unit)
     return np.lexsort((*_leading_columns(tables), key, shells))
 
 

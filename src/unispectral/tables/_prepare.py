@@ -99,7 +99,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     1  1200.0     0.0        1.0       0.0
     2   642.7     0.0        0.0       1.0
     >>> preparer.columns_[3]["why"]
-    'has a different text in every row'
+    'is free text, another in every row'
     """
 
     _parameter_constraints: dict[str, list[Any]] = {
