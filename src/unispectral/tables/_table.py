@@ -51,6 +51,7 @@ class Table:
     Examples
     --------
     >>> import io
+    >>> from unispectral.tables import read_table
     >>> table = read_table(io.BytesIO(b"name,x,y\\na,1,2\\nb,3,4\\n"), id="name")
     >>> table.values.tolist(), table.index.tolist()
     ([[1.0, 2.0], [3.0, 4.0]], ['a', 'b'])
