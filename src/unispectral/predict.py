@@ -12,12 +12,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
 from unispectral._errors import DoubtfulResultWarning, warn
 from unispectral._inputs import Layout
 from unispectral._run import Run
 from unispectral._validation import recentred
+from unispectral.graph.copies import first_equal
 from unispectral.graph.neighbours import EXACT_SAMPLES, build_index
 from unispectral.kernels import KernelBank
 from unispectral.labels import assign, memberships
@@ -138,7 +138,7 @@ class GeometryPart:
     def first_equal(self) -> np.ndarray:
         """The first of its training points whose row is the same, of each."""
         rows = self.geometry.rows
-        return np.arange(self.n_samples) if rows is None else _first_equal(rows)
+        return np.arange(self.n_samples) if rows is None else first_equal([rows])
 
     @property
     def width(self) -> int:
@@ -431,23 +431,6 @@ def _shared(weights: Sequence[float] | np.ndarray, coded: Sequence[_Coded]) -> n
     portion = np.asarray(weights)[:, None] * np.stack([one.known for one in coded])
     total = portion.sum(axis=0)
     return portion / np.where(total > 0, total, 1.0)
-
-
-def _first_equal(table: Any) -> np.ndarray:
-    """The first of the rows that are the same, of each row of a table.
-
-    Examples
-    --------
-    >>> _first_equal(np.array([[1.0, 0.0], [2.0, 0.0], [1.0, -0.0]])).tolist()
-    [0, 1, 0]
-    """
-    if sp.issparse(table):
-        parts = zip(table.indptr[:-1], table.indptr[1:], strict=True)
-        rows = (table.indices[a:b].tobytes() + table.data[a:b].tobytes() for a, b in parts)
-    else:
-        rows = ((row + 0.0).tobytes() for row in table)  # zero has no sign
-    seen: dict[bytes, int] = {}
-    return np.array([seen.setdefault(row, at) for at, row in enumerate(rows)])
 
 
 def _fill(new: list[Any], geometry: KernelDistance) -> tuple[list[Any], np.ndarray]:

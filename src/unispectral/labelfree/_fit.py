@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from unispectral._errors import DoubtfulResultWarning, warn
 from unispectral._inputs import Samples
 from unispectral._result import Fitted, Solution
 from unispectral._run import Run
 from unispectral.graph.communities import k_communities
+from unispectral.graph.copies import first_equal
 from unispectral.graph.neighbours import EXACT_SAMPLES
 from unispectral.graph.quality import normalized_cut
 from unispectral.labelfree._assignment import (
@@ -63,6 +65,8 @@ from unispectral.spectrum import affinity
 
 __all__ = ["fit"]
 
+#: Fewer distinct samples than this, or than two for each cluster, are taken with their copies.
+_LEAST_DISTINCT = 10
 #: Clusters of a lower mean conductance are components of the graph: there is nothing to vote on.
 SEPARATE = 1e-9
 #: The mean modularity per view may fall by this share where other weights of views are taken.
@@ -90,7 +94,8 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     """
     if samples.graph is not None:
         return fit_graph(samples, recipe, run)
-    order = order_samples(samples)
+    copies = find_copies(samples, recipe)
+    order = order_samples(samples, copies)
     views = build_views(samples, order, recipe, run)
     names = samples.kernel_names
     kept = select_views(views, recipe, run)
@@ -98,9 +103,11 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
         views = [views[at] for at in np.flatnonzero(kept)]
     elif not kept.all():
         # A view that gets weight 0 takes no part in the order either.
-        order = order_samples(samples, kept)
+        order = order_samples(samples, copies, kept)
         views = build_views(samples, order, recipe, run, kept)
     combined = combine_views(views)
+    if copies is not None and order is not None:
+        combined = combined._replace(counts=count_copies(copies, order, combined.known))
     numbers = _number_samples(samples, order, combined)
 
     count = None
@@ -139,10 +146,12 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
         placed = np.full(samples.n_samples, UNKNOWN_SCORE)
         placed[numbers] = score
         score = placed
+    if copies is not None:
+        score = score[copies]
     weights = np.zeros(len(kept))
     weights[kept] = found.views.weights
     return Fitted(
-        solution=_solve(found, weights, numbers, samples.n_samples),
+        solution=_solve(found, weights, numbers, copies, samples.n_samples),
         predictor=Predictor(
             layout=samples.layout,
             parts=tuple(parts),
@@ -163,14 +172,47 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     )
 
 
-def order_samples(samples: Samples, kept: np.ndarray | None = None) -> np.ndarray | None:
-    """The numbers of the samples in an order of their own, by the views that are kept."""
+def find_copies(samples: Samples, recipe: Recipe) -> np.ndarray | None:
+    """The first sample with the same rows, of each; None where all are taken as they are.
+
+    A sample that came several times is fitted once, and counts as often as it came.
+    """
     if samples.bank is not None or not has_order(samples.tables):
         return None
-    if kept is None:
-        return spatial_order(samples.tables)
-    counting = {samples.kernel_views[at] for at in np.flatnonzero(kept)}
-    return spatial_order([samples.tables[view] for view in sorted(counting)])
+    first = first_equal(samples.tables)
+    distinct = int((first == np.arange(len(first))).sum())
+    if distinct == len(first) or distinct < max(_LEAST_DISTINCT, 2 * recipe.n_clusters):
+        return None
+    return first
+
+
+def order_samples(
+    samples: Samples, copies: np.ndarray | None = None, kept: np.ndarray | None = None
+) -> np.ndarray | None:
+    """The numbers of the samples in an order of their own, by the views that are kept.
+
+    Without those that are copies of others.
+    """
+    if samples.bank is not None or not has_order(samples.tables):
+        return None
+    tables = samples.tables
+    if kept is not None:
+        counting = {samples.kernel_views[at] for at in np.flatnonzero(kept)}
+        tables = tuple(tables[view] for view in sorted(counting))
+    if copies is None:
+        return spatial_order(tables)
+    distinct = np.flatnonzero(copies == np.arange(len(copies)))
+    return distinct[spatial_order([table[distinct] for table in tables])]
+
+
+def count_copies(
+    copies: np.ndarray, order: np.ndarray, known: np.ndarray | None = None
+) -> np.ndarray:
+    """How often the samples of this order came, as a multiple of the mean."""
+    counts = np.bincount(copies, minlength=len(copies))[order]
+    if known is not None:
+        counts = counts[known]
+    return counts / counts.mean()
 
 
 def _number_samples(samples: Samples, order: np.ndarray | None, views: Views) -> np.ndarray | None:
@@ -178,7 +220,8 @@ def _number_samples(samples: Samples, order: np.ndarray | None, views: Views) ->
     if views.known is None:
         return order
     numbers = np.flatnonzero(views.known) if order is None else order[views.known]
-    warn_of_unknown(samples.n_samples - len(numbers), samples.n_samples)
+    total = samples.n_samples if order is None else len(order)
+    warn_of_unknown(total - len(numbers), total)
     return numbers
 
 
@@ -197,6 +240,8 @@ def cluster_views(views: Views, form: Whitening | None, recipe: Recipe, run: Run
             here = run.replace(executor=None)
             few = joint.subset(np.flatnonzero(core))
             inner = locate(few, form, layers.k, recipe, here)
+            if layers.counts is not None:
+                inner = inner._replace(counts=layers.counts[core])
             inside, _, found = _cluster_layers(inner, replace(recipe, max_iter=1), here)
             labels = prefer_core_labels(graph.first, labels, core, inside.first, found)
     by_labels = assigned is None or not np.array_equal(labels, assigned)
@@ -210,7 +255,7 @@ def _cluster_layers(
 
     Those of more samples than have eigenvectors are communities; the embedding is made of them.
     """
-    graph = learn_graph(layers.layers, layers.k, recipe, run)
+    graph = learn_graph(layers.layers, layers.k, recipe, run, layers.counts)
     run.progress("labels")
     n = len(graph.embedding)
     if n > recipe.spectral_samples:
@@ -267,7 +312,9 @@ def let_candidates_vote(
     shares = label_shares(found.graph.first, labels, k)
     layers = found.layers
     embedding = embed(shares, recipe)
-    graph = couple_with(found.graph, layers.layers, layers.k, embedding, recipe, here)
+    graph = couple_with(
+        found.graph, layers.layers, layers.k, embedding, recipe, here, layers.counts
+    )
     return found._replace(graph=graph, labels=labels, by_labels=True), agreement
 
 
@@ -370,8 +417,17 @@ def _name_layers(found: Clustering, names: Sequence[str]) -> dict[str, float]:
     return shares
 
 
-def _solve(found: Clustering, weights: np.ndarray, numbers: np.ndarray | None, n: int) -> Solution:
-    """What was found, with the samples as they came; of those left out nothing is known."""
+def _solve(
+    found: Clustering,
+    weights: np.ndarray,
+    numbers: np.ndarray | None,
+    copies: np.ndarray | None,
+    n: int,
+) -> Solution:
+    """What was found, with the samples as they came; of those left out nothing is known.
+
+    Copies have the code of the first of them.
+    """
     graph = found.graph
     solution = Solution(
         Z=graph.graph,
@@ -395,5 +451,9 @@ def _solve(found: Clustering, weights: np.ndarray, numbers: np.ndarray | None, n
     labels = np.full(n, found.labels[np.argmin(numbers)])
     labels[numbers] = found.labels
     Z = renumbered(graph.graph, numbers, n)
+    if copies is not None:
+        codes = sp.csr_array(Z.T)[copies]
+        Z = codes.T.tocsr()
+        return solution._replace(Z=Z, W=affinity(codes, Z), P=P[copies], labels=labels[copies])
     W = renumbered(graph.affinity, numbers, n)
     return solution._replace(Z=Z, W=W, P=P, labels=labels)

@@ -82,12 +82,19 @@ class LearnedGraph(NamedTuple):
     errors: list[np.ndarray]
 
 
-def learn_graph(layers: Sequence[Layer], k: int, recipe: Recipe, run: Run) -> LearnedGraph:
+def learn_graph(
+    layers: Sequence[Layer],
+    k: int,
+    recipe: Recipe,
+    run: Run,
+    counts: np.ndarray | None = None,
+) -> LearnedGraph:
     """Learn the graph, coupled with its own embedding.
 
     The graphs of the layers are added up by their shares. Small components of the sum are joined
     to the rest of it, by k neighbours in the first layer that has all samples. Of more samples
     than the recipe has eigenvectors for, there is one pass, and an embedding without columns.
+    In the affinity the code of a sample counts as often as ``counts`` says.
     """
     seed = int(run.rng.integers(2**31 - 1))
     views = [layer.around for layer in layers]
@@ -107,7 +114,7 @@ def learn_graph(layers: Sequence[Layer], k: int, recipe: Recipe, run: Run) -> Le
             run.progress("graph")
         codes = _hold_together(codes, layers, k, recipe, seed, run)
         graph = codes.T.tocsr()
-        before, W = W, affinity(codes, graph)
+        before, W = W, _weigh(codes, graph, counts)
         del codes
         change = np.inf if before is None else _change(W, before)
         first = W if first is None else first
@@ -159,6 +166,14 @@ def _hold_together(
     return join_components(codes, complete[0].geometry, recipe.n_clusters)
 
 
+def _weigh(codes: sp.csr_array, graph: sp.csr_array, counts: np.ndarray | None) -> sp.csr_array:
+    """The affinity of codes, of which each counts so often; ``graph`` is their transpose."""
+    if counts is None:
+        return affinity(codes, graph)
+    codes = sp.csr_array(sp.diags_array(counts) @ codes)
+    return affinity(codes, codes.T.tocsr())
+
+
 def couple_with(
     learned: LearnedGraph,
     layers: Sequence[Layer],
@@ -166,6 +181,7 @@ def couple_with(
     embedding: np.ndarray,
     recipe: Recipe,
     run: Run,
+    counts: np.ndarray | None = None,
 ) -> LearnedGraph:
     """The same graph, coupled with another embedding than its own: one made of labels."""
     codes, _, residual, _ = _blend(layers, recipe, embedding, run)
@@ -173,7 +189,7 @@ def couple_with(
     graph = codes.T.tocsr()
     return learned._replace(
         graph=graph,
-        affinity=affinity(codes, graph),
+        affinity=_weigh(codes, graph, counts),
         embedding=embedding,
         residual=residual,
         reason=f"{learned.reason}; then it was coupled with the clusters that won the vote",

@@ -78,7 +78,8 @@ class Views(NamedTuple):
 
     ``known`` are the samples that one of the views has, None for all: the others are left out, and
     the views are of the known ones alone. ``complete`` are the distances of the views on all these
-    samples, ``joint`` is their weighted sum; none where it cannot be had.
+    samples, ``joint`` is their weighted sum; none where it cannot be had. ``counts`` is how often
+    each sample counts, None for once.
     """
 
     views: list[View]
@@ -86,13 +87,15 @@ class Views(NamedTuple):
     known: np.ndarray | None
     complete: list[KernelDistance]
     joint: KernelDistance | None
+    counts: np.ndarray | None = None
 
 
 class Layers(NamedTuple):
-    """The layers of a graph, each with k candidates of every sample."""
+    """The layers of a graph, each with k candidates of every sample, and how often these count."""
 
     layers: list[Layer]
     k: int
+    counts: np.ndarray | None = None
 
 
 def build_views(
@@ -291,9 +294,9 @@ def build_layers(views: Views, form: Whitening | None, recipe: Recipe, run: Run)
     """
     if views.joint is None:
         k = recipe.candidates(views.views[0].n_samples)
-        return Layers(build_own_layers(views, form, k, 1.0, run), k)
+        return Layers(build_own_layers(views, form, k, 1.0, run), k, views.counts)
     k = recipe.candidates(views.joint.n_samples)
-    joint = locate(views.joint, form, k, recipe, run)
+    joint = locate(views.joint, form, k, recipe, run)._replace(counts=views.counts)
     if len(views.views) == 1 or recipe.fused_share == 1.0:
         return joint
     first = joint.layers[0]._replace(share=recipe.fused_share)
