@@ -139,7 +139,8 @@ class FitTasks:
     def _end_stage(self) -> None:
         if self.stage is not None:
             self.stage.call_on_fit_task_end(**self.told)
-        self.stage, self.steps = None, 0
+        self.stage = None
+        self.steps = 0
 
 
 def fit_tasks(estimator: Any, X: Any) -> FitTasks | None:

@@ -55,7 +55,9 @@ class InputError(ValueError):
         switch: tuple[str, str] | None = None,
     ) -> None:
         super().__init__(argument, problem, remedy)
-        self.argument, self.problem, self.remedy = argument, problem, remedy
+        self.argument = argument
+        self.problem = problem
+        self.remedy = remedy
         self.value = None if value is _UNSET else value
         self.has_value = value is not _UNSET
         self.switch = switch
@@ -81,7 +83,8 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     frame: FrameType | None = sys._getframe(1)
     depth = 2
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in _INNER:
-        frame, depth = frame.f_back, depth + 1
+        frame = frame.f_back
+        depth += 1
     warnings.warn(message, category, stacklevel=depth)
 
 

@@ -162,7 +162,9 @@ def read(
             raise InputError("views", problem, "leave views out, or give one table")
         table = check_samples(estimator, X, reset=True)
         groups = _columns(estimator, views)
-        kind, names, columns = "columns", list(groups), tuple(groups.values())
+        kind = "columns"
+        names = list(groups)
+        columns = tuple(groups.values())
         tables = [table[:, numbers_] for numbers_ in columns]
     elif is_views(X):
         kind = "views"
@@ -175,14 +177,16 @@ def read(
         )
         estimator.n_features_in_ = sum(table.shape[1] for table in tables)
     else:
-        kind, names = "table", ["X"]
+        kind = "table"
+        names = ["X"]
         tables = [check_samples(estimator, X, reset=True)]
     shifts: list[Shift | None] = []
     reasons: list[str] = []
     movable = all(_is_movable(kernel, scaling is not None) for kernel in kernels)
     sizes = tuple(table.shape[1] for table in tables)
     for at, table in enumerate(tables):
-        shift, reason = None, "as given: the kernels are of the table as it is"
+        shift = None
+        reason = "as given: the kernels are of the table as it is"
         if movable and scaling is not None:
             shift, reason = scaling(table)
         if movable:

@@ -25,7 +25,8 @@ _FILES = (
 
 #: Settings of glibc: from which size on an array gets pages of its own, and how much of what was
 #: freed is kept. The large values are those that glibc itself ends at where it may choose.
-_OWN_PAGES, _TRIM = -3, -1
+_OWN_PAGES = -3
+_TRIM = -1
 _LARGE = {_OWN_PAGES: 2**25, _TRIM: 2**26}
 
 

@@ -144,7 +144,8 @@ class Progress:
         now = time.monotonic()
         new = stage != self._stage
         if new:
-            self._stage, self._stage_begun = stage, now
+            self._stage = stage
+            self._stage_begun = now
         terminal = getattr(self.stream, "isatty", lambda: False)()
         if not new and not (terminal and now - self._shown > 0.1) and done != total:
             return

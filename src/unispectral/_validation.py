@@ -46,7 +46,8 @@ _LEAST_KNOWN = 3
 _AS_TABLE: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 
 #: The grid of tables that are rounded, in units of their spread, and what they are clipped to.
-_GRID, _LARGEST = 2.0**-30, 2.0**450
+_GRID = 2.0**-30
+_LARGEST = 2.0**450
 
 
 class Shift(NamedTuple):
@@ -196,7 +197,8 @@ def check_kernel_matrices(
 def check_cluster_count(n_clusters: int, n_samples: int, tables: Sequence[Table] = ()) -> None:
     """No more clusters than samples; what is no clustering is fitted, and called what it is."""
     if n_samples < n_clusters:
-        problem, remedy = f"is more than n_samples={n_samples}", "ask for fewer or give more"
+        problem = f"is more than n_samples={n_samples}"
+        remedy = "ask for fewer or give more"
         raise InputError("n_clusters", problem, remedy, value=n_clusters)
     said = ""
     if n_clusters == 1:
@@ -322,7 +324,8 @@ def _shift_of(X: Table) -> Shift | None:
         if np.isfinite(mean).all():
             spread = max(float(np.nanmax(np.abs(one - mean))) for one in blocks)
         if float(np.abs(mean).max()) > _FAR * spread:
-            offset, largest = mean, spread
+            offset = mean
+            largest = spread
     factor = 1.0
     if largest > 0 and not _SIZES[0] < largest < _SIZES[1]:
         factor = 2.0 ** -round(np.log2(largest))

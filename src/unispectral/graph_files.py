@@ -24,7 +24,8 @@ GRAPH_FORMATS = ("graphml", "npz", "csv", "tsv")
 
 _BLOCK = 2**12  # rows
 #: Names that are longer, and arrays of names that are larger, are not written to .npz.
-_LONG_NAME, _WIDE = 200, 2**28
+_LONG_NAME = 200
+_WIDE = 2**28
 # What XML 1.0 has no way to write, not even escaped.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -120,7 +121,8 @@ def _edges(matrix: sp.csr_array, directed: bool) -> Iterator[tuple[int, int, flo
     """The edges, a block of rows at a time: a large graph is never there twice."""
     for begin in range(0, matrix.shape[0], _BLOCK):
         block = matrix[begin : begin + _BLOCK].tocoo()
-        rows, columns = block.row + begin, block.col
+        rows = block.row + begin
+        columns = block.col
         keep = (block.data != 0) & (directed | (columns >= rows))
         found = (rows[keep].tolist(), columns[keep].tolist(), block.data[keep].tolist())
         yield from zip(*found, strict=True)

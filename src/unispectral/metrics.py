@@ -135,7 +135,8 @@ def _matched(counts: sp.csr_array) -> float:
     # column gets a stand-in of its own to stay alone with, and the stand-ins of a matched pair
     # are joined by the transposed pattern. All these edges cost the same, so they do not choose.
     ceiling = float(counts.max()) + 1.0
-    cost, joined = counts.astype(float), counts.T.tocsr().astype(float)
+    cost = counts.astype(float)
+    joined = counts.T.tocsr().astype(float)
     cost.data = ceiling - cost.data
     joined.data = np.full_like(joined.data, ceiling)
     alone = [sp.eye_array(size, format="csr") * ceiling for size in (rows, columns)]

@@ -66,7 +66,8 @@ def internal_scores(X: Any, labels: Any, *, random_state: int | None = 0) -> dic
         raise InputError("labels", "holds NaN or infinity", "score the samples that have a label")
     labels = np.unique(labels, return_inverse=True)[1]
     X = check_array(align_to_fit(X, given), accept_sparse="csr", input_name="X")
-    n, count = X.shape[0], int(labels.max()) + 1
+    n = X.shape[0]
+    count = int(labels.max()) + 1
     if len(labels) != n:
         raise InputError("labels", f"has {len(labels)} entries, but X has {n} samples")
     if not 2 <= count < n:
@@ -262,7 +263,8 @@ def neighbour_modularity(X: Any, labels: np.ndarray) -> float:
     """
     if not sp.issparse(X):
         known = ~np.isnan(X[:, 0])
-        X, labels = X[known], labels[known]
+        X = X[known]
+        labels = labels[known]
     labels = np.unique(labels, return_inverse=True)[1]
     if not len(labels) or labels.max() < 1:
         return 0.0

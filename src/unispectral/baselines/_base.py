@@ -121,7 +121,8 @@ class ClusteringMethod(Declared, CallbackSupportMixin, ClusterMixin, BaseEstimat
         -------
         self
         """
-        jobs, seed = getattr(self, "n_jobs", None), getattr(self, "random_state", 0)
+        jobs = getattr(self, "n_jobs", None)
+        seed = getattr(self, "random_state", 0)
         run = Run.of(jobs, seed, tasks=fit_tasks(self, X))
         with whole_or_as_before(self), run.limited() as run:
             self._keep(self._cluster(self._prepare(X, run), run))
@@ -249,7 +250,9 @@ class Kernels:
     """
 
     def __init__(self, bank: KernelBank, run: Run | None = None) -> None:
-        self.bank, self.run, self.n_samples = bank, run, bank.n_samples
+        self.bank = bank
+        self.run = run
+        self.n_samples = bank.n_samples
         keep = len(bank) * bank.n_samples**2 * bank.dtype.itemsize <= STACK_BYTES
         self._stack = np.stack([bank.matrix(r, run) for r in range(len(bank))]) if keep else None
         self.diagonals = np.stack([bank.diagonal(r) for r in range(len(bank))]).astype(np.float64)

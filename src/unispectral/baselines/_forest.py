@@ -24,7 +24,8 @@ def describe_tree(left, right, weights, leaves, order, sums, lengths, shared):
     parent and of all nodes to the left of it, as scikit-learn grows trees depth first.
     """
     n_nodes = left.shape[0]
-    total, depth = np.zeros(n_nodes), np.zeros(n_nodes, dtype=np.int64)
+    total = np.zeros(n_nodes)
+    depth = np.zeros(n_nodes, dtype=np.int64)
     parent = np.zeros(n_nodes, dtype=np.int64)
     for node in range(n_nodes):
         if left[node] >= 0:
@@ -35,10 +36,12 @@ def describe_tree(left, right, weights, leaves, order, sums, lengths, shared):
     last = 0
     for place in range(len(order)):
         node = leaf = leaves[order[place]]
-        sums[place], lengths[place] = total[leaf], depth[leaf]
+        sums[place] = total[leaf]
+        lengths[place] = depth[leaf]
         while node > last:  # up to the first node that is above the last leaf, too
             node = parent[node]
-        shared[place], last = total[node], leaf
+        shared[place] = total[node]
+        last = leaf
 
 
 @njit(cache=True, nogil=True)
@@ -50,14 +53,16 @@ def add_similarities(order, position, sums, lengths, shared, start, stop, out):
         row[:] = 0
         for tree in range(n_trees):
             place = position[tree, i]
-            own, length = sums[tree, place], lengths[tree, place]
+            own = sums[tree, place]
+            length = lengths[tree, place]
             if own == 0.0:  # the tree is its root: all samples are together
                 for j in range(n):
                     row[j] += 1.0
                 continue
             row[i] += 1.0
             for step in (1, -1):
-                common, other = own, place + step
+                common = own
+                other = place + step
                 while 0 <= other < n:
                     common = min(common, shared[tree, max(other, other - step)])
                     if common == 0.0:

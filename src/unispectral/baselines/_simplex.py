@@ -31,18 +31,23 @@ def simplex_code(G, i, tol):
     the gap bounds the distance of the objective ‖y‖² to its minimum.
     """
     n = G.shape[0]
-    total, nearest, closest = 0.0, np.inf, 0
+    total = 0.0
+    nearest = np.inf
+    closest = 0
     for j in range(n):
         squared = max(G[j, j] - 2.0 * G[i, j] + G[i, i], 0.0)
         total += squared
         if j != i and squared < nearest:
-            nearest, closest = squared, j
+            nearest = squared
+            closest = j
     scale = total / max(n - 1, 1)
-    pool, weights = np.full(1, closest), np.ones(1)
+    pool = np.full(1, closest)
+    weights = np.ones(1)
     gap = np.inf
     gains = np.empty(n)
     for _ in range(200):
-        last, gap = gap, _gains(G, i, pool, weights, gains)
+        last = gap
+        gap = _gains(G, i, pool, weights, gains)
         if gap <= tol * scale:
             break
         if gap >= last and gap <= 1e-6 * scale:  # rounding has the last word
@@ -107,7 +112,8 @@ def _solve_on(G, i, pool, weights, scale, tol):
     shift = scale if scale > 0.0 else 1.0
     L = np.zeros((size, size))
     corral = np.empty(size, dtype=np.int64)
-    a, products = np.zeros(size), np.empty(size)
+    a = np.zeros(size)
+    products = np.empty(size)
     count = 0
     blocked = np.zeros(size, dtype=np.bool_)
     for k in range(weights.shape[0]):
@@ -120,7 +126,9 @@ def _solve_on(G, i, pool, weights, scale, tol):
     _scale_to_one(a, count)
     count = _inner(L, corral, a, count)
     for _ in range(20 * size + 50):
-        norm, best, least = 0.0, -1, np.inf
+        norm = 0.0
+        best = -1
+        least = np.inf
         for j in range(size):
             products[j] = 0.0
         for k in range(count):
@@ -130,7 +138,8 @@ def _solve_on(G, i, pool, weights, scale, tol):
             norm += a[k] * products[corral[k]]
         for j in range(size):
             if not blocked[j] and products[j] < least:
-                least, best = products[j], j
+                least = products[j]
+                best = j
         if best < 0 or norm - least <= 0.5 * tol * scale:
             break
         known = False
@@ -171,10 +180,12 @@ def _remove(L, count, gone):
             L[k, l] = L[k + 1, l]
     for k in range(gone, count - 1):
         length = np.hypot(L[k, k], L[k, k + 1])
-        cosine, sine = L[k, k] / length, L[k, k + 1] / length
+        cosine = L[k, k] / length
+        sine = L[k, k + 1] / length
         L[k, k], L[k, k + 1] = length, 0.0
         for r in range(k + 1, count - 1):
-            left, right = L[r, k], L[r, k + 1]
+            left = L[r, k]
+            right = L[r, k + 1]
             L[r, k] = cosine * left + sine * right
             L[r, k + 1] = cosine * right - sine * left
 
@@ -210,12 +221,14 @@ def _inner(L, corral, a, count):
     """Move to the affine minimum, dropping points until it lies in the convex hull."""
     while True:
         u = _affine(L, count)
-        step, first = 1.0, -1
+        step = 1.0
+        first = -1
         for k in range(count):
             if u[k] <= 0.0:
                 share = a[k] / (a[k] - u[k]) if a[k] > u[k] else 0.0
                 if first < 0 or share < step:
-                    step, first = share, k
+                    step = share
+                    first = k
         for k in range(count):
             a[k] = u[k] if first < 0 else max(a[k] + step * (u[k] - a[k]), 0.0)
         if first < 0:
@@ -225,6 +238,7 @@ def _inner(L, corral, a, count):
             if a[k] <= 0.0 and count > 1:
                 _remove(L, count, k)
                 for l in range(k, count - 1):
-                    corral[l], a[l] = corral[l + 1], a[l + 1]
+                    corral[l] = corral[l + 1]
+                    a[l] = a[l + 1]
                 count -= 1
         _scale_to_one(a, count)

@@ -21,9 +21,11 @@ __all__ = ["AASC", "SimpleMKKM"]
 
 EPS = float(np.finfo(np.float64).eps)
 #: Of the published search for a root: a gradient that counts as none, and calls at most.
-_FLAT, _CALLS = 1e-6, 100
+_FLAT = 1e-6
+_CALLS = 100
 #: Halvings of a step before it counts as none; the share of the promised decrease it must keep.
-_HALVINGS, _ARMIJO = 30, 1e-4
+_HALVINGS = 30
+_ARMIJO = 1e-4
 
 
 class AASC(KernelsMethod):
@@ -83,7 +85,8 @@ def aggregate(
 
     degrees = np.stack([W.sum(axis=1, dtype=np.float64) for W in affinities()])
     v = np.full(len(kernels), 1.0 / len(kernels))
-    last, residual = None, np.inf
+    last = None
+    residual = np.inf
     while True:
         total = np.zeros((kernels.n_samples, kernels.n_samples))
         for weight, W in zip(v**2, affinities(), strict=True):
@@ -94,7 +97,8 @@ def aggregate(
             # Between the projections on the two subspaces: blind to signs and rotations.
             residual = 2.0 * (n_clusters - float(((vectors.T @ last) ** 2).sum()))
         yield (vectors, v), residual
-        last, g = vectors, found[:, 1]
+        last = vectors
+        g = found[:, 1]
         alpha = degrees @ g**2  # gᵀD_r g
         beta = alpha - np.array([g @ (W @ g) for W in affinities()])  # gᵀL_r g
         if isinstance(root, str):
@@ -188,8 +192,12 @@ def dogleg_root(function: Callable[[float], float], start: float) -> float:
     is a forward difference. Its rules for stopping are followed too, since the record depends on
     where the method gives up.
     """
-    x, value, radius, step = start, function(start), 1.0, 0.0
-    slope, calls = _slope(function, x, value), 2
+    x = start
+    value = function(start)
+    radius = 1.0
+    step = 0.0
+    slope = _slope(function, x, value)
+    calls = 2
     objective = before = 0.5 * value * value
     accepted = True
     for iteration in range(_CALLS):
@@ -208,8 +216,10 @@ def dogleg_root(function: Callable[[float], float], start: float) -> float:
         ratio = (reached - objective) / promised if promised < 0.0 else 0.0
         accepted = bool(ratio > 0.05 and np.isfinite(reached))
         if accepted:
-            before, objective = objective, reached
-            x, value = x + step, trial
+            before = objective
+            objective = reached
+            x = x + step
+            value = trial
             slope = _slope(function, x, value)
             calls += 1
         if not ratio >= 0.05:
@@ -269,7 +279,8 @@ class SimpleMKKM(KernelsMethod):
         """Reduced gradients from equal weights, each step the longest that pays."""
         weights = np.full(len(data), 1.0 / len(data))
         value, gradient, H = alignment(data, weights, self.n_clusters)
-        path, residual = [value], np.inf
+        path = [value]
+        residual = np.inf
         while len(path) <= self.max_iter and residual > self.tol:
             direction = reduced_direction(weights, gradient)
             slope = float(gradient @ direction)
@@ -286,7 +297,8 @@ class SimpleMKKM(KernelsMethod):
                 if found[0] <= value + _ARMIJO * step * slope:
                     weights, (value, gradient, H) = trial, found
                     break
-                step, residual = 0.5 * step, 0.5 * residual
+                step = 0.5 * step
+                residual = 0.5 * residual
             path.append(value)
         stop = Stop(len(path) - 1, residual <= self.tol, residual)
         more = {"kernel_weights": weights, "objective_path": np.array(path)}

@@ -124,7 +124,8 @@ def forest_similarity(
     """
     from unispectral.baselines import _forest
 
-    n, n_trees = X.shape[0], len(forest.estimators_)
+    n = X.shape[0]
+    n_trees = len(forest.estimators_)
     dtype = np.float64 if n <= 4_000 else np.float32
     size = n * n * np.dtype(dtype).itemsize * 2
     require_memory(size, f"A forest similarity of {n} samples", "use fewer samples")

@@ -21,7 +21,9 @@ __all__ = ["LGMKSC", "SMKL", "SPC"]
 #: The authors' β was found on so many samples; the distances of kernels grow with their number.
 _SAMPLES = 165
 #: Of LGMKSC: growth of the penalty, its limit, and the share of each column that is kept.
-_GROWTH, _LIMIT, _KEPT = 1.1, 1e5, 0.7
+_GROWTH = 1.1
+_LIMIT = 1e5
+_KEPT = 0.7
 
 #: Graph and weights after a round, and by what share of itself the graph changed.
 Round = tuple[tuple[np.ndarray, np.ndarray], float]
@@ -100,12 +102,14 @@ class SMKL(_ConsensusMethod):
     def _rounds(self, kernels: Kernels) -> Iterator[Round]:
         """Embedding, graph, weights and consensus kernel in turn."""
         beta = _grown(15.0, kernels.n_samples) if self.beta is None else self.beta
-        K, Z = weighted_sum(kernels, equal_weights(kernels)), np.eye(kernels.n_samples)
+        K = weighted_sum(kernels, equal_weights(kernels))
+        Z = np.eye(kernels.n_samples)
         while True:
             F = laplacian_eigenvectors(Z, self.n_clusters)[1]
             weights = self_weights(kernels, K)
             target = K - 0.25 * self.alpha * squared_distances(F)
-            last, Z = Z, ridge_graph(K, target, self.gamma)
+            last = Z
+            Z = ridge_graph(K, target, self.gamma)
             yield (Z, weights), graph_change(Z, last)
             weighted = weighted_sum(kernels, weights)
             K = nearest_kernel(consensus_kernel(Z, weighted, weights.sum(), beta))
@@ -146,12 +150,14 @@ class SPC(_ConsensusMethod):
 
     def _rounds(self, kernels: Kernels) -> Iterator[Round]:
         """Embedding, graph and weights in turn."""
-        weights, Z = equal_weights(kernels), np.eye(kernels.n_samples)
+        weights = equal_weights(kernels)
+        Z = np.eye(kernels.n_samples)
         while True:
             F = laplacian_eigenvectors(Z, self.n_clusters)[1]
             K = weighted_sum(kernels, weights)
             target = self.alpha * K - 0.5 * self.beta * squared_distances(F)
-            last, Z = Z, ridge_graph(K, target, 2.0 * self.gamma)
+            last = Z
+            Z = ridge_graph(K, target, 2.0 * self.gamma)
             weights = root_weights(representation_costs(kernels, Z, self.alpha))
             yield (Z, weights), graph_change(Z, last)
 
@@ -202,7 +208,8 @@ class LGMKSC(_ConsensusMethod):
 
     def _rounds(self, kernels: Kernels) -> Iterator[Round]:
         """An alternating direction method; Y1 and Y2 are the multipliers of K = KZ + E, Z = J."""
-        n, mu = kernels.n_samples, float(self.mu)
+        n = kernels.n_samples
+        mu = float(self.mu)
         beta = _grown(20.0, n) if self.beta is None else self.beta
         K = weighted_sum(kernels, equal_weights(kernels))
         identity = np.eye(n)
@@ -210,7 +217,8 @@ class LGMKSC(_ConsensusMethod):
         E, Y1, Y2 = np.zeros((3, n, n))
         while True:
             target = K.T @ (K - E + Y1 / mu) + J - Y2 / mu
-            last, Z = Z, scipy.linalg.solve(identity + K.T @ K, target, assume_a="pos")
+            last = Z
+            Z = scipy.linalg.solve(identity + K.T @ K, target, assume_a="pos")
             weights = self_weights(kernels, K)
             yield (Z, weights), graph_change(Z, last)
             J = np.maximum(shrink_singular_values(Z + Y2 / mu, 1.0 / mu), 0.0)

@@ -138,7 +138,9 @@ def repair(labels: np.ndarray, distances: np.ndarray, n_clusters: int) -> None:
     for empty in np.flatnonzero(sizes == 0):
         farthest = int(np.argmax(np.where(sizes[labels] > 1, left, -np.inf)))
         sizes[labels[farthest]] -= 1
-        sizes[empty], labels[farthest], left[farthest] = 1, empty, -np.inf
+        sizes[empty] = 1
+        labels[farthest] = empty
+        left[farthest] = -np.inf
 
 
 def robust_weights(
@@ -158,7 +160,8 @@ def robust_weights(
     stay = np.where(counts > 0, 1.0, 0.0)
     for j in np.flatnonzero((counts > 0) & (pull > 0.0)):
         members = np.flatnonzero(labels == j)
-        centre, own = members[on_centre[members]][0], weights[members]
+        centre = members[on_centre[members]][0]
+        own = weights[members]
         to_mean = K[np.ix_(members, members)] @ own - 2.0 * K[members, centre]
         length = pull[j] * np.sqrt(max(K[centre, centre] + own @ to_mean, 0.0))
         stay[j] = min(1.0, counts[j] / length) if length > 0.0 else 1.0
@@ -202,14 +205,20 @@ def lloyd(
     """
     diagonal = np.diagonal(K).astype(np.float64)
     if isinstance(start, Partition):
-        labels, weights = start.labels, start.attributes["sample_weights"]
+        labels = start.labels
+        weights = start.attributes["sample_weights"]
         centres = centres_of(K, labels, weights, n_clusters)
     else:
         labels = np.full(len(K), -1)
         centres = Centres(K[start].astype(np.float64), diagonal[start])
-    objective, n_iter, converged, residual = np.inf, 0, False, 0.0
+    objective = np.inf
+    n_iter = 0
+    converged = False
+    residual = 0.0
     while n_iter < max_iter and not converged:
-        n_iter, last, before = n_iter + 1, labels, objective
+        n_iter += 1
+        last = labels
+        before = objective
         labels, nearest = centres.assign()
         repair(labels, nearest + diagonal, n_clusters)
         own = centres.own(diagonal, labels)
@@ -260,7 +269,8 @@ class MKKM(KernelsMethod):
 
     def _start(self, kernels: Kernels, rng: np.random.Generator) -> Partition:
         """One start: weights, then labels, until the objective rests."""
-        n, c = kernels.n_samples, self.n_clusters
+        n = kernels.n_samples
+        c = self.n_clusters
         labels = rng.integers(c, size=n)
         repair(labels, np.zeros(n), c)
         path: list[float] = []
@@ -332,7 +342,9 @@ class RMKKM(KernelsMethod):
 
     def _rounds(self, kernels: Kernels, run: Run) -> Iterator[tuple[Any, float]]:
         """Labels and centres, then weights, in turn."""
-        c, tol, path = self.n_clusters, self.tol, [np.inf]
+        c = self.n_clusters
+        tol = self.tol
+        path = [np.inf]
         weights = np.full(len(kernels), (1.0 / len(kernels)) ** (1.0 / self.gamma))  # Σ w^γ = 1
         K = kernels.combine(weights)
         found = kernel_kmeans(K, c, run, self.n_init, tol=tol, robust=True)

@@ -80,7 +80,8 @@ class _ComponentMethod(RestartedMethod):
         """
         W = symmetric(rows, near.candidates)
         embedding = self._embedding(W, run)
-        n_iter, n_components = 0, 0
+        n_iter = 0
+        n_components = 0
         while n_iter < self.max_iter and n_components != self.n_clusters:
             n_iter += 1
             rows = update(rows, price * embedded_distances(embedding, near.candidates))
@@ -135,7 +136,8 @@ class CAN(_ComponentMethod):
 
     def _cluster(self, data: Any, run: Run) -> Partition:
         near = self._near([data])
-        distances, k = near.distances[0], near.n_neighbors
+        distances = near.distances[0]
+        k = near.n_neighbors
         ridge = mean_ridge(distances, k)
 
         def update(rows: np.ndarray, pull: np.ndarray) -> np.ndarray:

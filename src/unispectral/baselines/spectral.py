@@ -272,7 +272,9 @@ def align(vectors: np.ndarray, max_iter: int) -> tuple[np.ndarray, float, Stop]:
     Q, _ = scipy.linalg.polar(vectors[pivots[:c]].T)
     Z = vectors @ Q
     cost, gradient = rotation_cost(Z)
-    step, n_iter, residual = 1.0 / max(float(np.linalg.norm(gradient)), 1e-300), 0, np.inf
+    step = 1.0 / max(float(np.linalg.norm(gradient)), 1e-300)
+    n_iter = 0
+    residual = np.inf
     while n_iter < max_iter and residual > _TOL:
         n_iter += 1
         slope = Z.T @ gradient

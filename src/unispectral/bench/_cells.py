@@ -46,7 +46,8 @@ class Cell:
 
     def identity(self) -> dict[str, Any]:
         """What decides the labels."""
-        dataset, method = self.dataset, self.method
+        dataset = self.dataset
+        method = self.method
         kernel = None if method.input == "features" else method.kernel_parameter or method.input
         local = {} if method.digest is None else {"module": method.digest}
         return {
@@ -90,7 +91,8 @@ def fingerprint(dataset: StudyDataset) -> StudyDataset:
         return replace(dataset, digest=digest)
     if dataset.digest is not None or dataset.file is None:
         return dataset
-    content, files = hashlib.sha256(), [dataset.file]
+    content = hashlib.sha256()
+    files = [dataset.file]
     if dataset.truth is not None and Path(dataset.truth).is_file():
         files.append(dataset.truth)
     for name in files:

@@ -54,9 +54,11 @@ class Checked:
     _choices: ClassVar[Mapping[str, Iterable[str]]] = {}
 
     def __post_init__(self) -> None:
-        hints, name = _hints(type(self)), getattr(self, "name", None)
+        hints = _hints(type(self))
+        name = getattr(self, "name", None)
         for entry in fields(self):  # type: ignore[arg-type]
-            key, value = entry.name, getattr(self, entry.name)
+            key = entry.name
+            value = getattr(self, entry.name)
             where = f"{self._label(name)}: {key}"
             try:
                 size = key == "memory_limit"
@@ -123,7 +125,8 @@ class _Unfit(Exception):
 
 def _fitted(value: Any, hint: Any) -> Any:
     """A value as a field keeps it."""
-    kind, inner = get_origin(hint), get_args(hint)
+    kind = get_origin(hint)
+    inner = get_args(hint)
     if kind is UnionType:
         for one in inner:
             with contextlib.suppress(_Unfit):

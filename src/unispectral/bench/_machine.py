@@ -34,7 +34,8 @@ def environment(threads: int) -> dict[str, str]:
             installed.append(f"{package} {version(package)}")
     machine = platform.machine()
     processor = _field("/proc/cpuinfo", "model name") or platform.processor() or machine
-    cores, memory = counted(os.cpu_count() or 1, "core"), ""
+    cores = counted(os.cpu_count() or 1, "core")
+    memory = ""
     with contextlib.suppress(AttributeError, ValueError, OSError):
         size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         memory = f"{size / 2**30:.0f} GB, "

@@ -88,10 +88,12 @@ def _protocol(
     results: Results, protocol: str, metrics: Sequence[str], reference: str | None, told: bool
 ) -> list[str]:
     """The tables of a protocol; what the paper's tables have told already is left out."""
-    heading, lines = f"## Protocol `{protocol}`", [PROTOCOLS[protocol], ""]
+    heading = f"## Protocol `{protocol}`"
+    lines = [PROTOCOLS[protocol], ""]
     left: set[str] = set()
     if protocol == "paper" and told:
-        heading, left = "## Variants, protocol `paper`", set(paper_table()["columns"])
+        heading = "## Variants, protocol `paper`"
+        left = set(paper_table()["columns"])
         lines = [
             "The same models solved in other ways, and what else is tuned with the true labels; "
             "in parentheses the paper's figure and the difference.",

@@ -74,7 +74,8 @@ def _mark_best(cells: list[tuple[float | None, float | None, str]]) -> list[Pape
     """Mark the best of a row at the precision that is printed."""
     papers = [round(paper, 2) for paper, _, _ in cells if paper is not None]
     values = [round(ours, 2) for _, ours, _ in cells if ours is not None]
-    top_paper, top = max(papers, default=None), max(values, default=None)
+    top_paper = max(papers, default=None)
+    top = max(values, default=None)
     return [
         PaperCell(
             paper,

@@ -69,7 +69,8 @@ def main() -> None:
         with contextlib.suppress(OSError, AttributeError):
             # PR_SET_CHILD_SUBREAPER: processes without a parent become ours and stay in sight.
             ctypes.CDLL(None).prctl(36, 1)
-    answers, jobs = os.fdopen(os.dup(1), "wb"), os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
+    jobs = os.fdopen(os.dup(0), "rb")
     os.dup2(2, 1)  # what an estimator prints must not end up among the answers
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
@@ -92,7 +93,8 @@ class Worker:
         self.entry: Any = None
         self.limits: dict[str, float | None] | None = None
         self.ready = self.begun = False
-        self.peak, self.since = 0, 0.0
+        self.peak = 0
+        self.since = 0.0
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by kill
         path = [entry or os.getcwd() for entry in sys.path]
         self._process = subprocess.Popen(
@@ -116,8 +118,11 @@ class Worker:
 
     def submit(self, job: dict[str, Any], entry: Any) -> None:
         """Hand over a job; a worker that is dead announces itself through its reader."""
-        self.entry, self.limits, self.peak = entry, job["limits"], 0
-        self.since, self.begun = time.monotonic(), False
+        self.entry = entry
+        self.limits = job["limits"]
+        self.peak = 0
+        self.since = time.monotonic()
+        self.begun = False
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.write(_line(job))
@@ -125,7 +130,8 @@ class Worker:
 
     def begin(self) -> None:
         """The data are ready: the time of the fit starts."""
-        self.since, self.begun = time.monotonic(), True
+        self.since = time.monotonic()
+        self.begun = True
 
     @property
     def seconds(self) -> float:
@@ -136,7 +142,8 @@ class Worker:
         """The status and reason, if the job has passed one of its limits."""
         if self.limits is None:
             return None
-        seconds, most = self.limits["seconds"] or float("inf"), self.limits["bytes"]
+        seconds = self.limits["seconds"] or float("inf")
+        most = self.limits["bytes"]
         if not self.begun:
             seconds = max(seconds, _PREPARE_LIMIT)
         if self.seconds > seconds:
@@ -180,7 +187,8 @@ class Pool:
     """
 
     def __init__(self, size: int, threads: int = 1, target: str = _CELLS) -> None:
-        self.threads, self.target = threads, target
+        self.threads = threads
+        self.target = target
         self.events: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.workers: list[Worker] = []
         self._guard: subprocess.Popen[Any] | None = None
@@ -221,7 +229,8 @@ class Pool:
 
     def _answers(self) -> Answers:
         """Wait a little for word from a worker, then look at the limits of all."""
-        worker, message = None, None
+        worker = None
+        message = None
         with contextlib.suppress(queue.Empty):
             worker, message = self.events.get(timeout=_LOOK)
         if worker not in self.workers:
@@ -239,14 +248,16 @@ class Pool:
                 yield from self._replace(worker, *over)
 
     def _end(self, worker: Worker, answer: dict[str, Any]) -> Answers:
-        busy, worker.limits = worker.limits is not None, None
+        busy = worker.limits is not None
+        worker.limits = None
         answer["peak_bytes"] = max(worker.peak, answer.get("peak_bytes") or 0) or None
         if busy:
             yield worker.entry, answer
 
     def _replace(self, worker: Worker, status: str, reason: str = "") -> Answers:
         """Another worker in its place, and the answer that it could not give."""
-        seconds, said = worker.seconds, self._stop(worker)
+        seconds = worker.seconds
+        said = self._stop(worker)
         if status == "crash" and not worker.ready:
             raise RuntimeError(f"A worker could not start. {said}")
         self._start()

@@ -78,7 +78,8 @@ class CellWorker:
         from unispectral.metrics import scores
 
         with limit_blas(1):
-            X, n = data.given(job), len(data.target)
+            X = data.given(job)
+            n = len(data.target)
             estimator = build(job, len(np.unique(data.target)))
             self._compile(job)
             begin()
@@ -237,13 +238,16 @@ class DataCache:
 
 def _load(spec: dict[str, Any]) -> tuple[Any, np.ndarray]:
     """The samples, and the true classes as numbers from 0."""
-    name, file, truth = spec["name"], spec["file"], spec["truth"]
+    name = spec["name"]
+    file = spec["file"]
+    truth = spec["truth"]
     if file is not None:
         from unispectral.tables import read_table
 
         separate = truth is not None and Path(truth).is_file()
         table = read_table(file, truth=None if separate else truth, **spec["read"])
-        data, target = table.values, table.truth
+        data = table.values
+        target = table.truth
         if separate and Path(truth).suffix == ".npy":
             target = np.ravel(np.load(truth, allow_pickle=False))
         elif separate:

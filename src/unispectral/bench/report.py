@@ -66,7 +66,8 @@ def write_report(results: Results, path: str | Path, *, command: str = "") -> Pa
 
 def _page_data(results: Results, command: str) -> dict[str, Any]:
     """Everything that the script of the page draws."""
-    study, protocols = results.study, results.protocols()
+    study = results.study
+    protocols = results.protocols()
     methods = {method.name: method for method in study.methods}
     tables = {p: {m: results.table(p, m) for m in study.metrics} for p in protocols}
     samples = {
@@ -112,7 +113,8 @@ def _page_data(results: Results, command: str) -> dict[str, Any]:
 
 def _numbers(results: Results) -> list[tuple[str, str]]:
     """The heading: figures that add up, and that the tables below show again."""
-    study, total = results.study, len({cell.key for cell in results.cells})
+    study = results.study
+    total = len({cell.key for cell in results.cells})
     records = results.records.values()
     done = sum(record.status == "done" for record in records)
     spent = duration(sum(record.seconds or 0.0 for record in records))

@@ -95,7 +95,8 @@ def run(
         left = {cell.key for cell in cells} - {cell.key for cell in todo}
         failed = sum(records[key].status != "done" for key in left)
         summary = Summary(len(cells), len(left), failed)
-        queue, place = deque(todo), environment(share)
+        queue = deque(todo)
+        place = environment(share)
         here = backend == "here" or not todo
         with nullcontext() if here else Pool(min(count, len(todo)), share) as pool:
             hidden = store.save_study(study, command)
@@ -119,7 +120,8 @@ def _worth_running(cell: Cell, record: Record | None, retry: bool) -> bool:
     if record.status in ("done", "error") or retry:
         return retry and record.status != "done"
     name = "seconds" if record.status == "timeout" else "bytes"
-    before, limit = record.job["limits"][name], cell.job()["limits"][name]
+    before = record.job["limits"][name]
+    limit = cell.job()["limits"][name]
     return before is not None and (limit is None or limit > before)
 
 
@@ -166,10 +168,12 @@ class Reporter:
     def __init__(
         self, stream: IO[str] | None, summary: Summary, todo: list[Cell], hidden: list[str]
     ) -> None:
-        self.stream, self.summary = stream, summary
+        self.stream = stream
+        self.summary = summary
         self.terminal = stream is not None and stream.isatty()
         self._absent: set[str] = set()
-        self._started, self._updated = time.monotonic(), 0.0
+        self._started = time.monotonic()
+        self._updated = 0.0
         self._left = Counter((cell.dataset.name, cell.method.name) for cell in todo)
         before = f"{summary.done} done before"
         if summary.failed_before:
@@ -181,7 +185,9 @@ class Reporter:
 
     def ended_cell(self, cell: Cell, answer: dict[str, Any]) -> None:
         """A cell has ended, well or not, and is in the summary."""
-        title, status, reason = cell.dataset.title, answer["status"], answer.get("reason")
+        title = cell.dataset.title
+        status = answer["status"]
+        reason = answer.get("reason")
         if status == "data":  # which is said once for all cells of a data set
             if title not in self._absent:
                 self._say(f"{title} cannot be loaded, its cells wait: {reason}")
@@ -190,7 +196,8 @@ class Reporter:
             kernel = f", {cell.kernel}" if cell.kernel else ""
             where = f"{cell.method.name} on {title}{kernel}, repeat {cell.repeat}"
             self._say(f"{status}: {where}: {reason}")
-        group, now = (cell.dataset.name, cell.method.name), time.monotonic()
+        group = (cell.dataset.name, cell.method.name)
+        now = time.monotonic()
         self._left[group] -= 1
         if not self._left[group]:
             self._say_so_far(f"  {title}: {cell.method.name} finished; ", ".")

@@ -30,7 +30,8 @@ __all__ = ["Record", "Store", "StoreError", "plain_text"]
 
 _HEAD = b'{"format":"unispectral bench results","version":1}\n'
 #: Bytes of a line, and of a file; what is longer is none of ours.
-_LONGEST, _LARGEST = 2**20, 2**30
+_LONGEST = 2**20
+_LARGEST = 2**30
 #: Characters of a reason that are kept.
 _REASON = 10_000
 _STATUSES = ("done", "error", "timeout", "memory", "crash", "data")
@@ -176,7 +177,8 @@ class Store:
             joined = study.joined(earlier)
             if (joined.datasets, joined.methods) != (study.datasets, study.methods):
                 command = "\n".join(dict.fromkeys([*before.splitlines(), command]))
-            study, kept = joined, {cell.key for cell in expand(joined)}
+            study = joined
+            kept = {cell.key for cell in expand(joined)}
             hidden = [cell.method.name for cell in stored if cell.key not in kept]
         tables = asdict(replace(study, datasets=tuple(map(fingerprint, study.datasets))))
         self._append({"kind": "study", "name": study.name, "tables": tables, "command": command})
@@ -257,7 +259,8 @@ def _is_number(value: Any) -> bool:
 def _checked_record(entry: dict[str, Any]) -> Record:
     """A line as a record; ValueError or the like if it is not what a run has written."""
     record = Record(**entry)
-    job, facts = record.job, record.facts
+    job = record.job
+    facts = record.facts
     numbers = [record.seconds, record.peak_bytes, record.n_samples, *job["limits"].values()]
     numbers = [number for number in numbers if number is not None]
     numbers += [*record.scores.values(), facts.get("objective", 0)]

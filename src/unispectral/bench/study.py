@@ -221,7 +221,8 @@ class StudyDataset(Checked):
 
     def within(self, folder: Path) -> StudyDataset:
         """With paths as they are meant by a study file in a folder."""
-        file, truth = self.file and str(folder / self.file), self.truth
+        file = self.file and str(folder / self.file)
+        truth = self.truth
         if truth is not None and (folder / truth).is_file():  # else a column
             truth = str(folder / truth)
         return replace(self, file=file, truth=truth)
@@ -382,9 +383,11 @@ class Study(Checked):
         >>> Study.load("small").name
         'small'
         """
-        path, builtin = Path(source), str(source) in cls.builtin()
+        path = Path(source)
+        builtin = str(source) in cls.builtin()
         if not builtin and not path.is_file():
-            problem, listed = "is neither a file nor a built-in study", ", ".join(cls.builtin())
+            problem = "is neither a file nor a built-in study"
+            listed = ", ".join(cls.builtin())
             raise InputError("study", problem, f"those are {listed}", value=str(source))
         file = _FOLDER / f"{source}.toml" if builtin else path
         try:

@@ -34,11 +34,14 @@ __all__ = [
 ]
 
 #: Clusters and kernels that are listed, and the length of the longest bar.
-_CLUSTERS, _KERNELS, _WIDTH = 40, 5, 24
+_CLUSTERS = 40
+_KERNELS = 5
+_WIDTH = 24
 
 
 #: Columns of so few values are compared with the clusters; from this index on they are the same.
-_FEW_VALUES, _ALIKE = 20, 0.9
+_FEW_VALUES = 20
+_ALIKE = 0.9
 
 
 @dataclass
@@ -118,7 +121,8 @@ def describe_fit(fitted: CommandFit) -> Summary:
     """What the clustering comes to, in the words of the shell: for the terminal and the page."""
     from unispectral.report import summarise
 
-    estimator, data = fitted.estimator, fitted.data
+    estimator = fitted.estimator
+    data = fitted.data
     X, columns = data.stacked()
     told = summarise(
         estimator,
@@ -158,7 +162,9 @@ def tell(
 
 def summarise(fitted: CommandFit) -> dict[str, Any]:
     """What is worth telling about a fit, as JSON takes it."""
-    estimator, data, labels = fitted.estimator, fitted.data, fitted.labels
+    estimator = fitted.estimator
+    data = fitted.data
+    labels = fitted.labels
     summary = tell(fitted.method, np.bincount(labels), fitted.seconds, data.truth, labels)
     for name in ("converged_", "stop_reason_", "n_iter_"):
         if hasattr(estimator, name):
@@ -197,7 +203,8 @@ def method_lines(summary: dict[str, Any]) -> list[str]:
         from unispectral.plotting.charts import NO_WEIGHT
 
         heavy = [f"{name} {v:.3f}" for name, v in weights.items() if v >= NO_WEIGHT]
-        light, more = len(weights) - len(heavy), len(heavy) - _KERNELS
+        light = len(weights) - len(heavy)
+        more = len(heavy) - _KERNELS
         none = f"; {light} {'has' if light == 1 else 'have'} none"
         named = ", ".join(heavy[:_KERNELS]) + (f" and {more} more" if more > 0 else "")
         lines.append(f"Kernel weights: {named}{none if light else ''}.")

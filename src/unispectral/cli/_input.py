@@ -170,7 +170,8 @@ def look(source: str, options: dict[str, Any]) -> tuple[Look, list[str]]:
     given = _reading_options(options) | _preparing_options(options, False)
     truth = options["truth"]
     reading = {name: given.pop(name) for name in ("format", "key", "missing", *_TEXT)}
-    format, key = reading.pop("format"), reading.pop("key")
+    format = reading.pop("format")
+    key = reading.pop("key")
     beside = (given["id"], truth)
     loaded = next(load(as_source(source), format, key, beside, reading))
     if loaded.frame is None:
@@ -243,11 +244,14 @@ def gather_new(
     ready = {str(part["view"]): Preparation.from_dict(part) for part in preparation}
     common: dict[str, Any] = _reading_options(options)
     if len(sources) == 1:
-        first, common = 0, common | {"truth": options["truth"], "entries": entries}
+        first = 0
+        common = common | {"truth": options["truth"], "entries": entries}
         originals = _original_blocks(sources[0], options, entries)
         for found, total in read_blocks(sources[0], list(ready.values()), **common):
             block = _together(dict(zip(ready, found, strict=True)), match=False)
-            block.first, block.total, block.original = first, total, next(originals)
+            block.first = first
+            block.total = total
+            block.original = next(originals)
             first += block.n_read
             yield block
         return
@@ -338,7 +342,8 @@ def _matched(data: Input) -> Input:
     joined = {}
     for view, table in data.tables.items():
         rows = indexes[view].get_indexer(names)
-        values, absent = table.values[rows], rows < 0
+        values = table.values[rows]
+        absent = rows < 0
         if absent.any():
             lacks = f"lacks {absent.sum()} of {len(names)} rows"
             if sp.issparse(values):

@@ -33,7 +33,9 @@ class Method:
         return self.home == _OURS
 
 
-_OURS, _PEERS, _SKLEARN = "unispectral", "unispectral.baselines", "sklearn.cluster"
+_OURS = "unispectral"
+_PEERS = "unispectral.baselines"
+_SKLEARN = "sklearn.cluster"
 _UNIFIED = "learned graph, nothing to tune; one table or several views"
 _SCMK = "the paper's model of several kernels, or of several views"
 _NEIGHBOURS = "scikit-learn's, on nearest neighbours"

@@ -186,7 +186,8 @@ def named_columns(texts: tuple[str, ...]) -> dict[str, list[str]]:
     views: dict[str, list[str]] = {}
     for text in texts:
         name, _, listed = text.partition("=")
-        name, columns = name.strip(), split_names([listed])
+        name = name.strip()
+        columns = split_names([listed])
         if not name or not columns:
             wanted = "must be NAME=column,column,… such as colour=red,green,blue."
             raise click.BadParameter(f"{text!r} {wanted}", param_hint="'--view'")

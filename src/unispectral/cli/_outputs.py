@@ -116,7 +116,8 @@ def write_outputs(
     title: str,
 ) -> dict[str, str]:
     """Write what was asked for; return the files by kind."""
-    estimator, data = fitted.estimator, fitted.data
+    estimator = fitted.estimator
+    data = fitted.data
     if path := wanted["model"]:
         from unispectral.persistence import save_model
 

@@ -145,7 +145,8 @@ def export_command(
     """Write the tables of a study: Markdown, LaTeX, or CSV with one line for each figure."""
     from unispectral.bench import write_tables
 
-    metrics, reference = options["metrics"], options["reference"]
+    metrics = options["metrics"]
+    reference = options["reference"]
     with _stored(store, name, out) as (results, _):
         path = out or _beside(store, results.study.name, FORMATS[form])
         chosen = None if metrics is None else split_names([metrics])

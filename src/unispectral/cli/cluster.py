@@ -75,7 +75,8 @@ def cluster(tables: tuple[str, ...], as_json: bool, quiet: bool, **options: Any)
     what was decided is said, and options change it. Numbers of rows and clusters count from 0.
     """
     wanted = {name: options[name] for name in ("output", "graph", "model", "report")}
-    method, output = options["method"], options["output"]
+    method = options["method"]
+    output = options["output"]
     check_outputs(wanted, tables, as_json=as_json, method=method)
     given = {name: options[name] for name in ("seed", "jobs")}
     given["parameters"] = dict(_options.parse_parameter(text) for text in options["parameters"])

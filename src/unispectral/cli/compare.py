@@ -58,7 +58,8 @@ def compare(table: str, n_clusters: int, as_json: bool, quiet: bool, **options: 
     alone. Scores are means over seeds, with their standard deviations. Times are without
     compilation. A method that fails says why, and the others go on.
     """
-    output, report = options["output"], options["report"]
+    output = options["output"]
+    report = options["report"]
     check_outputs({"output": output, "report": report}, [table], as_json=as_json)
     asked = [METHOD_NAME.convert(n, None, None) for n in _options.split_names(options["methods"])]
     names = list(dict.fromkeys(asked or _USUAL))
@@ -230,7 +231,8 @@ def _verdict(runs: list[dict[str, Any]], alike: dict[str, dict[str, float]]) -> 
 
 def _with_spread(run: dict[str, Any], key: str) -> str:
     """A mean, with its standard deviation where seeds differ."""
-    value, spread = run["scores"][key], run["spread"][key]
+    value = run["scores"][key]
+    spread = run["spread"][key]
     if value is None:
         return "–"
     return _number(value) + (f" ± {_number(spread)}" if run["seeds"] > 1 else "")

@@ -34,7 +34,8 @@ def demo(ctx: click.Context, folder: str, quiet: bool) -> None:
     say("178 wines of three cultivars, 13 measurements each, from scikit-learn.", quiet=quiet)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    wines, table = load_wine(), str(target / "wines.csv")
+    wines = load_wine()
+    table = str(target / "wines.csv")
     columns = dict(zip(map(str, wines.feature_names), wines.data.T, strict=True))
     write_table(table, columns | {"cultivar": wines.target_names[wines.target]})
     kept = ["-o", str(target / "labels.csv"), "--report", str(target / "report.html")]

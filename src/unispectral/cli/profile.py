@@ -21,7 +21,8 @@ Examples:
 """
 _USED = {"use": "yes", "id": "as name", "supplementary": "shown", "leave out": "no"}
 #: The widest that a name, or an example, is shown.
-_NAME, _EXAMPLE = 24, 16
+_NAME = 24
+_EXAMPLE = 16
 
 
 @click.command(epilog=_EPILOG)

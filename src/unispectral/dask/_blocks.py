@@ -63,7 +63,8 @@ class Blocks:
 
 def _filled(n_rows: int, first: np.ndarray, others: Iterator[np.ndarray]) -> np.ndarray:
     """Parts of a table below each other, of which only one of the others is here at a time."""
-    table, stop = np.empty((n_rows, first.shape[1]), dtype=first.dtype), len(first)
+    table = np.empty((n_rows, first.shape[1]), dtype=first.dtype)
+    stop = len(first)
     table[:stop] = first
     for part in others:
         if part.shape[1] != table.shape[1]:
@@ -71,7 +72,8 @@ def _filled(n_rows: int, first: np.ndarray, others: Iterator[np.ndarray]) -> np.
             raise InputError("X", problem, "give blocks of rows with the same columns")
         # Blocks of a frame can be whole numbers here and fractions there.
         table = table.astype(np.result_type(table, part), copy=False)
-        start, stop = stop, stop + len(part)
+        start = stop
+        stop += len(part)
         table[start:stop] = part
     return table
 
@@ -81,7 +83,8 @@ def as_client(client: Any) -> Any:
     if hasattr(client, "scatter"):
         return client
     if client is not None:
-        problem, remedy = "is no Dask client", "give distributed.Client(address)"
+        problem = "is no Dask client"
+        remedy = "give distributed.Client(address)"
         raise InputTypeError("client", problem, remedy, value=client)
     try:
         return optional("distributed", extra="dask").default_client()
@@ -105,13 +108,15 @@ def as_blocks(X: Any, client: Any) -> Blocks:
         block = delayed(client.scatter(X, workers=there, broadcast=True, hash=False))
         return Blocks([block], [X.shape[0]], columns)
     if hasattr(X, "to_dask_array") and not hasattr(X, "chunks"):
-        blocks, sizes = list(X.to_delayed()), None
+        blocks = list(X.to_delayed())
+        sizes = None
     else:
         if X.ndim != 2:
             raise InputError("X", f"has {X.ndim} dimensions", "give one row per sample")
         if X.numblocks[1] > 1:
             X = X.rechunk({1: -1})
-        blocks, sizes = list(X.to_delayed().ravel()), X.chunks[0]
+        blocks = list(X.to_delayed().ravel())
+        sizes = X.chunks[0]
     if sizes is None or np.isnan(sizes).any():
         lengths = [delayed(_length)(block) for block in blocks]
         sizes = gathered(client, client.compute(lengths, retries=RETRIES))

@@ -110,7 +110,8 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
         self
         """
         check_parameters(self._local)
-        client, several = _blocks.as_client(self.client), _several(X)
+        client = _blocks.as_client(self.client)
+        several = _several(X)
         X = _aligned(X, client)
         views = [_blocks.as_blocks(view, client) for view in (X if several else [X])]
         rows = self._landmark_rows(views[0].n_rows)
@@ -136,7 +137,8 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Any:
         """The clusters of new points: a Dask array for Dask collections."""
-        local, several = self.to_local(), _several(X)
+        local = self.to_local()
+        several = _several(X)
         if not _blocks.is_dask(X[0] if several else X):
             return local.predict(X)
         client = _blocks.as_client(self.client)

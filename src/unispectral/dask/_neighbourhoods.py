@@ -206,7 +206,8 @@ class DaskExecutor:
 
 def _searched(geometry: _Shipped, k: int, count: int, run: Run) -> np.ndarray:
     """The candidates of all samples, found by an index that is built here and used everywhere."""
-    client, table = geometry.client, geometry.what.search_table()
+    client = geometry.client
+    table = geometry.what.search_table()
     index: Any = build_index(recentred(table)[0], k, random_state=run.rng, run=run)
     # Searched in groups that share cells, which is many times cheaper than any other split.
     groups = index.groups(count)

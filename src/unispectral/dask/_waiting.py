@@ -80,7 +80,8 @@ class _Pause:
             self.since = None
             return
         if self.since is None or done != self.done:
-            self.since, self.done = now, done
+            self.since = now
+            self.done = done
         waited = now - self.since
         limits = [known["memory_limit"] for known in there.values() if known["memory_limit"]]
         limit = f" ({min(limits) / 1e9:.2g} GB)" if limits else ""

@@ -29,9 +29,11 @@ def _fetcher(name: str) -> Callable[..., Bunch]:
         return fetch(name, **options)
 
     row = dataset_info(name)
-    call, shown = f"fetch_{name}().data.shape", str(row.shape)
+    call = f"fetch_{name}().data.shape"
+    shown = str(row.shape)
     if row.views:
-        call, shown = f"list(fetch_{name}().views)", str(list(row.views))
+        call = f"list(fetch_{name}().views)"
+        shown = str(list(row.views))
     fetcher.__name__ = fetcher.__qualname__ = f"fetch_{name}"
     fetcher.__doc__ = f"""{row.title}: {row.shape[0]:,} samples, {row.n_classes} classes.
 

@@ -32,7 +32,8 @@ def load_multiview_digits() -> Bunch:
     {'pixels': 64, 'zoning': 16, 'fourier': 40, 'profiles': 48, 'gradients': 64}
     """
     found = load_digits()
-    views, text = image_views(found.images / 16.0), load_multiview_digits.__doc__
+    views = image_views(found.images / 16.0)
+    text = load_multiview_digits.__doc__
     kept = {key: found[key] for key in ("target", "target_names", "images")}
     return Bunch(views=views, DESCR=text, **kept)
 

@@ -168,7 +168,8 @@ def _read_mat(path: Path, row: DatasetInfo) -> tuple[Any, np.ndarray]:
         data = everything[:, : row.shape[1]]
         labels = everything[:, [row.shape[1]]].toarray().ravel()
     else:
-        data, labels = variables["X"], np.asarray(variables["y"]).ravel()
+        data = variables["X"]
+        labels = np.asarray(variables["y"]).ravel()
     data = sp.csr_array(data) if sp.issparse(data) else np.ascontiguousarray(data)
     # As stored, pixels are bytes whose products overflow.
     return data.astype(np.float64), np.unique(labels, return_inverse=True)[1].astype(np.int64)

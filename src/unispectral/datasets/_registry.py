@@ -83,7 +83,8 @@ class DatasetInfo:
 
 def _row(entry: dict[str, Any]) -> DatasetInfo:
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
-    file, raw = File(**fields.pop("file")), fields.pop("raw_file", None)
+    file = File(**fields.pop("file"))
+    raw = fields.pop("raw_file", None)
     same = fields.pop("raw_is_file", False)
     more = tuple(File(**entry) for entry in fields.pop("more", ()))
     raw_file = file if same else File(**raw) if raw else None
@@ -138,7 +139,8 @@ def _check(path: Path, file: File, origin: str | None = None) -> None:
             found = hashlib.file_digest(content, "sha256").hexdigest()
             problem = f"its sha256 begins {found[:12]}, not {file.sha256[:12]}"
         except (EOFError, gzip.BadGzipFile, zlib.error):
-            found, problem = None, "it is not a whole gzip file"
+            found = None
+            problem = "it is not a whole gzip file"
     if found != file.sha256:
         where = f"What {origin} sent" if origin else f"The file {str(path)!r}"
         remedy = "nothing was kept" if origin else "delete it or put the right one there"

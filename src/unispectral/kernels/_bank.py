@@ -166,7 +166,8 @@ class KernelBank:
         from unispectral.kernels import _loops
 
         features = self._bound[chosen[0]].features
-        gram, norms = features.keep_gram(), features.squared_norms
+        gram = features.keep_gram()
+        norms = features.squared_norms
 
         def at_once(rows: slice) -> None:
             _loops.weighted_sum(gram, norms, rows.start, rows.stop, out, *rule)
@@ -222,7 +223,8 @@ class KernelBank:
         for r in chosen:
             kernel = self._bound[r]
             if kernel.features is not source:
-                source, products = kernel.features, find(kernel)
+                source = kernel.features
+                products = find(kernel)
             yield r, kernel, products
 
     def _summed(

@@ -81,7 +81,8 @@ class Normalizer:
 
     def vectors_of(self, raw: np.ndarray, own: np.ndarray) -> list[np.ndarray]:
         """Each step's number for m new samples, from their raw kernel (m, n) and diagonal (m,)."""
-        values, diagonal = raw.copy(), own.copy()
+        values = raw.copy()
+        diagonal = own.copy()
         found: list[np.ndarray] = []
         for step, known, constant in zip(self.steps, self.vectors, self.constants, strict=True):
             means = values.mean(axis=1, dtype=np.float64) if step == "center" else None
@@ -125,9 +126,11 @@ def _constant(step: str, vector: np.ndarray, diagonal: np.ndarray) -> float:
         return float(vector.mean(dtype=np.float64))
     if step == "cosine":
         return 0.0
-    size, whole = 1.0, float(diagonal.max())
+    size = 1.0
+    whole = float(diagonal.max())
     if step == "trace":
-        size, whole = float(len(diagonal)), float(diagonal.sum(dtype=np.float64))
+        size = float(len(diagonal))
+        whole = float(diagonal.sum(dtype=np.float64))
     return size / whole if whole > 0 else 1.0
 
 
@@ -195,7 +198,8 @@ class BoundKernel:
     def values(self, products: Products) -> np.ndarray:
         """Normalised values, given the products of two groups of training samples."""
         vectors = self.normalizer.vectors
-        left, right = map(products.pick_left, vectors), map(products.pick_right, vectors)
+        left = map(products.pick_left, vectors)
+        right = map(products.pick_right, vectors)
         return self.normalizer.apply(self.evaluate(products), list(left), list(right))
 
     def block(self, rows: Index, cols: Index) -> np.ndarray:
@@ -266,9 +270,11 @@ class BoundKernel:
     def cross_values(self, products: Products) -> tuple[np.ndarray, np.ndarray]:
         """Values, given the products of new and training samples, and of each new one."""
         assert products.new is not None
-        raw, own = self.evaluate(products), self.evaluate(own_products(products.new))
+        raw = self.evaluate(products)
+        own = self.evaluate(own_products(products.new))
         new = self.normalizer.vectors_of(raw, own)
-        left, right = [v[:, None] for v in new], [v[None, :] for v in self.normalizer.vectors]
+        left = [v[:, None] for v in new]
+        right = [v[None, :] for v in self.normalizer.vectors]
         return self.normalizer.apply(raw, left, right), self.normalizer.apply(own, new, new)
 
 
@@ -279,7 +285,8 @@ class _MetricValues(Features):
 
     def __init__(self, spec: Metric, features: Features) -> None:
         self.X = features.X
-        self.n_samples, self.dtype = features.n_samples, features.dtype
+        self.n_samples = features.n_samples
+        self.dtype = features.dtype
         self.spec = spec
         if callable(spec.metric):
             self._try(self.X[:_TRIED])
@@ -332,7 +339,8 @@ class _MatrixValues(Features):
 
     def __init__(self, matrix: np.ndarray) -> None:
         self._gram = matrix
-        self.n_samples, self.dtype = matrix.shape[0], matrix.dtype
+        self.n_samples = matrix.shape[0]
+        self.dtype = matrix.dtype
         self.squared_norms = np.diagonal(matrix)
 
     def cross(self, X_new: Any, run: Run | None = None) -> Products:

@@ -160,7 +160,8 @@ class Features:
 
     def block(self, rows: slice | np.ndarray, cols: slice | np.ndarray) -> Products:
         """Products between two groups of samples given by slices or index arrays."""
-        left, right = lambda v: v[rows][:, None], lambda v: v[cols][None, :]
+        left = lambda v: v[rows][:, None]
+        right = lambda v: v[cols][None, :]
         return self._products(
             self.dots_between(rows, cols), left, right, lambda nearby: nearby.block(rows, cols)
         )
@@ -203,7 +204,8 @@ class Features:
         nearby = None
         if self.nearby is not None:
             nearby = partial(self.nearby.cross, self._moved(X_new), run)
-        dots, new = _dots(X_new, self.X, run), _squared_norms(X_new)
+        dots = _dots(X_new, self.X, run)
+        new = _squared_norms(X_new)
         return crossed(dots, self.squared_norms, new, nearby)
 
     def mean_squared_norm(self) -> float:

@@ -120,10 +120,13 @@ def weighted_sum(
 
     Sums of squared lengths keep the precision of these.
     """
-    distance, value = np.empty(stop), np.empty(stop)
-    square, total = np.empty(stop), np.empty(stop)
+    distance = np.empty(stop)
+    value = np.empty(stop)
+    square = np.empty(stop)
+    total = np.empty(stop)
     for i in range(start, stop):
-        row, m = dots[i], i + 1
+        row = dots[i]
+        m = i + 1
         total[:m] = 0.0
         if wide.shape[0] + rates.shape[0] > 0:
             own = float(norms[i])
@@ -139,7 +142,8 @@ def weighted_sum(
                 for j in range(m):
                     total[j] = total[j] * square[j] + factor
         for r in range(rates.shape[0]):
-            power, share = powers[r], shares[r]
+            power = powers[r]
+            share = shares[r]
             if power == 0:
                 for j in range(m):
                     value[j] = np.exp(rates[r] * distance[j])
@@ -160,7 +164,10 @@ def weighted_sum(
             for j in range(m):
                 total[j] += share * value[j]
         for b in range(offsets.shape[0]):
-            offset, slope, root, column = offsets[b], slopes[b], roots[b, i], roots[b]
+            offset = offsets[b]
+            slope = slopes[b]
+            root = roots[b, i]
+            column = roots[b]
             for j in range(m):
                 square[j] = (offset + slope * float(row[j])) * root * column[j]
                 value[j] = coefficients[b, 0]

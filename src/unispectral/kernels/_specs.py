@@ -126,7 +126,8 @@ class Polynomial:
 
     def bind(self, features: Features) -> Evaluate:
         scale = features.mean_squared_norm() if self.scale == "mean" else 1.0
-        scale, offset = scale if scale > 0 else 1.0, float(self.offset)
+        scale = scale if scale > 0 else 1.0
+        offset = float(self.offset)
         return partial(_polynomial, scale=scale, offset=offset, degree=int(self.degree))
 
 

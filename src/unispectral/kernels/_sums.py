@@ -65,13 +65,15 @@ def sum_rule(kernels: Sequence[BoundKernel], weights: np.ndarray) -> SumRule | N
             if step in ("trace", "max")
         )
         rule = kernel.evaluate
-        function, numbers = getattr(rule, "func", rule), getattr(rule, "keywords", {})
+        function = getattr(rule, "func", rule)
+        numbers = getattr(rule, "keywords", {})
         if function is _gaussian:
             rate = numbers["rate"]
             gaussians[rate] = gaussians.get(rate, 0.0) + weight
         elif function in (dot, _polynomial):
             base = numbers.get("offset", 0.0), numbers.get("scale", 1.0), "cosine" in steps
-            powers, degree = bases.setdefault(base, {}), numbers.get("degree", 1)
+            powers = bases.setdefault(base, {})
+            degree = numbers.get("degree", 1)
             powers[degree] = powers.get(degree, 0.0) + weight
         else:
             return None

@@ -93,7 +93,9 @@ class AlmState:
     @cached_property
     def objective(self) -> float:
         """The model's objective J(Z, P, Q, F, w) at this state, which need not fall."""
-        Z, P, c = self.Z, self.P, self.P.shape[1]
+        Z = self.Z
+        P = self.P
+        c = self.P.shape[1]
         cut = float(np.vdot(P, Z.sum(axis=0)[:, None] * P - Z @ P))
         apart = float(np.sum((np.eye(c)[self.labels] - P @ self.Q) ** 2))
         prices = self._problem
@@ -236,7 +238,8 @@ def _first_embedding(init: Any, n: int, c: int, random_state: Any) -> np.ndarray
     try:
         P, Q = (np.array(part, dtype=np.float64) for part in init)
     except (TypeError, ValueError) as error:
-        problem, remedy = "is not a pair of numeric matrices", "give (P0, Q0), or None to draw one"
+        problem = "is not a pair of numeric matrices"
+        remedy = "give (P0, Q0), or None to draw one"
         raise InputError("init", problem, remedy) from error
     for name, matrix, shape in (("P0", P, (n, c)), ("Q0", Q, (c, c))):
         if matrix.shape != shape:
@@ -250,15 +253,19 @@ def _first_embedding(init: Any, n: int, c: int, random_state: Any) -> np.ndarray
 def _iterate(
     problem: _Problem, P: np.ndarray, mu: float, max_iter: int, tol: float
 ) -> Iterator[AlmState]:
-    bank, n = problem.bank, len(P)
-    Z, Y = np.eye(n, order="F"), np.zeros((n, n), order="F")
+    bank = problem.bank
+    n = len(P)
+    Z = np.eye(n, order="F")
+    Y = np.zeros((n, n), order="F")
     F = np.zeros((n, problem.n_clusters))
     Q = np.eye(problem.n_clusters)
-    w, h = initial_weights(len(bank)), None
+    w = initial_weights(len(bank))
+    h = None
     K = _combined(bank, w)
     embedding = problem.step or optimal_embedding
 
-    iteration, reason = 0, ""
+    iteration = 0
+    reason = ""
     while not reason:
         iteration += 1
         S = _thresholded(Z, Y, problem.alpha, mu)

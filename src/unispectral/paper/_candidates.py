@@ -76,16 +76,21 @@ def searches(bank: KernelBank) -> list[Search]:
     """
     shared: dict[tuple[int, str | None, float, int], list[int]] = {}
     for r, view in enumerate(bank.views.tolist()):
-        able, features = bank.abilities(r), bank.features[view]
-        metric, constant, alone = able.search, 0.0, -1
+        able = bank.abilities(r)
+        features = bank.features[view]
+        metric = able.search
+        constant = 0.0
+        alone = -1
         if features is None or metric is None:
-            metric, alone = None, r
+            metric = None
+            alone = r
         elif metric == "cosine":
             if able.offset:
                 unit = features.mean_squared_norm() if able.offset_unit == "mean" else 1.0
                 constant = float(np.sqrt(able.offset * (unit if unit > 0 else 1.0)))
             if _same_norms(features.squared_norms):
-                metric, constant = "euclidean", 0.0  # on a sphere the neighbours are the same
+                metric = "euclidean"  # on a sphere the neighbours are the same
+                constant = 0.0
         shared.setdefault((view, metric, constant, alone), []).append(r)
     return [
         Search(view, metric, constant, kernels)

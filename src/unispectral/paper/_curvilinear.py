@@ -18,7 +18,8 @@ ValueAndGradient = Callable[[np.ndarray], tuple[float, np.ndarray]]
 # As in the published program: tolerances on the change of X per √n and on the relative change of
 # the value, the weight of past values (0 is monotone), how much a rejected step is shortened, and
 # how often.
-_XTOL, _FTOL = 1e-5, 1e-8
+_XTOL = 1e-5
+_FTOL = 1e-8
 _FIRST_STEP = 1e-3
 _NONMONOTONE = 0.85
 _SHRINK = 0.2
@@ -111,8 +112,11 @@ def minimise_on_stiefel(
     """
     X = np.array(start, dtype=np.float64)
     value, G = value_and_gradient(X)
-    curve, step, n_evaluations = _Curve(X, G), _FIRST_STEP, 1
-    weight, level = 1.0, value
+    curve = _Curve(X, G)
+    step = _FIRST_STEP
+    n_evaluations = 1
+    weight = 1.0
+    level = value
     changes: list[tuple[float, float]] = []
     tolerances = np.array([_XTOL, gtol, _FTOL])
     # A stationary start would make every later quotient 0/0.
@@ -129,8 +133,10 @@ def minimise_on_stiefel(
             new_value, G = value_and_gradient(X)
             tries += 1
         n_evaluations += tries
-        before, curve = curve, _Curve(X, G)
-        moved, bent = X - before.X, curve.descent - before.descent
+        before = curve
+        curve = _Curve(X, G)
+        moved = X - before.X
+        bent = curve.descent - before.descent
         changes.append(
             (
                 float(np.linalg.norm(moved)) / np.sqrt(len(X)),
@@ -142,9 +148,11 @@ def minimise_on_stiefel(
         if reason and iteration > 2:
             break
         if reason:
-            tolerances, reason = 0.1 * tolerances, ""
+            tolerances = 0.1 * tolerances
+            reason = ""
         step = _barzilai_borwein(moved, bent, long=iteration % 2 == 0)
-        weight, previous = _NONMONOTONE * weight + 1.0, _NONMONOTONE * weight
+        previous = _NONMONOTONE * weight
+        weight = _NONMONOTONE * weight + 1.0
         level = (previous * level + value) / weight
 
     if np.linalg.norm(X.T @ X - np.eye(X.shape[1])) > _ORTHOGONALITY:

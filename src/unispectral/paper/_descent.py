@@ -47,7 +47,9 @@ class DenseGraph:
     """
 
     def __init__(self, bank: KernelBank, tol: float = 1e-6, run: Run | None = None) -> None:
-        self.bank, self.tol, self.run = bank, tol, run
+        self.bank = bank
+        self.tol = tol
+        self.run = run
         self.K: Any = None
 
     def set_weights(self, weights: np.ndarray) -> None:
@@ -116,7 +118,8 @@ def descend(
     state = _first(graph, objective, n_init, run)
     state.embed(objective, run)
     path = state.path
-    converged, reason = False, f"the limit of {max_iter} iterations was reached"
+    converged = False
+    reason = f"the limit of {max_iter} iterations was reached"
     for iteration in range(1, max_iter + 1):
         before = replace(state)
         if len(bank) > 1:
@@ -185,7 +188,8 @@ class _State:
 
     def solved(self, graph: DenseGraph, found: Codes, objective: Objective) -> None:
         """Take new codes over, and what follows from them."""
-        self.matrix, self.W = found.matrix, affinity(found.matrix)
+        self.matrix = found.matrix
+        self.W = affinity(found.matrix)
         self.h = _errors(graph, found, objective)
         self.residual = found.residual
         self.passes += found.passes

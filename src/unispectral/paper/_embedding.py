@@ -41,7 +41,8 @@ def optimal_embedding(
             return P
         return stiefel_descent(_laplacian(Z, degrees), target, P, tol=_TOL).P
     values, V = np.linalg.eigh(_laplacian(Z, degrees))
-    pulled, few = V.T @ target, c + c // 2
+    pulled = V.T @ target
+    few = c + c // 2
     start = polar(V.T @ P)
     if 2 * few <= n:
         coarse = diagonal_descent(

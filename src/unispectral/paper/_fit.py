@@ -146,7 +146,8 @@ def _bank(samples: Samples, solver: str, run: Run) -> KernelBank:
     """The kernels on the samples, once there is room for what the solver will hold of them."""
     if samples.bank is not None:
         return samples.bank
-    n, tables = samples.n_samples, list(samples.tables)
+    n = samples.n_samples
+    tables = list(samples.tables)
     if solver == "local":
         return KernelBank(tables, samples.kernels, normalize=samples.normalize, gram=False)
     size = np.result_type(*(table.dtype for table in tables)).itemsize

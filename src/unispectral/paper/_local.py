@@ -64,7 +64,8 @@ def descend_locally(
         left = graph.gap(graph.solve(objective, None, None).matrix, objective, columns)
         if left <= gap or k == n - 1 or growths == 0:
             break
-        k, growths = min(2 * k, n - 1), growths - 1
+        k = min(2 * k, n - 1)
+        growths -= 1
     if left > gap:
         warn(
             f"Without the limit of {k} candidates per sample the objective would be about "
@@ -109,7 +110,8 @@ class LocalGraph(DenseGraph):
         """Codes of consecutive samples, and their residual."""
         from unispectral.graph import _loops
 
-        numbers, neighbours = np.arange(rows.start, rows.stop), self.neighbours[rows]
+        numbers = np.arange(rows.start, rows.stop)
+        neighbours = self.neighbours[rows]
         # Padding is replaced by the sample itself, which is never used.
         valid = (neighbours >= 0) & (neighbours != numbers[:, None])
         neighbours = np.where(valid, neighbours, numbers[:, None])
@@ -140,8 +142,10 @@ class LocalGraph(DenseGraph):
         """
         limited = free = 0.0
         for i in columns:
-            begin, end = codes.indptr[i], codes.indptr[i + 1]
-            support, z = codes.indices[begin:end].astype(np.intp), codes.data[begin:end]
+            begin = codes.indptr[i]
+            end = codes.indptr[i + 1]
+            support = codes.indices[begin:end].astype(np.intp)
+            z = codes.data[begin:end]
             row = self.bank.combine_block(self.weights, np.array([i]), slice(None))[0]
             linear = (row - 0.5 * objective.alpha).astype(np.float64)
             values = list(self._widened(int(i), support, z, linear, objective.ridge))

@@ -85,7 +85,8 @@ def _pairs(
     block = sp.csr_array(uses[rows] @ codes - codes[rows] - uses[rows])
     left = np.repeat(np.arange(rows.start, rows.stop), np.diff(block.indptr))
     upper = block.indices >= left
-    left, right = left[upper], block.indices[upper].astype(np.int64)
+    left = left[upper]
+    right = block.indices[upper].astype(np.int64)
     return left, right, np.where(left == right, 1.0, 2.0) * block.data[upper]
 
 

@@ -82,9 +82,12 @@ def _transformer(home: str, **fitted: Field | None) -> _Class:
     return _Class(home, {"n_features_in_": Field("k", ("f",)), **fitted})
 
 
-_EACH, _PERHAPS = Field("fiu", ("f",)), Field("fiu", ("f", None))
-_NUMBER, _SEEN = Field("fiu", ("",)), Field("fiu", ("", "f"))
-_MADE, _PERHAPS_MADE = Field("f", ("o",)), Field("f", ("o", None))
+_EACH = Field("fiu", ("f",))
+_PERHAPS = Field("fiu", ("f", None))
+_NUMBER = Field("fiu", ("",))
+_SEEN = Field("fiu", ("", "f"))
+_MADE = Field("f", ("o",))
+_PERHAPS_MADE = Field("f", ("o", None))
 _SPECTRUM: dict[str, Field | None] = {
     "components_": Field("f", ("of",)),
     **dict.fromkeys(("explained_variance_", "explained_variance_ratio_"), _MADE),
@@ -94,7 +97,8 @@ _RANGE = dict.fromkeys(("min_", "scale_", "data_min_", "data_max_", "data_range_
 _SIZES = dict.fromkeys(("noise_variance_", "n_components_", "n_samples_"), _NUMBER)
 _PREPARED = {"columns_": None, "centre_": _PERHAPS_MADE, "spread_": _PERHAPS_MADE}
 _IMPUTED = {"statistics_": _EACH, "indicator_": Field("", (None,))}
-_SCALERS, _PROJECTIONS = "sklearn.preprocessing", "sklearn.decomposition"
+_SCALERS = "sklearn.preprocessing"
+_PROJECTIONS = "sklearn.decomposition"
 #: The transformers that a file may name; f features come in, o features are made of them.
 TRANSFORMERS = {
     "StandardScaler": _transformer(

@@ -239,8 +239,11 @@ def _check_tables(bank: KernelBank, views: Iterable[int], layout: Layout) -> Non
 
 
 def _whitened(state: Any, base: KernelDistance) -> WhitenedDistance:
-    rate, landmarks, root = state["rate"], state["landmarks"], state["root"]
-    n, count = base.n_samples, len(state["mean"])
+    rate = state["rate"]
+    landmarks = state["landmarks"]
+    root = state["root"]
+    n = base.n_samples
+    count = len(state["mean"])
     require((rate is None) == (landmarks is None), "the landmarks of a geometry")
     if rate is not None:
         rate = real(rate, least=-math.inf, below=0.0)
@@ -269,7 +272,8 @@ def _bank(state: Any) -> KernelBank:
     require(all(step in NORMALIZATIONS for step in steps), "the normalisation of its kernels")
     bank = KernelBank.__new__(KernelBank)
     bank.normalize = steps
-    views, kernels = sequence(state["views"]), sequence(state["kernels"])
+    views = sequence(state["views"])
+    kernels = sequence(state["kernels"])
     bank.features = [None if view is None else _features(view) for view in views]
     require(len(views) > 0 and len(kernels) > 0, "its kernels")
     require(len(views) == 1 or None not in bank.features, "its kernels")
@@ -283,7 +287,8 @@ def _bank(state: Any) -> KernelBank:
 
 
 def _features(state: Any) -> Features:
-    X, norms = state["X"], state["squared_norms"]
+    X = state["X"]
+    norms = state["squared_norms"]
     require(isinstance(X, np.ndarray) or sp.issparse(X), "its samples")
     require(X.ndim == 2 and X.dtype in (np.float32, np.float64), "its samples")
     require(X.shape[0] > 0 and X.shape[1] > 0, "its samples")
@@ -296,7 +301,8 @@ def _features(state: Any) -> Features:
 
 def _bound(state: Any, features: list[Features | None], steps: tuple[str, ...]) -> Any:
     view = integer(state["view"], 0, len(features) - 1)
-    table, matrix = features[view], state["matrix"]
+    table = features[view]
+    matrix = state["matrix"]
     bound: Any
     if table is None:
         bound = bind_matrix(str(state["name"]), floats(matrix, len(matrix), len(matrix)), view)
@@ -304,7 +310,8 @@ def _bound(state: Any, features: list[Features | None], steps: tuple[str, ...]) 
         require(isinstance(state["spec"], Kernel), "a kernel")
         bound = bind(state["spec"], table, view)
         bound.name = str(state["name"])
-    vectors, constants = sequence(state["vectors"]), sequence(state["constants"])
+    vectors = sequence(state["vectors"])
+    constants = sequence(state["constants"])
     require(len(vectors) == len(constants) == len(steps), "the normalisation of its kernels")
     bound.is_dot = bound.is_dot and not steps
     bound.normalizer = Normalizer(

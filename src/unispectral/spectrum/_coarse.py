@@ -45,8 +45,10 @@ def _aggregate(indptr, indices, data, null, member):
     lies in both would hide the cut. Edges count that are strong for both ends, and nodes of less
     degree than their surroundings begin an aggregate only where nobody else does.
     """
-    n, count = len(member), 0
-    strongest, usual = np.zeros(n, dtype=data.dtype), np.zeros(n)
+    n = len(member)
+    count = 0
+    strongest = np.zeros(n, dtype=data.dtype)
+    usual = np.zeros(n)
     for i in range(n):
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
@@ -75,11 +77,13 @@ def _aggregate(indptr, indices, data, null, member):
     for i in range(n):
         if member[i] >= 0:
             continue
-        best, strength = -1, -1.0  # a strong neighbour kept it from beginning its own
+        best = -1  # a strong neighbour kept it from beginning its own
+        strength = -1.0
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
             if member[j] >= 0 and data[p] > strength:
-                best, strength = member[j], data[p]
+                best = member[j]
+                strength = data[p]
         # Marked, so that nobody joins through a node that has only just joined.
         member[i] = -2 - best
     for i in range(n):

@@ -50,7 +50,8 @@ def inverted(part: Part, wanted: Wanted) -> Subspace | None:
     """
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
-    n, count = part.n, wanted.n_pairs
+    n = part.n
+    count = wanted.n_pairs
     W, diagonal = part.arrays(np.dtype(np.float64))
     shift = _SHIFT * part.upper
     factor = splu(

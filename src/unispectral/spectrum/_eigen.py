@@ -150,10 +150,12 @@ def smallest_eigenvectors(
             found = _jointly(W, degrees, normalized, nulls, wanted, run)
         else:
             found = _separately(W, degrees, normalized, groups, wanted, run)
-    values, vectors = np.zeros(n_vectors), np.zeros((n, n_vectors))
+    values = np.zeros(n_vectors)
+    vectors = np.zeros((n, n_vectors))
     for column, nodes in enumerate(groups[:n_vectors]):
         vectors[nodes, column] = null[nodes]
-    values[n_components:], vectors[:, n_components:] = found.values, found.vectors
+    values[n_components:] = found.values
+    vectors[:, n_components:] = found.vectors
     return Eigenpairs(
         values, vectors, found.residual, int(n_components), found.block, found.converged
     )
@@ -190,7 +192,9 @@ def _separately(
 ) -> Subspace:
     """The smallest pairs beyond the null vectors, component by component, the largest first."""
     found: list[tuple[float, np.ndarray, np.ndarray]] = []
-    residual, converged, block = 0.0, True, None
+    residual = 0.0
+    converged = True
+    block = None
     for nodes in groups:
         if len(nodes) < 2:
             break
@@ -198,7 +202,8 @@ def _separately(
         part = Part(own, degrees[nodes], normalized, run=run)
         count = min(wanted.n_pairs, len(nodes) - 1)
         pairs = _within(part, wanted._replace(n_pairs=count, order=nodes))
-        residual, converged = max(residual, pairs.residual), converged and pairs.converged
+        residual = max(residual, pairs.residual)
+        converged = converged and pairs.converged
         if pairs.block is not None:
             if block is None:
                 block = np.zeros((len(degrees), pairs.block.shape[1]), dtype=np.float32)
@@ -220,7 +225,8 @@ def _within(part: Part, wanted: Wanted) -> Subspace:
     values, vectors = scipy.linalg.eigh(
         part.dense(), subset_by_index=(0, count), driver="evr", check_finite=False
     )
-    values, vectors = values[1:], vectors[:, 1:]
+    values = values[1:]
+    vectors = vectors[:, 1:]
     # LAPACK returns some basis of a cluster of eigenvalues; the null vector must stay outside.
     vectors -= np.outer(part.null, part.null @ vectors)
     vectors /= np.linalg.norm(vectors, axis=0)
@@ -246,7 +252,8 @@ def _jointly(
     planar = factorises_well(W)
     if n > _ORDERED_NODES and not planar:
         order = reverse_cuthill_mckee(W, symmetric_mode=True)
-        W, degrees = _reordered(W, order, single=wanted.tol >= _SINGLE_TOL), degrees[order]
+        W = _reordered(W, order, single=wanted.tol >= _SINGLE_TOL)
+        degrees = degrees[order]
     matrix = None
     if nulls is not None:
         matrix = sp.csr_array(
@@ -260,8 +267,10 @@ def _jointly(
     found = found or solver(part, wanted._replace(order=order))
     if n <= _ORDERED_NODES or planar:
         return found
-    vectors, block = np.empty_like(found.vectors), np.empty_like(found.block)
-    vectors[order], block[order] = found.vectors, found.block
+    vectors = np.empty_like(found.vectors)
+    block = np.empty_like(found.block)
+    vectors[order] = found.vectors
+    block[order] = found.block
     return found._replace(vectors=vectors, block=block)
 
 

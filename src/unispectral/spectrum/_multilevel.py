@@ -27,7 +27,8 @@ LARGE_NODES = 100_000
 _COARSEST_NODES = 500
 #: Steps of the smoother before and after a visit to the coarser graph, and the part of the
 #: spectrum, relative to its end, above which it works.
-_SMOOTHING, _SMOOTH_CUT = 3, 0.1
+_SMOOTHING = 3
+_SMOOTH_CUT = 0.1
 #: Functions that are constant on aggregates have more energy than smooth ones, so that the coarser
 #: graph corrects too little; twice would make some errors grow.
 _OVERCORRECTION = 1.5
@@ -35,7 +36,8 @@ _OVERCORRECTION = 1.5
 _SPARE = 4
 #: On the finest graph, where each is dear, fewer are enough if the last eigenvalue is that many
 #: times the last one wanted. Rows of whole fours are the fastest.
-_APART, _LANES = 2.0, 4
+_APART = 2.0
+_LANES = 4
 #: Iterations on every graph but the finest.
 _COARSE_ITERATIONS = 2
 #: Rounding in single precision allows no smaller angle.
@@ -156,13 +158,15 @@ class _Inverse:
         W, diagonal = part.arrays(rest.dtype)
         upper = part.upper
         lower = _SMOOTH_CUT * upper
-        centre, half = (upper + lower) / 2, (upper - lower) / 2
+        centre = (upper + lower) / 2
+        half = (upper - lower) / 2
         step = rest * np.float32(1.0 / centre)
         X = step.copy()
         rho = half / centre
         for _ in range(_SMOOTHING - 1):
             following = 1.0 / (2.0 * centre / half - rho)
-            momentum, factor = following * rho, 2.0 * following / half
+            momentum = following * rho
+            factor = 2.0 * following / half
             step = smoothing_step(W, diagonal, step, rest, X, momentum, factor, part.run)
             rho = following
         return X, step
@@ -181,10 +185,12 @@ def _lobpcg(
     The columns of ``basis`` are the vectors, the last steps and the preconditioned residuals.
     Where these are expected below ``tol`` after one more iteration, that is the last.
     """
-    part, width = inverse.parts[level], X.shape[1]
+    part = inverse.parts[level]
+    width = X.shape[1]
     X = part.off_null(X)
     basis, images = (np.zeros((part.n, 3 * width), dtype=X.dtype) for _ in range(2))
-    basis[:, :width], images[:, :width] = X, _image(part, X)
+    basis[:, :width] = X
+    images[:, :width] = _image(part, X)
     angle = least = expected = np.inf
     stuck = 0
     for iteration in range(max_iter + 1):
@@ -197,14 +203,16 @@ def _lobpcg(
         new = inverse.apply(level, rest.astype(np.float32, copy=False))
         new = part.off_null(new.astype(X.dtype, copy=False))
         lengths = _orthogonal(part, new, basis[:, :width])
-        before, angle = angle, float(lengths[:count].max())
+        before = angle
+        angle = float(lengths[:count].max())
         stuck = 0 if angle < 0.7 * least else stuck + 1
         least = min(least, angle)
         expected = angle
         if angle <= tol or stuck >= _STUCK:
             break
         expected *= max(_CONTRACTION, angle / before)
-        basis[:, 2 * width :], images[:, 2 * width :] = new, _image(part, new)
+        basis[:, 2 * width :] = new
+        images[:, 2 * width :] = _image(part, new)
     residual = float(np.linalg.norm(rest[:, :count], axis=0).max())
     X = np.ascontiguousarray(basis[:, :width])
     return Subspace(np.maximum(values[:count], 0), X[:, :count], residual, X, expected <= tol)
@@ -231,18 +239,22 @@ def _ritz(part: Part, basis: np.ndarray, images: np.ndarray) -> tuple[np.ndarray
     width = basis.shape[1] // 3
 
     def products(rows: slice) -> tuple[np.ndarray, np.ndarray]:
-        here, there = basis[rows].astype(np.float64), images[rows].astype(np.float64)
+        here = basis[rows].astype(np.float64)
+        there = images[rows].astype(np.float64)
         return here.T @ here, here.T @ there
 
     found = map_blocks(products, part.n, ROWS, part.run)
     G, H = (np.sum(parts, axis=0) for parts in zip(*found, strict=True))
     values, mix = _combinations(G, H, width, np.sqrt(np.finfo(basis.dtype).eps))
-    mix, factors = mix.astype(basis.dtype), values.astype(basis.dtype)
+    mix = mix.astype(basis.dtype)
+    factors = values.astype(basis.dtype)
     rest = np.empty((part.n, width), dtype=basis.dtype)
 
     def work(rows: slice) -> None:
-        here, there = basis[rows] @ mix, images[rows] @ mix
-        basis[rows, : 2 * width], images[rows, : 2 * width] = here, there
+        here = basis[rows] @ mix
+        there = images[rows] @ mix
+        basis[rows, : 2 * width] = here
+        images[rows, : 2 * width] = there
         rest[rows] = there[:, :width] - here[:, :width] * factors
 
     map_blocks(work, part.n, ROWS, part.run)

@@ -87,7 +87,9 @@ def _step(indptr, indices, data, diagonal, X, previous, out, scale, shift, keep,
     # Unsigned numbers: a signed index may count from the end, which costs a branch each time.
     width = X.shape[1]
     for i in range(np.uint64(start), np.uint64(stop)):
-        row, mine, last = out[i], X[i], previous[i]
+        row = out[i]
+        mine = X[i]
+        last = previous[i]
         own = scale * diagonal[i] + shift
         for c in range(width):
             row[c] = own * mine[c] + keep * last[c]
@@ -102,7 +104,10 @@ def _step(indptr, indices, data, diagonal, X, previous, out, scale, shift, keep,
 def _smooth(indptr, indices, data, diagonal, step, rest, X, out, momentum, factor, start, stop):
     width = X.shape[1]
     for i in range(np.uint64(start), np.uint64(stop)):
-        left, mine, new, total = rest[i], step[i], out[i], X[i]
+        left = rest[i]
+        mine = step[i]
+        new = out[i]
+        total = X[i]
         own = diagonal[i]
         for c in range(width):
             left[c] -= own * mine[c]
@@ -123,15 +128,21 @@ def _step_of_four(
     indptr, indices, data, diagonal, X, previous, out, scale, shift, keep, start, stop
 ):
     for i in range(np.uint64(start), np.uint64(stop)):
-        row, mine, last = out[i], X[i], previous[i]
+        row = out[i]
+        mine = X[i]
+        last = previous[i]
         own = scale * diagonal[i] + shift
-        a, b = own * mine[0] + keep * last[0], own * mine[1] + keep * last[1]
-        c, d = own * mine[2] + keep * last[2], own * mine[3] + keep * last[3]
+        a = own * mine[0] + keep * last[0]
+        b = own * mine[1] + keep * last[1]
+        c = own * mine[2] + keep * last[2]
+        d = own * mine[3] + keep * last[3]
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + np.uint64(1)])):
             value = -scale * data[p]
             other = X[np.uint64(indices[p])]
-            a, b = a + value * other[0], b + value * other[1]
-            c, d = c + value * other[2], d + value * other[3]
+            a = a + value * other[0]
+            b = b + value * other[1]
+            c = c + value * other[2]
+            d = d + value * other[3]
         row[0], row[1], row[2], row[3] = a, b, c, d
 
 
@@ -140,15 +151,22 @@ def _smooth_of_four(
     indptr, indices, data, diagonal, step, rest, X, out, momentum, factor, start, stop
 ):
     for i in range(np.uint64(start), np.uint64(stop)):
-        left, mine, new, total = rest[i], step[i], out[i], X[i]
+        left = rest[i]
+        mine = step[i]
+        new = out[i]
+        total = X[i]
         own = diagonal[i]
-        a, b = left[0] - own * mine[0], left[1] - own * mine[1]
-        c, d = left[2] - own * mine[2], left[3] - own * mine[3]
+        a = left[0] - own * mine[0]
+        b = left[1] - own * mine[1]
+        c = left[2] - own * mine[2]
+        d = left[3] - own * mine[3]
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + np.uint64(1)])):
             value = data[p]
             other = step[np.uint64(indices[p])]
-            a, b = a + value * other[0], b + value * other[1]
-            c, d = c + value * other[2], d + value * other[3]
+            a = a + value * other[0]
+            b = b + value * other[1]
+            c = c + value * other[2]
+            d = d + value * other[3]
         left[0], left[1], left[2], left[3] = a, b, c, d
         for q in range(4):
             new[q] = momentum * mine[q] + factor * left[q]

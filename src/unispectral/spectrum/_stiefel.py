@@ -89,26 +89,34 @@ def stiefel_descent(
     # Twice the largest degree bounds the eigenvalues of a Laplacian.
     scale = 2.0 * float(L.diagonal().max()) + float(np.linalg.norm(target))
     least = tol * max(scale, 1e-300)
-    gradient, change, c = _riemannian(P, LP, target), None, P.shape[1]
+    gradient = _riemannian(P, LP, target)
+    change = None
+    c = P.shape[1]
     norm = float(np.linalg.norm(gradient))
-    taken, rng = 0, np.random.default_rng(0)
+    taken = 0
+    rng = np.random.default_rng(0)
     while taken < max_steps:
         if norm > least:
             B = _beside(P, gradient if change is None else np.hstack([gradient, change]))
             LB = _times(L, B, run)
             y = _best_within(P, LP, B, LB, target, _REDUCED * norm)
             change = B @ y[c:]
-            trial, L_trial = P @ y[:c] + change, LP @ y[:c] + LB @ y[c:]
+            trial = P @ y[:c] + change
+            L_trial = LP @ y[:c] + LB @ y[c:]
         else:
             past = _past_saddle(L, P, LP, target, _SADDLE * least, rng, run)
             if past is None:
                 break
-            trial, L_trial, change = past, _times(L, past, run), None
+            trial = past
+            L_trial = _times(L, past, run)
+            change = None
         trial_value = _value(trial, L_trial, target)
         if not trial_value < value:  # rounding: nothing left to gain
             break
         taken += 1
-        P, LP, value = trial, L_trial, trial_value
+        P = trial
+        LP = L_trial
+        value = trial_value
         gradient = _riemannian(P, LP, target)
         norm = float(np.linalg.norm(gradient))
     return Embedding(P, value, norm, taken)
@@ -140,9 +148,12 @@ def _past_saddle(
         return None
     v, bend = found
     u = U[:, -1:]
-    p, Lp, pull = P @ u, LP @ u, target @ u
+    p = P @ u
+    Lp = LP @ u
+    pull = target @ u
     angles = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 65)
-    cos, sin = np.cos(angles), np.sin(angles)
+    cos = np.cos(angles)
+    sin = np.sin(angles)
     heights = cos**2 * np.vdot(p, Lp) + 2.0 * cos * sin * np.vdot(v, Lp) + sin**2 * bend
     heights -= 2.0 * (cos * np.vdot(p, pull) + sin * np.vdot(v, pull))
     best = int(heights.argmin())
@@ -159,7 +170,8 @@ def _low_beside(
 ) -> tuple[np.ndarray, float] | None:
     """A unit vector v beside P with vᵀLv below a bound, and vᵀLv, by conjugate gradients."""
     v = _beside(P, drawn)
-    Lv, change = _times(L, v, run), np.empty((len(P), 0))
+    Lv = _times(L, v, run)
+    change = np.empty((len(P), 0))
     for _ in range(_LOOKS):
         bend = float(np.vdot(v, Lv))
         if bend < below:
@@ -170,9 +182,12 @@ def _low_beside(
             break
         B = _beside(np.hstack([P, v]), np.hstack([rest, change]))
         LB = _times(L, B, run)
-        basis, images = np.hstack([v, B]), np.hstack([Lv, LB])
+        basis = np.hstack([v, B])
+        images = np.hstack([Lv, LB])
         y = np.linalg.eigh(basis.T @ images)[1][:, :1]
-        v, Lv, change = basis @ y, images @ y, B @ y[1:]
+        v = basis @ y
+        Lv = images @ y
+        change = B @ y[1:]
     return None
 
 
@@ -180,7 +195,8 @@ def _best_within(
     P: np.ndarray, LP: np.ndarray, B: np.ndarray, LB: np.ndarray, target: np.ndarray, tol: float
 ) -> np.ndarray:
     """Coordinates in [P, B] of a better point of its span, from P."""
-    c, m = P.shape[1], P.shape[1] + B.shape[1]
+    c = P.shape[1]
+    m = P.shape[1] + B.shape[1]
     reduced = np.empty((m, m))
     reduced[:c, :c], reduced[:c, c:], reduced[c:, c:] = P.T @ LP, P.T @ LB, B.T @ LB
     values, U = scipy.linalg.eigh(reduced, lower=False, check_finite=False)
@@ -233,12 +249,16 @@ def diagonal_descent(
     size = float(np.abs(values).max()) + float(np.linalg.norm(target))
     spread = max(float(values[-1] - values[0]), _EQUAL * size, 1e-300)
     value = _value(P, diagonal * P, target)
-    turned, radius, taken = np.eye(c), 0.25 * np.sqrt(c), 0
+    turned = np.eye(c)
+    radius = 0.25 * np.sqrt(c)
+    taken = 0
     while True:
         euclidean = 2.0 * (diagonal * P - target)
         inner = P.T @ euclidean
         multipliers, V = np.linalg.eigh(0.5 * (inner + inner.T))
-        P, target, turned = P @ V, target @ V, turned @ V
+        P = P @ V
+        target = target @ V
+        turned = turned @ V
         gradient = euclidean @ V - P * multipliers
         norm = float(np.linalg.norm(gradient))
         if norm <= tol or taken >= max_steps:
@@ -262,7 +282,8 @@ def diagonal_descent(
         elif kept > 0.75 and found.at_edge:
             radius = min(2.0 * radius, np.sqrt(c))
         if kept > 0.0:
-            P, value = trial, trial_value
+            P = trial
+            value = trial_value
     return Embedding(P @ turned.T, value, norm, taken)
 
 
@@ -287,27 +308,35 @@ def _newton_step(
 ) -> _Newton:
     """Steihaug's conjugate gradients on the quadratic model, within a ball."""
     scaling = 1.0 / np.maximum(np.abs(curvature), flat)
-    step, bent = np.zeros_like(P), np.zeros_like(P)
+    step = np.zeros_like(P)
+    bent = np.zeros_like(P)
     rest = gradient
     scaled = _tangent(P, scaling * rest)
-    size, length = float(np.vdot(scaled, rest)), 0.0
-    direction, at_edge, taken = -scaled, False, 0
+    size = float(np.vdot(scaled, rest))
+    length = 0.0
+    direction = -scaled
+    at_edge = False
+    taken = 0
     while taken < max_steps and size > 0 and not at_edge:
         taken += 1
         turned = _tangent(P, curvature * direction)
-        along, square = float(np.vdot(step, direction)), float(np.vdot(direction, direction))
+        along = float(np.vdot(step, direction))
+        square = float(np.vdot(direction, direction))
         bend = float(np.vdot(direction, turned))
         by = size / bend if bend > 0 else np.inf
         longer = length + by * (2.0 * along + by * square) if bend > 0 else np.inf
         at_edge = not longer < radius**2
         if at_edge:  # also where the model falls without end
             by = (np.sqrt(along**2 + square * (radius**2 - length)) - along) / max(square, 1e-300)
-        step, bent = step + by * direction, bent + by * turned
-        rest, length = rest + by * turned, longer
+        step = step + by * direction
+        bent = bent + by * turned
+        rest = rest + by * turned
+        length = longer
         if float(np.linalg.norm(rest)) <= tol:
             break
         scaled = _tangent(P, scaling * rest)
-        size, before = float(np.vdot(scaled, rest)), size
+        before = size
+        size = float(np.vdot(scaled, rest))
         direction = (size / before) * direction - scaled
     promised = float(np.vdot(gradient, step)) + 0.5 * float(np.vdot(step, bent))
     return _Newton(step, promised, at_edge, taken)

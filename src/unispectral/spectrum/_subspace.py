@@ -189,8 +189,12 @@ def filtered(part: Part, wanted: Wanted) -> Subspace:
     if guess is not None:
         used = min(width, guess.shape[1])
         X[:, :used] = guess[order, :used]
-    cut, floor, gain = 0.2 * part.upper, 0.0, _GAIN
-    best, stuck, converged = np.inf, 0, True
+    cut = 0.2 * part.upper
+    floor = 0.0
+    gain = _GAIN
+    best = np.inf
+    stuck = 0
+    converged = True
     if guess is not None and (large or guess.shape[1] >= width):
         values, X, residuals = _rayleigh_ritz(part, X, rng)
         cut = float(np.clip(values[-1], 1e-9 * part.upper, 0.9 * part.upper))
@@ -210,7 +214,8 @@ def filtered(part: Part, wanted: Wanted) -> Subspace:
         worst = float(residuals[:count].max())
         enough = tol * float(values[count])
         if worst < 0.5 * best:
-            best, stuck = worst, 0
+            best = worst
+            stuck = 0
         else:
             stuck += 1
         if worst <= enough:
@@ -218,7 +223,8 @@ def filtered(part: Part, wanted: Wanted) -> Subspace:
         if large:
             gain = _gain_left(worst, enough)
         if X.dtype == np.float32 and (worst < 1e-6 * part.upper or stuck >= 3):
-            X, stuck = X.astype(np.float64), 0
+            X = X.astype(np.float64)
+            stuck = 0
     else:
         converged = False
         warn_of_residual(part.n, worst, max_iter)
@@ -248,7 +254,8 @@ def _gain_left(worst: float, enough: float) -> float:
 
 def _filter(part: Part, X: np.ndarray, cut: float, floor: float, gain: float) -> np.ndarray:
     """The scaled Chebyshev polynomial that strengthens ``floor`` against ``[cut, upper]``."""
-    half, centre = (part.upper - cut) / 2, (part.upper + cut) / 2
+    half = (part.upper - cut) / 2
+    centre = (part.upper + cut) / 2
     rate = np.arccosh(max((centre - floor) / half, 1 + 1e-12))
     degree = int(np.clip(np.ceil(np.log(2 * gain) / rate), 4, _MAX_DEGREE))
     sigma = first = half / (floor - centre)
@@ -270,7 +277,8 @@ def _rayleigh_ritz(
     image = part.apply(X, X, np.empty_like(X))
     H = gram(X, image, part.run)
     values, turn = scipy.linalg.eigh((H + H.T) / 2, check_finite=False)
-    X, image = _turned(X, turn, part.run), _turned(image, turn, part.run)
+    X = _turned(X, turn, part.run)
+    image = _turned(image, turn, part.run)
     squares = map_blocks(
         lambda rows: np.square(image[rows] - X[rows] * values.astype(X.dtype)).sum(
             axis=0, dtype=np.float64

@@ -22,7 +22,8 @@ from unispectral._errors import InputError
 __all__ = ["check_clusterer", "expected_failed_checks"]
 
 #: Clusters of the samples that the checks use, and samples of each.
-_CLUSTERS, _EACH = 3, 20
+_CLUSTERS = 3
+_EACH = 20
 #: Methods that speak of new points.
 _NEW_POINTS = ("predict", "predict_proba", "score_samples", "transform")
 
