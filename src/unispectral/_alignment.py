@@ -131,7 +131,10 @@ def align_to_fit(X: Any, model: Any, *, pairwise: bool = False, argument: str = 
     if index is None and _has_index(model):
         index = model.index
     weights = getattr(model, "view_weights_", ())
-    names = tuple(weights) if isinstance(weights, Mapping) else ()
+    if isinstance(weights, Mapping):
+        names = tuple(weights)
+    else:
+        names = ()
     return align(X, index=index, names=names, pairwise=pairwise, argument=argument)
 
 

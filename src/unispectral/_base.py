@@ -192,7 +192,10 @@ class LearnedGraphClustering(
 
     def _indexed(self, embedding: np.ndarray, X: Any) -> Any:
         """With the index of several views, whose rows scikit-learn does not know."""
-        index = sample_index(X) if output_container(self) == "pandas" else None
+        if output_container(self) == "pandas":
+            index = sample_index(X)
+        else:
+            index = None
         if index is None:
             return embedding
         return optional("pandas", extra="io").DataFrame(embedding, index=index)

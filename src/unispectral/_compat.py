@@ -60,11 +60,20 @@ class Interval(_param_validation.Interval):
         return not isinstance(val, (bool, np.bool_)) and super().is_satisfied_by(val)
 
     def __str__(self) -> str:
-        least = "of at least" if self.closed in ("left", "both") else "above"
-        most = "of at most" if self.closed in ("right", "both") else "below"
+        if self.closed in ("left", "both"):
+            least = "of at least"
+        else:
+            least = "above"
+        if self.closed in ("right", "both"):
+            most = "of at most"
+        else:
+            most = "below"
         ends = ((least, self.left), (most, self.right))
         bounds = " and ".join(f"{word} {end}" for word, end in ends if end is not None)
-        kind = "a whole number" if self.type is Integral else "a number"
+        if self.type is Integral:
+            kind = "a whole number"
+        else:
+            kind = "a number"
         return f"{kind} {bounds}".rstrip()
 
 
@@ -73,7 +82,9 @@ class StrOptions(_param_validation.StrOptions):
 
     def __str__(self) -> str:
         *others, last = map(repr, sorted(self.options))
-        return f"{', '.join(others)} or {last}" if others else last
+        if others:
+            return f"{', '.join(others)} or {last}"
+        return last
 
 
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Fit], Fit]:
@@ -124,7 +135,10 @@ class FitTasks:
             self._end_stage()
             self.stage = self.fit.subcontext(task_name=stage, max_subtasks=most)
             self.stage.call_on_fit_task_begin(**self.told)
-        reached = done * self.stage.max_subtasks // total if total else 0
+        if total:
+            reached = done * self.stage.max_subtasks // total
+        else:
+            reached = 0
         for _ in range(self.steps, reached):
             step = self.stage.subcontext(task_name="step")
             step.call_on_fit_task_begin(**self.told)
@@ -145,7 +159,9 @@ class FitTasks:
 
 def fit_tasks(estimator: Any, X: Any) -> FitTasks | None:
     """What tells callbacks of a fit; None where this scikit-learn has none."""
-    return FitTasks(estimator, X) if hasattr(estimator, "set_callbacks") else None
+    if hasattr(estimator, "set_callbacks"):
+        return FitTasks(estimator, X)
+    return None
 
 
 def check_parameters(estimator: Any) -> None:

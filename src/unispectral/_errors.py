@@ -58,7 +58,10 @@ class InputError(ValueError):
         self.argument = argument
         self.problem = problem
         self.remedy = remedy
-        self.value = None if value is _UNSET else value
+        if value is _UNSET:
+            self.value = None
+        else:
+            self.value = value
         self.has_value = value is not _UNSET
         self.switch = switch
 

@@ -60,7 +60,10 @@ class Layout:
 
     def n_kept(self, view: int) -> int:
         """The columns of a table that take part."""
-        shift = self.shifts[view] if self.shifts else None
+        if self.shifts:
+            shift = self.shifts[view]
+        else:
+            shift = None
         if shift is None or shift.columns is None:
             return self.n_features[view]
         return len(shift.columns)
@@ -71,7 +74,10 @@ class Layout:
         shifts = self.shifts or [None] * len(tables)
         for table, sparse, shift in zip(tables, self.sparse, shifts, strict=True):
             if sp.issparse(table) != sparse:
-                table = sp.csr_array(table) if sparse else table.toarray()
+                if sparse:
+                    table = sp.csr_array(table)
+                else:
+                    table = table.toarray()
             moved.append(table if shift is None else recentred(table, shift)[0])
         return moved
 
@@ -95,7 +101,9 @@ class Samples:
 
     @property
     def n_samples(self) -> int:
-        return self.bank.n_samples if self.bank is not None else self.tables[0].shape[0]
+        if self.bank is not None:
+            return self.bank.n_samples
+        return self.tables[0].shape[0]
 
     def taken(self, rows: np.ndarray) -> Samples:
         """Some of the samples of the tables, or all in another order."""
@@ -148,7 +156,10 @@ def read(
         bank = X
         if not isinstance(X, KernelBank):
             matrices = check_kernel_matrices(_stack(align(X, pairwise=True)))
-            names = view_names(X) if _is_named(X) else None
+            if _is_named(X):
+                names = view_names(X)
+            else:
+                names = None
             bank = KernelBank.precomputed(matrices, normalize=normalize, names=names)
         estimator.n_features_in_ = bank.n_samples
         layout = Layout("kernels", ("kernel",), (bank.n_samples,) * len(bank))
@@ -225,8 +236,14 @@ def read_nodes(estimator: BaseEstimator, X: Any) -> Samples:
         graphs = _stack(X)
     given: list[GivenGraph] = []
     for name, graph in zip(names, graphs, strict=True):
-        argument = "X" if len(graphs) == 1 else f"graph {name!r}"
-        size = given[0].n_nodes if given else None
+        if len(graphs) == 1:
+            argument = "X"
+        else:
+            argument = f"graph {name!r}"
+        if given:
+            size = given[0].n_nodes
+        else:
+            size = None
         given.append(read_graph(graph, argument, n_nodes=size))
     n = given[0].n_nodes
     estimator.n_features_in_ = n
@@ -250,7 +267,10 @@ def _read_new_nodes(X: Any, layout: Layout) -> list[Any]:
     graphs = [X]
     if len(layout.n_features) > 1:
         X = _ordered(X, "graph", layout.view_names)
-        graphs = _stack(X) if _is_several(X) else [X]
+        if _is_several(X):
+            graphs = _stack(X)
+        else:
+            graphs = [X]
         _require_fitted("X", "holds", len(graphs), "graphs", len(layout.n_features))
     size = layout.n_features[0]
     rows = [check_affinities(graph, "X", size) for graph in graphs]
@@ -329,7 +349,9 @@ def _require_fitted(argument: str, verb: str, count: int, what: str, known: int)
 
 def _stack(X: Any) -> list[Any]:
     """One or several matrices as a list."""
-    return list(X.values() if isinstance(X, Mapping) else X) if is_views(X) else [X]
+    if is_views(X):
+        return list(X.values() if isinstance(X, Mapping) else X)
+    return [X]
 
 
 def _columns(estimator: BaseEstimator, groups: Mapping[Any, Any]) -> dict[str, np.ndarray]:
@@ -356,7 +378,10 @@ def _column_numbers(argument: str, given: Any, known: list[str], n_features: int
         except TypeError:
             problem = "is a slice of names"
             raise InputTypeError(argument, problem, "list the names", value=given) from None
-    items = [given] if isinstance(given, (str, numbers.Integral)) else list(given)
+    if isinstance(given, (str, numbers.Integral)):
+        items = [given]
+    else:
+        items = list(given)
     masks = [isinstance(item, (bool, np.bool_)) for item in items]
     if any(masks):
         if not all(masks) or len(items) != n_features:
@@ -387,7 +412,8 @@ def _cross(stack: list[Any], layout: Layout) -> list[np.ndarray]:
     tables = []
     for K in stack:
         K = np.asarray(K.toarray() if sp.issparse(K) else K)
-        K = K if K.dtype in (np.float32, np.float64) else K.astype(np.float64)
+        if K.dtype not in (np.float32, np.float64):
+            K = K.astype(np.float64)
         if K.ndim != 2 or K.shape[1] != n:
             remedy = f"it needs one column for each of the {n} training samples"
             raise InputError("X", f"is a cross kernel of shape {K.shape}", remedy)

@@ -61,7 +61,9 @@ def give_back() -> None:
 def _glibc() -> Any:
     try:
         library = ctypes.CDLL(None)
-        return library if library.gnu_get_libc_version and library.mallopt else None
+        if library.gnu_get_libc_version and library.mallopt:
+            return library
+        return None
     except (OSError, TypeError, AttributeError):
         return None
 
@@ -115,7 +117,10 @@ def _machine() -> int | None:
 def _folders(limit: str) -> Iterator[Path]:
     """Folders of control groups from our own up to the root, for one version of them."""
     version_2 = limit == "memory.max"
-    root = _CGROUPS if version_2 else _CGROUPS / "memory"
+    if version_2:
+        root = _CGROUPS
+    else:
+        root = _CGROUPS / "memory"
     yield root
     try:
         lines = _OWN.read_text().splitlines()

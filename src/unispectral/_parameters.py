@@ -22,7 +22,10 @@ _INHERITED = ("Parameters", "Attributes")
 
 def parameter(*constraints: Any, default: Any, kw_only: bool = True) -> Any:
     """A parameter; one without constraints is checked where it is used."""
-    allowed = [*constraints, None] if default is None else list(constraints)
+    if default is None:
+        allowed = [*constraints, None]
+    else:
+        allowed = list(constraints)
     metadata = {"constraints": allowed if constraints else "no_validation"}
     return field(default=default, kw_only=kw_only, metadata=metadata)
 
@@ -88,5 +91,8 @@ def _inherited(cls: type, title: str) -> dict[str, str]:
 
 def _entries(section: str) -> dict[str, str]:
     """The entries of a section of a numpydoc docstring, by name."""
-    blocks = re.split(r"\n(?=\S)", section.strip()) if section else []
+    if section:
+        blocks = re.split(r"\n(?=\S)", section.strip())
+    else:
+        blocks = []
     return {block.partition(" :")[0]: block.rstrip() for block in blocks}

@@ -72,18 +72,26 @@ def thread_count(n_jobs: int | None = None) -> int:
     all cores, −2 all but one.
     """
     # In a worker of a pool the other workers have the other cores.
-    cores = 1 if multiprocessing.current_process().daemon else cpu_count()
+    if multiprocessing.current_process().daemon:
+        cores = 1
+    else:
+        cores = cpu_count()
     if n_jobs is None:
         n_jobs, inside = joblib_jobs()
     if n_jobs is None:
         # One number for each level of nested threads, of which the first counts here.
         first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
-        limit = int(first) if first.isdecimal() else 0
+        if first.isdecimal():
+            limit = int(first)
+        else:
+            limit = 0
         return min(cores, limit or (1 if inside else cores))
     if n_jobs == 0:
         remedy = "use None or -1 for all cores, 1 for one"
         raise InputError("n_jobs", "has no meaning", remedy, value=0)
-    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+    if n_jobs > 0:
+        return n_jobs
+    return max(1, cores + 1 + n_jobs)
 
 
 #: Stages of so many samples, other than the search, are over before anybody wonders.
@@ -107,7 +115,10 @@ class Progress:
     def __init__(
         self, verbose: Any = 0, stream: TextIO | None = None, tasks: FitTasks | None = None
     ) -> None:
-        self.listener = verbose if callable(verbose) else None
+        if callable(verbose):
+            self.listener = verbose
+        else:
+            self.listener = None
         self.active = self.listener is None and bool(verbose)
         self.stream = stream or sys.stderr
         self.tasks = tasks
@@ -240,7 +251,9 @@ class Run:
 
 def one_blas_thread(run: Run | None) -> AbstractContextManager[Any]:
     """One BLAS thread inside the context: nothing to do where the run is limited to it."""
-    return nullcontext() if run is not None and run.is_limited else limit_blas(1)
+    if run is not None and run.is_limited:
+        return nullcontext()
+    return limit_blas(1)
 
 
 def map_blocks(

@@ -79,7 +79,10 @@ def check_samples(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     compared with them.
     """
     with _naming(X, "X"):
-        least = 2 if reset else 1
+        if reset:
+            least = 2
+        else:
+            least = 1
         X = validate_data(estimator, X, reset=reset, ensure_min_samples=least, **_AS_TABLE)
     X = _canonical(X)
     _refuse_extremes(X, "X")
@@ -98,7 +101,10 @@ def check_views(X: Any, least: int = 2) -> tuple[list[Table], list[str]]:
     checked = []
     options = {"ensure_all_finite": False, "ensure_min_samples": least, **_AS_TABLE}
     X = align(X)
-    tables = list(X.values()) if isinstance(X, Mapping) else list(X)
+    if isinstance(X, Mapping):
+        tables = list(X.values())
+    else:
+        tables = list(X)
     for name, table in zip(names, tables, strict=True):
         argument = f"view {name!r}"
         with _naming(table, argument):
@@ -125,7 +131,10 @@ def _refuse_few(table: Table, argument: str) -> None:
     lacking = absent(table)
     few = len(lacking) - int(lacking.sum())
     if few < _LEAST_KNOWN and lacking.any():
-        has = f"only {few} of {len(lacking)} samples" if few else "no sample"
+        if few:
+            has = f"only {few} of {len(lacking)} samples"
+        else:
+            has = "no sample"
         raise InputError(argument, f"has {has} (the rest is rows of NaN)", "leave this view out")
 
 
@@ -135,7 +144,9 @@ def feature_names(table: Any, argument: str) -> tuple[str, ...] | None:
     with _naming(table, argument):
         validate_data(one, table, skip_check_array=True)
     names = getattr(one, "feature_names_in_", None)
-    return None if names is None else tuple(map(str, names))
+    if names is None:
+        return None
+    return tuple(map(str, names))
 
 
 def check_feature_names(
@@ -153,7 +164,9 @@ def check_feature_names(
 
 def absent(table: Table) -> np.ndarray:
     """The samples that a view lacks."""
-    return np.zeros(table.shape[0], bool) if sp.issparse(table) else np.isnan(table[:, 0])
+    if sp.issparse(table):
+        return np.zeros(table.shape[0], bool)
+    return np.isnan(table[:, 0])
 
 
 def check_kernel_matrix(
@@ -161,7 +174,8 @@ def check_kernel_matrix(
 ) -> np.ndarray:
     """A precomputed kernel: square, finite, symmetric and, if asked for, semi-definite."""
     with _naming(K, argument, "leave these samples out"):
-        K = K.toarray() if sp.issparse(K) else K
+        if sp.issparse(K):
+            K = K.toarray()
         options = {**_AS_TABLE, "accept_sparse": False, "ensure_min_samples": 2}
         K = check_array(K, input_name=argument, **options)
     if K.shape[0] != K.shape[1]:
@@ -188,8 +202,14 @@ def check_kernel_matrices(
     given = list(matrices)
     checked: list[np.ndarray] = []
     for r, K in enumerate(given):
-        name = f"{argument}[{r}]" if len(given) > 1 else argument
-        size = len(checked[0]) if checked else None
+        if len(given) > 1:
+            name = f"{argument}[{r}]"
+        else:
+            name = argument
+        if checked:
+            size = len(checked[0])
+        else:
+            size = None
         checked.append(check_kernel_matrix(K, name, n_samples=size, definite=definite))
     return checked
 
@@ -242,9 +262,10 @@ def _naming(X: Any, argument: str, remedy: str | None = None) -> Iterator[None]:
             said = "Complex data not supported"  # scikit-learn goes on to print the whole table
         if re.search(rf"(^|\W){re.escape(argument)}(\W|$)", said) and type(error) is ValueError:
             raise
-        kind = InputTypeError if isinstance(error, TypeError) else InputError
         problem = f"is not a table of numbers that can be clustered: {said.rstrip('.')}"
-        raise kind(argument, problem) from None
+        if isinstance(error, TypeError):
+            raise InputTypeError(argument, problem) from None
+        raise InputError(argument, problem) from None
 
 
 def check_sparse_indices(X: Any, argument: str) -> None:
@@ -272,7 +293,8 @@ def recentred(X: Table, shift: Shift | None = None) -> tuple[Table, Shift | None
     same. A table that is well placed already is returned as it is. ``shift`` is what was done to
     the training samples, to be done to new ones.
     """
-    shift = _shift_of(X) if shift is None else shift
+    if shift is None:
+        shift = _shift_of(X)
     if shift is None:
         return X, None
     offset, factor, columns, fixed = shift
@@ -280,7 +302,10 @@ def recentred(X: Table, shift: Shift | None = None) -> tuple[Table, Shift | None
         X = X[:, columns]
     if fixed:
         X = X.astype(np.float64, copy=False)
-    moved = X if offset is None else (X - offset).astype(X.dtype, copy=False)
+    if offset is None:
+        moved = X
+    else:
+        moved = (X - offset).astype(X.dtype, copy=False)
     if not (isinstance(factor, float) and factor == 1.0):
         with np.errstate(over="ignore"):  # new samples may be far from those of the fit
             moved = moved * np.asarray(factor, dtype=X.dtype)
@@ -308,7 +333,10 @@ _ROWS = 16_384
 
 
 def _shift_of(X: Table) -> Shift | None:
-    values = X.data if sp.issparse(X) else X
+    if sp.issparse(X):
+        values = X.data
+    else:
+        values = X
     # In blocks of rows: a large table is not copied for the sake of two numbers.
     blocks = [values[start : start + _ROWS] for start in range(0, len(values), _ROWS)]
     blocks = [one for one in blocks if one.size and not np.isnan(one).all()]
@@ -329,7 +357,9 @@ def _shift_of(X: Table) -> Shift | None:
     factor = 1.0
     if largest > 0 and not _SIZES[0] < largest < _SIZES[1]:
         factor = 2.0 ** -round(np.log2(largest))
-    return None if offset is None and factor == 1.0 else Shift(offset, factor)
+    if offset is None and factor == 1.0:
+        return None
+    return Shift(offset, factor)
 
 
 def _check_definite(K: np.ndarray, argument: str) -> None:
@@ -372,7 +402,10 @@ def _canonical(X: Any) -> Table:
 
 def _refuse_extremes(X: Table, argument: str) -> None:
     """Squares must neither overflow nor vanish: distances are made of them."""
-    values = X.data if sp.issparse(X) else X
+    if sp.issparse(X):
+        values = X.data
+    else:
+        values = X
     if values.size == 0 or np.isnan(values).all():  # a view that lacks all of these samples
         return
     largest = float(max(abs(np.nanmax(values)), abs(np.nanmin(values))))

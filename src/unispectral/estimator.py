@@ -273,4 +273,6 @@ def _strengths(whiten: Any) -> tuple[float, ...]:
     """The strengths of whitening that compete with the plain distance."""
     if isinstance(whiten, str):
         return Recipe().whiten
-    return () if whiten is None else (float(whiten),)
+    if whiten is None:
+        return ()
+    return (float(whiten),)

@@ -76,7 +76,10 @@ def write_graph(
     source,target,weight
     a,b,0.5
     """
-    chosen = Path(path).suffix.lower()[1:] if format is None else format
+    if format is None:
+        chosen = Path(path).suffix.lower()[1:]
+    else:
+        chosen = format
     if chosen not in GRAPH_FORMATS:
         problem = f"must be one of {', '.join(GRAPH_FORMATS)} to write {str(path)!r}"
         raise InputError("format", problem, value=chosen)
@@ -87,8 +90,14 @@ def write_graph(
     for argument, values in (("labels", labels), ("names", names)):
         if values is not None and len(values) != size:
             raise ValueError(f"{argument} has {len(values)} entries for {size} nodes.")
-    clusters = None if labels is None else np.asarray(labels)
-    called = [str(i) for i in range(size)] if names is None else [str(name) for name in names]
+    if labels is None:
+        clusters = None
+    else:
+        clusters = np.asarray(labels)
+    if names is None:
+        called = [str(i) for i in range(size)]
+    else:
+        called = [str(name) for name in names]
     with atomic_path(path) as temporary:
         if chosen == "npz":
             # As scipy.sparse.save_npz writes it, with labels and names beside; no pickle.
@@ -135,7 +144,10 @@ def _write_graphml(
     file.write(f'<graph edgedefault="{"directed" if directed else "undirected"}">\n')
     for i, name in enumerate(names):
         shown = escape(_NOT_XML.sub("\ufffd", name))
-        cluster = "" if clusters is None else f'<data key="cluster">{int(clusters[i])}</data>'
+        if clusters is None:
+            cluster = ""
+        else:
+            cluster = f'<data key="cluster">{int(clusters[i])}</data>'
         file.write(f'<node id="n{i}"><data key="label">{shown}</data>{cluster}</node>\n')
     for i, j, weight in _edges(matrix, directed):
         ends = f'source="n{i}" target="n{j}"'

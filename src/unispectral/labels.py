@@ -106,7 +106,8 @@ def rotate(
     rng = rng or np.random.default_rng(0)
     norms = np.linalg.norm(P, axis=1)
     usable = np.flatnonzero(norms > 0)
-    usable = usable if len(usable) else np.arange(len(P))
+    if not len(usable):
+        usable = np.arange(len(P))
     firsts = rng.choice(usable, size=min(n_init, len(usable)), replace=False)
     # Every start goes a few steps; only the best of them goes all the way.
     best: Rotation | None = None

@@ -80,7 +80,10 @@ def internal_scores(X: Any, labels: Any, *, random_state: int | None = 0) -> dic
         "modularity": modularity(W, labels),
         "cut": -normalized_cut(W, labels),
     }
-    dense = X.toarray() if sp.issparse(X) and X.shape[1] <= 1_000 else X
+    if sp.issparse(X) and X.shape[1] <= 1_000:
+        dense = X.toarray()
+    else:
+        dense = X
     if not sp.issparse(dense):
         scores["calinski_harabasz"] = float(calinski_harabasz_score(dense, labels))
         scores["davies_bouldin"] = -float(davies_bouldin_score(dense, labels))
@@ -243,7 +246,9 @@ def _taken(X: Any, rows: np.ndarray, pairwise: bool) -> Any:
             return {name: _taken(table, rows, pairwise) for name, table in X.items()}
         return [_taken(table, rows, pairwise) for table in X]
     X = take_samples(X, rows)
-    return take_samples(X, rows, axis=1) if pairwise else X
+    if pairwise:
+        return take_samples(X, rows, axis=1)
+    return X
 
 
 def _drawn(labels: np.ndarray, random_state: int | None) -> np.ndarray:
@@ -253,7 +258,9 @@ def _drawn(labels: np.ndarray, random_state: int | None) -> np.ndarray:
         return np.arange(n)
     some = np.random.default_rng(random_state).choice(n, _SILHOUETTE_SAMPLES, replace=False)
     rows = np.union1d(some, np.unique(labels, return_index=True)[1])
-    return rows if len(rows) > labels.max() + 1 else np.arange(n)
+    if len(rows) > labels.max() + 1:
+        return rows
+    return np.arange(n)
 
 
 def neighbour_modularity(X: Any, labels: np.ndarray) -> float:

@@ -138,20 +138,29 @@ class GeometryPart:
     def first_equal(self) -> np.ndarray:
         """The first of its training points whose row is the same, of each."""
         rows = self.geometry.rows
-        return np.arange(self.n_samples) if rows is None else first_equal([rows])
+        if rows is None:
+            return np.arange(self.n_samples)
+        return first_equal([rows])
 
     @property
     def width(self) -> int:
         """Numbers that are held for each new point."""
-        return self.geometry.n_samples if self._table() is None else _INDEXED
+        if self._table() is None:
+            return self.geometry.n_samples
+        return _INDEXED
 
     def _table(self) -> np.ndarray | None:
         """The table that an index of many training points is made of, where there is one."""
         geometry = self.geometry
         if geometry.n_samples <= EXACT_SAMPLES or geometry.base is not geometry:
             return None
-        table = None if geometry.is_joint else geometry.base.tables[0]
-        return table if isinstance(table, np.ndarray) else None
+        if geometry.is_joint:
+            table = None
+        else:
+            table = geometry.base.tables[0]
+        if isinstance(table, np.ndarray):
+            return table
+        return None
 
     def nearest(self, new: list[Any], k: int, run: Run) -> Nearest:
         tables, known = _fill(new, self.geometry)
@@ -165,7 +174,10 @@ class GeometryPart:
             table = recentred(table, shift)[0]
         found = index.search(table, k, run=run)
         valid = found.indices >= 0
-        scale = 1.0 if shift is None else shift[1] ** -2.0
+        if shift is None:
+            scale = 1.0
+        else:
+            scale = shift[1] ** -2.0
         distance = np.where(valid, found.distances, 0.0) ** 2 * scale
         indices = np.where(valid, found.indices, found.indices[:, :1])
         return Nearest(indices, valid, distance, np.exp(distance * self.rate), own, known)
@@ -334,7 +346,10 @@ class Predictor:
         total = codes.sum(axis=1)
         codes[total <= 0, 0] = 1.0
         codes /= codes.sum(axis=1, keepdims=True)
-        neighbours = found.indices if part.samples is None else part.samples[found.indices]
+        if part.samples is None:
+            neighbours = found.indices
+        else:
+            neighbours = part.samples[found.indices]
         return _Coded(part, neighbours, codes, total, error, found.distance[:, 0], found.known)
 
     def _recognise(self, coded: Sequence[_Coded], n: int) -> np.ndarray:
@@ -355,7 +370,10 @@ class Predictor:
         each = [at for at, one in enumerate(coded) if not one.part.is_joint]
         if not is_joint:
             each = [at for at in each if coded[at].part.outlier_weight > 0]
-        is_alone = not each if is_joint else len(each) == 1
+        if is_joint:
+            is_alone = not each
+        else:
+            is_alone = len(each) == 1
         tells_all = is_alone or (is_joint and bool(coded[whole].known.all()))
         if tells_all and not self._has_gaps:
             return nearest[whole]
@@ -364,7 +382,10 @@ class Predictor:
         for row, at in zip(rows, each, strict=True):
             part = coded[at].part
             assert isinstance(part, GeometryPart), "a sum of kernels is joint"
-            own = np.arange(n) if part.samples is None else part.samples
+            if part.samples is None:
+                own = np.arange(n)
+            else:
+                own = part.samples
             row[own] = own[part.first_equal]
             known = coded[at].known
             row[n:][known] = np.where(nearest[at] >= 0, row[nearest[at]], nobody)[known]
@@ -409,7 +430,10 @@ def low_degree_score(degrees: np.ndarray, typical: float) -> np.ndarray:
 def warn_of_unknown(count: int, total: int) -> None:
     """Warn of samples that only views without a weight have."""
     what = f"{count} of {total} samples {'is' if count == 1 else 'are'}"
-    of = "its label says" if count == 1 else "their labels say"
+    if count == 1:
+        of = "its label says"
+    else:
+        of = "their labels say"
     warn(
         f"{what} in no view that has a weight (view_weights_): {of} nothing, and the outlier "
         f"score is {UNKNOWN_SCORE:g}.",

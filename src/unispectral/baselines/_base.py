@@ -172,10 +172,15 @@ class RestartedMethod(ClusteringMethod):
         self, embedding: np.ndarray, run: Run, stop: Stop | None = None, **attributes: Any
     ) -> Partition:
         """The clusters of an embedding, and where rounds before it ended, if there were any."""
-        limit = self.max_iter if stop is None else _KMEANS_ITER
+        if stop is None:
+            limit = self.max_iter
+        else:
+            limit = _KMEANS_ITER
         found = kmeans(embedding, self.n_clusters, run.rng, self.n_init, limit)
         found = found._replace(attributes={"embedding": embedding, **attributes})
-        return found if stop is None else found._replace(**stop._asdict())
+        if stop is None:
+            return found
+        return found._replace(**stop._asdict())
 
 
 class _OnKernels(RestartedMethod):
@@ -196,12 +201,18 @@ class _OnKernels(RestartedMethod):
     def _bank(self, X: Any, run: Run) -> KernelBank:
         """The precomputed kernels, or those of the samples in ``X``."""
         if self._precomputed():
-            bank = X if self._several and isinstance(X, KernelBank) else self._given(X)
+            if self._several and isinstance(X, KernelBank):
+                bank = X
+            else:
+                bank = self._given(X)
             self.n_features_in_ = bank.n_samples
             check_cluster_count(self.n_clusters, bank.n_samples)
             return bank
         spec = self._spec()
-        kernels = as_kernels(spec) if self._several else (as_kernel(spec),)
+        if self._several:
+            kernels = as_kernels(spec)
+        else:
+            kernels = (as_kernel(spec),)
         table = super()._prepare(X, run)
         # Distances keep more of their digits near the origin.
         if all(getattr(kernel, "abilities", Abilities()).movable for kernel in kernels):
@@ -209,8 +220,12 @@ class _OnKernels(RestartedMethod):
         return KernelBank(table, kernels, normalize=self.normalize, run=run)
 
     def _given(self, X: Any) -> KernelBank:
-        given = align(X, pairwise=True) if self._several and is_views(X) else [X]
-        given = given.values() if isinstance(given, Mapping) else given
+        if self._several and is_views(X):
+            given = align(X, pairwise=True)
+        else:
+            given = [X]
+        if isinstance(given, Mapping):
+            given = given.values()
         matrices = check_kernel_matrices(given, "X", definite=self._definite)
         return KernelBank.precomputed(matrices, normalize=self.normalize)
 
@@ -254,7 +269,9 @@ class Kernels:
         self.run = run
         self.n_samples = bank.n_samples
         keep = len(bank) * bank.n_samples**2 * bank.dtype.itemsize <= STACK_BYTES
-        self._stack = np.stack([bank.matrix(r, run) for r in range(len(bank))]) if keep else None
+        self._stack = None
+        if keep:
+            self._stack = np.stack([bank.matrix(r, run) for r in range(len(bank))])
         self.diagonals = np.stack([bank.diagonal(r) for r in range(len(bank))]).astype(np.float64)
 
     def __len__(self) -> int:
@@ -262,7 +279,9 @@ class Kernels:
 
     def matrix(self, r: int) -> np.ndarray:
         """Kernel ``r``."""
-        return self.bank.matrix(r, self.run) if self._stack is None else self._stack[r]
+        if self._stack is None:
+            return self.bank.matrix(r, self.run)
+        return self._stack[r]
 
     def combine(self, weights: np.ndarray) -> np.ndarray:
         """Σ w_r K_r."""
@@ -342,4 +361,6 @@ def _shift(embedding: np.ndarray, labels: np.ndarray, centres: np.ndarray) -> fl
     for j in np.unique(labels):
         total += float(((embedding[labels == j].mean(axis=0) - centres[j]) ** 2).sum())
     spread = float(embedding.var(axis=0).sum())
-    return total / spread if spread > 0.0 else 0.0
+    if spread > 0.0:
+        return total / spread
+    return 0.0

@@ -74,7 +74,10 @@ def _gains(G, i, pool, weights, gains):
         norm -= weights[k] * gains[pool[k]]
     largest = -np.inf
     for j in range(n):
-        gains[j] = gains[j] + norm if j != i else -np.inf
+        if j != i:
+            gains[j] = gains[j] + norm
+        else:
+            gains[j] = -np.inf
         largest = max(largest, gains[j])
     return largest
 
@@ -109,7 +112,10 @@ def _solve_on(G, i, pool, weights, scale, tol):
         for k in range(j + 1):
             H[j, k] = G[pool[j], pool[k]] - G[i, pool[j]] - G[i, pool[k]] + G[i, i]
             H[k, j] = H[j, k]
-    shift = scale if scale > 0.0 else 1.0
+    if scale > 0.0:
+        shift = scale
+    else:
+        shift = 1.0
     L = np.zeros((size, size))
     corral = np.empty(size, dtype=np.int64)
     a = np.zeros(size)
@@ -182,7 +188,8 @@ def _remove(L, count, gone):
         length = np.hypot(L[k, k], L[k, k + 1])
         cosine = L[k, k] / length
         sine = L[k, k + 1] / length
-        L[k, k], L[k, k + 1] = length, 0.0
+        L[k, k] = length
+        L[k, k + 1] = 0.0
         for r in range(k + 1, count - 1):
             left = L[r, k]
             right = L[r, k + 1]
@@ -225,12 +232,18 @@ def _inner(L, corral, a, count):
         first = -1
         for k in range(count):
             if u[k] <= 0.0:
-                share = a[k] / (a[k] - u[k]) if a[k] > u[k] else 0.0
+                if a[k] > u[k]:
+                    share = a[k] / (a[k] - u[k])
+                else:
+                    share = 0.0
                 if first < 0 or share < step:
                     step = share
                     first = k
         for k in range(count):
-            a[k] = u[k] if first < 0 else max(a[k] + step * (u[k] - a[k]), 0.0)
+            if first < 0:
+                a[k] = u[k]
+            else:
+                a[k] = max(a[k] + step * (u[k] - a[k]), 0.0)
         if first < 0:
             return count
         a[first] = 0.0

@@ -213,7 +213,10 @@ def dogleg_root(function: Callable[[float], float], start: float) -> float:
         calls += 1
         reached = 0.5 * trial * trial
         promised = slope * value * step + 0.5 * (slope * step) ** 2
-        ratio = (reached - objective) / promised if promised < 0.0 else 0.0
+        if promised < 0.0:
+            ratio = (reached - objective) / promised
+        else:
+            ratio = 0.0
         accepted = bool(ratio > 0.05 and np.isfinite(reached))
         if accepted:
             before = objective
@@ -285,7 +288,10 @@ class SimpleMKKM(KernelsMethod):
             direction = reduced_direction(weights, gradient)
             slope = float(gradient @ direction)
             falling = direction < 0.0
-            step = float((-weights[falling] / direction[falling]).min()) if falling.any() else 0.0
+            if falling.any():
+                step = float((-weights[falling] / direction[falling]).min())
+            else:
+                step = 0.0
             residual = step * float(np.abs(direction).max())
             for _ in range(_HALVINGS):
                 if residual <= 1e-3 * self.tol:

@@ -74,7 +74,10 @@ class ClustRF(RestartedMethod):
 def grow(X: Any, n_trees: int, run: Run) -> RandomForestClassifier:
     """A forest that tells the rows of ``X`` from synthetic ones."""
     synthetic = synthetic_rows(X, run.rng)
-    stack = sp.vstack([X, synthetic], "csr") if sp.issparse(X) else np.vstack([X, synthetic])
+    if sp.issparse(X):
+        stack = sp.vstack([X, synthetic], "csr")
+    else:
+        stack = np.vstack([X, synthetic])
     forest = RandomForestClassifier(
         n_trees,
         max_features="sqrt",
@@ -126,7 +129,9 @@ def forest_similarity(
 
     n = X.shape[0]
     n_trees = len(forest.estimators_)
-    dtype = np.float64 if n <= 4_000 else np.float32
+    dtype: type[np.floating] = np.float64
+    if n > 4_000:
+        dtype = np.float32
     size = n * n * np.dtype(dtype).itemsize * 2
     require_memory(size, f"A forest similarity of {n} samples", "use fewer samples")
     with parallel_config("threading"):
@@ -137,7 +142,10 @@ def forest_similarity(
     sums, shared = np.empty((2, n_trees, n))
     for t, tree in enumerate(forest.estimators_):
         nodes = tree.tree_
-        weights = 1.0 / nodes.n_node_samples if adaptive else np.ones(nodes.node_count)
+        if adaptive:
+            weights = 1.0 / nodes.n_node_samples
+        else:
+            weights = np.ones(nodes.node_count)
         paths = leaves[:, t].copy(), order[t], sums[t], lengths[t], shared[t]
         _forest.describe_tree(nodes.children_left, nodes.children_right, weights, *paths)
     out = np.empty((n, n), dtype=dtype)

@@ -101,7 +101,10 @@ class SMKL(_ConsensusMethod):
 
     def _rounds(self, kernels: Kernels) -> Iterator[Round]:
         """Embedding, graph, weights and consensus kernel in turn."""
-        beta = _grown(15.0, kernels.n_samples) if self.beta is None else self.beta
+        if self.beta is None:
+            beta = _grown(15.0, kernels.n_samples)
+        else:
+            beta = self.beta
         K = weighted_sum(kernels, equal_weights(kernels))
         Z = np.eye(kernels.n_samples)
         while True:
@@ -210,7 +213,10 @@ class LGMKSC(_ConsensusMethod):
         """An alternating direction method; Y1 and Y2 are the multipliers of K = KZ + E, Z = J."""
         n = kernels.n_samples
         mu = float(self.mu)
-        beta = _grown(20.0, n) if self.beta is None else self.beta
+        if self.beta is None:
+            beta = _grown(20.0, n)
+        else:
+            beta = self.beta
         K = weighted_sum(kernels, equal_weights(kernels))
         identity = np.eye(n)
         Z = J = identity

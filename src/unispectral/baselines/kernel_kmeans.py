@@ -164,7 +164,10 @@ def robust_weights(
         own = weights[members]
         to_mean = K[np.ix_(members, members)] @ own - 2.0 * K[members, centre]
         length = pull[j] * np.sqrt(max(K[centre, centre] + own @ to_mean, 0.0))
-        stay[j] = min(1.0, counts[j] / length) if length > 0.0 else 1.0
+        if length > 0.0:
+            stay[j] = min(1.0, counts[j] / length)
+        else:
+            stay[j] = 1.0
     here = stay / np.maximum(counts, 1)
     return np.where(on_centre, here[labels], (1.0 - stay)[labels] * weights)
 
@@ -223,13 +226,19 @@ def lloyd(
         repair(labels, nearest + diagonal, n_clusters)
         own = centres.own(diagonal, labels)
         objective = float((np.sqrt(own) if robust else own).sum())
-        weights = robust_weights(K, labels, own, n_clusters) if robust else mean_weights(labels)
+        if robust:
+            weights = robust_weights(K, labels, own, n_clusters)
+        else:
+            weights = mean_weights(labels)
         centres = centres_of(K, labels, weights, n_clusters)
         residual = float(np.mean(labels != last))
         converged = residual == 0.0
         if robust and converged:
             converged = before - objective <= tol * objective
-            residual = (before - objective) / objective if objective > 0.0 else 0.0
+            if objective > 0.0:
+                residual = (before - objective) / objective
+            else:
+                residual = 0.0
     own = centres.own(diagonal, labels)
     objective = float((np.sqrt(own) if robust else own).sum())
     found = Partition(labels, objective, n_iter, converged, residual)
@@ -282,10 +291,16 @@ class MKKM(KernelsMethod):
             path.append(float(weights**2 @ costs))
             labels, nearest = centres_of(kernels.combine(weights**2), labels, means, c).assign()
             repair(labels, nearest + weights**2 @ kernels.diagonals, c)
-            change = abs(path[-2] - path[-1]) if len(path) > 1 else np.inf
+            if len(path) > 1:
+                change = abs(path[-2] - path[-1])
+            else:
+                change = np.inf
             converged = change <= self.tol * path[-1]
         path.append(float(weights**2 @ kernels.within(labels, mean_weights(labels)).sum(axis=1)))
-        residual = change / path[-1] if path[-1] > 0.0 else 0.0
+        if path[-1] > 0.0:
+            residual = change / path[-1]
+        else:
+            residual = 0.0
         attributes = {"kernel_weights": weights, "objective_path": np.array(path)}
         return Partition(labels, path[-1], len(path), converged, residual, attributes)
 

@@ -250,12 +250,18 @@ def standardize_samples(table: Any) -> Any:
     require_memory(
         8.0 * n * width, f"standardising {n} × {width} samples", "use GMC(standardize=False)"
     )
-    rows = table.toarray() if sp.issparse(table) else np.asarray(table)
+    if sp.issparse(table):
+        rows = table.toarray()
+    else:
+        rows = np.asarray(table)
     rows = rows - rows.mean(axis=1, keepdims=True, dtype=np.float64)
     deviation = rows.std(axis=1, ddof=1, keepdims=True)
     # What rounding leaves of a constant row is not a pattern.
     size = np.abs(table).max(axis=1)
-    size = size.toarray() if sp.issparse(size) else np.asarray(size)
+    if sp.issparse(size):
+        size = size.toarray()
+    else:
+        size = np.asarray(size)
     constant = deviation <= 1e-12 * size.reshape(-1, 1)
     return np.where(constant, 0.0, rows / np.where(constant, 1.0, deviation))
 

@@ -217,7 +217,10 @@ class SelfTuning(ClusteringMethod):
         n = data.shape[0]
         W = local_scaling(data, self.n_neighbors)
         most = min(self.max_clusters, n)
-        counts = range(min(2, most), most + 1) if self.n_clusters is None else [self.n_clusters]
+        if self.n_clusters is None:
+            counts = list(range(min(2, most), most + 1))
+        else:
+            counts = [self.n_clusters]
         vectors = leading_eigenvectors(W, max(counts))
         tried = [align(vectors[:, :c], self.max_iter) for c in counts]
         costs = np.array([cost for _, cost, _ in tried]) / n

@@ -48,8 +48,14 @@ class Cell:
         """What decides the labels."""
         dataset = self.dataset
         method = self.method
-        kernel = None if method.input == "features" else method.kernel_parameter or method.input
-        local = {} if method.digest is None else {"module": method.digest}
+        if method.input == "features":
+            kernel = None
+        else:
+            kernel = method.kernel_parameter or method.input
+        if method.digest is None:
+            local = {}
+        else:
+            local = {"module": method.digest}
         return {
             "dataset": dataset.digest or dataset.name,
             "truth": dataset.truth if dataset.file else None,
@@ -74,7 +80,9 @@ class Cell:
     def bank_name(self) -> str | None:
         """The kernel bank, where it has a name."""
         kernels = (self.bank or {}).get("kernels")
-        return kernels if isinstance(kernels, str) else None
+        if isinstance(kernels, str):
+            return kernels
+        return None
 
     def job(self) -> dict[str, Any]:
         """The message a worker gets: with it alone a cell can be done, or done again."""

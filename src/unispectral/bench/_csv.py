@@ -35,8 +35,12 @@ def to_csv(
             for name, row in results.table(protocol, metric).rows.items():
                 for figure in row:
                     setting = figure.setting
-                    kernel = setting.kernel if setting else None
-                    parameters = canonical(setting.parameters) if setting else None
+                    if setting:
+                        kernel = setting.kernel
+                        parameters = canonical(setting.parameters)
+                    else:
+                        kernel = None
+                        parameters = None
                     names = (protocol, metric, titles[name], figure.column)
                     scores = (figure.value, figure.spread, figure.paper)
                     fits = (figure.seconds, figure.done, figure.expected, figure.failed)
@@ -46,7 +50,9 @@ def to_csv(
 
 
 def _number(value: float | None) -> str | None:
-    return None if value is None else f"{value:.4f}"
+    if value is None:
+        return None
+    return f"{value:.4f}"
 
 
 def _plain(field: object) -> object:

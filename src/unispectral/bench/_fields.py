@@ -35,9 +35,15 @@ def parse_size(value: Any, argument: str = "memory_limit") -> float | None:
     if value is None:
         return None
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    text = f"{value:f}B" if number else str(value)
+    if number:
+        text = f"{value:f}B"
+    else:
+        text = str(value)
     match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([KMGT]?)B\s*", text, re.I | re.A)
-    size = float(match[1]) * 1024.0 ** "BKMGT".index(match[2].upper() or "B") if match else 0.0
+    if match:
+        size = float(match[1]) * 1024.0 ** "BKMGT".index(match[2].upper() or "B")
+    else:
+        size = 0.0
     if size <= 0:
         raise InputError(argument, "is not a size", "write it like '6GB' or '500MB'", value=value)
     return size
@@ -62,11 +68,15 @@ class Checked:
             where = f"{self._label(name)}: {key}"
             try:
                 size = key == "memory_limit"
-                value = parse_size(value, where) if size else _fitted(value, hints[key])
+                if size:
+                    value = parse_size(value, where)
+                else:
+                    value = _fitted(value, hints[key])
             except _Unfit:
                 remedy = f"it must be {entry.type}"
                 raise InputTypeError(where, "is of the wrong kind", remedy, value=value) from None
-            value = (value or name or "") if key == "title" else value
+            if key == "title":
+                value = value or name or ""
             object.__setattr__(self, key, value)
             self._check(key, value, where)
 
@@ -92,7 +102,9 @@ class Checked:
 
     @classmethod
     def _label(cls, name: Any) -> str:
-        return f"the {cls._kind} {name!r}" if isinstance(name, str) else f"a {cls._kind}"
+        if isinstance(name, str):
+            return f"the {cls._kind} {name!r}"
+        return f"a {cls._kind}"
 
     @classmethod
     def from_table(cls, table: Any) -> Self:

@@ -86,7 +86,10 @@ class TableTests:
         ranks = average_ranks(values)
         self.ranks = dict(zip(columns, ranks.tolist(), strict=True))
         self.n_datasets = len(values)
-        at = columns.index(reference) if reference in columns else int(ranks.argmin())
+        if reference in columns:
+            at = columns.index(reference)
+        else:
+            at = int(ranks.argmin())
         self.reference = columns[at]
         self.found = dict(zip(columns, compare_with(values, at), strict=True))
 
@@ -95,7 +98,9 @@ class TableTests:
         if column == self.reference:
             return r"$^\star$"
         found = self.found.get(column)
-        return r"$^\dagger$" if found is not None and found.p_holm < _LEVEL else ""
+        if found is not None and found.p_holm < _LEVEL:
+            return r"$^\dagger$"
+        return ""
 
     def rows(self, columns: Sequence[str]) -> list[list[str]]:
         """Average ranks, counts of wins, corrected p-values."""
@@ -143,7 +148,9 @@ def _cell(figure: Figure, first: float | None, second: float | None) -> str:
 
 
 def _probability(p: float) -> str:
-    return "$<$.001" if p < 0.001 else f"{p:.3f}".lstrip("0")
+    if p < 0.001:
+        return "$<$.001"
+    return f"{p:.3f}".lstrip("0")
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -76,7 +76,12 @@ def tree_bytes(process: int) -> int:
     Pages that several processes share count once.
     """
     processes = process_tree(process)
-    file, name = ("status", "VmRSS") if len(processes) == 1 else ("smaps_rollup", "Pss")
+    if len(processes) == 1:
+        file = "status"
+        name = "VmRSS"
+    else:
+        file = "smaps_rollup"
+        name = "Pss"
     total = 0
     for one in processes:
         with contextlib.suppress(ValueError, IndexError):  # it has just ended
@@ -112,7 +117,8 @@ def limit_growth(limit: float | None) -> Iterator[None]:
     data, resident = (_bytes("/proc/self/status", name) for name in ("VmData", "RssAnon"))
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     wanted = int(limit) + max(0, data - resident)
-    wanted = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
     try:
         yield

@@ -81,7 +81,9 @@ def _paper_means(table: PaperTable) -> list[str]:
 
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    if known:
+        return sum(known) / len(known)
+    return None
 
 
 def _protocol(
@@ -111,7 +113,9 @@ def _protocol(
         shown = True
         lines += [f"### {METRICS[metric]}, protocol `{protocol}`", ""]
         lines += _result_table(results, table, reference)
-    return [heading, "", *lines] if shown else []
+    if shown:
+        return [heading, "", *lines]
+    return []
 
 
 def _result_table(results: Results, table: ResultTable, reference: str | None) -> list[str]:
@@ -147,7 +151,10 @@ def _in_short(results: Results) -> list[str]:
     papers: dict[str, float | None] = {}
     for table in tables:
         for column, value in table.means("paper").items():
-            papers[column] = value if value is not None else papers.get(column)
+            if value is not None:
+                papers[column] = value
+            else:
+                papers[column] = papers.get(column)
     beside = any(value is not None for value in papers.values())
     rows = []
     for column, paper in papers.items():
@@ -191,8 +198,13 @@ def _markdown_table(header: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def _number(value: float | None, best: bool = False) -> str:
-    text = "–" if value is None else f"{value:.2f}"
-    return f"**{text}**" if best else text
+    if value is None:
+        text = "–"
+    else:
+        text = f"{value:.2f}"
+    if best:
+        return f"**{text}**"
+    return text
 
 
 def _plain(text: str) -> str:
@@ -209,6 +221,9 @@ def _cell(figure: Figure, best: bool) -> str:
         text += f" ± {figure.spread:.2f}"
     text += ("†" if figure.partial else "") + ("‡" if figure.note else "")
     if figure.paper is not None:
-        difference = "" if figure.difference is None else f", {figure.difference:+.2f}"
+        if figure.difference is None:
+            difference = ""
+        else:
+            difference = f", {figure.difference:+.2f}"
         text += f" ({figure.paper:.2f}{difference})"
     return text

@@ -147,7 +147,10 @@ class Worker:
         if not self.begun:
             seconds = max(seconds, _PREPARE_LIMIT)
         if self.seconds > seconds:
-            what = "The fit was stopped at its time limit of" if self.begun else _SLOW_DATA
+            if self.begun:
+                what = "The fit was stopped at its time limit of"
+            else:
+                what = _SLOW_DATA
             return "timeout", f"{what} {seconds:g} s."
         self.peak = max(self.peak, tree_bytes(self.pid))
         if most is not None and self.peak > most:
@@ -173,7 +176,10 @@ class Worker:
         for stream in (self._process.stdin, self._process.stdout, self._errors):
             with contextlib.suppress(OSError, ValueError):
                 stream.close()  # type: ignore[union-attr]
-        how = f"signal {-code}" if code < 0 else f"code {code}"
+        if code < 0:
+            how = f"signal {-code}"
+        else:
+            how = f"code {code}"
         return f"The worker process ended with {how}." + (f" It said: {words}" if words else "")
 
 

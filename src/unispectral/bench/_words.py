@@ -12,4 +12,6 @@ def counted(number: int, one: str) -> str:
 
 def size(number: float) -> str:
     """Bytes in gigabytes, or in megabytes where that would be a fraction."""
-    return f"{number / 2**30:.2f} GB" if number >= 2**30 else f"{number / 2**20:.4g} MB"
+    if number >= 2**30:
+        return f"{number / 2**30:.2f} GB"
+    return f"{number / 2**20:.4g} MB"

@@ -53,7 +53,10 @@ class CellWorker:
         try:
             answer = self._fit(job, data, begin)
         except MemoryError as error:
-            reason = f"The fit ran out of memory: {error}" if str(error) else "Out of memory."
+            if str(error):
+                reason = f"The fit ran out of memory: {error}"
+            else:
+                reason = "Out of memory."
             answer = {"status": "memory", "reason": reason}
         except Exception as error:
             answer = {
@@ -130,7 +133,10 @@ def _facts(estimator: Any) -> dict[str, Any]:
 
 def estimator_class(dotted: str) -> type:
     """Import an estimator class by its dotted name."""
-    parts = dotted.split(".") if isinstance(dotted, str) else []
+    if isinstance(dotted, str):
+        parts = dotted.split(".")
+    else:
+        parts = []
     if len(parts) < 2 or not all(part.isidentifier() for part in parts):
         remedy = "such as 'sklearn.cluster.KMeans'"
         problem = "must be the dotted name of an importable class"
@@ -151,7 +157,10 @@ def _call_loader(dotted: str) -> tuple[Any, Any]:
     """The samples and classes that a function of the user returns."""
     module_name, _, name = dotted.rpartition(".")
     try:
-        load = getattr(importlib.import_module(module_name), name, None) if module_name else None
+        if module_name:
+            load = getattr(importlib.import_module(module_name), name, None)
+        else:
+            load = None
     except ImportError as error:
         raise InputError("loader", f"cannot be imported: {error}", value=dotted) from None
     if not callable(load):
@@ -170,7 +179,10 @@ def check_method(method: StudyMethod) -> None:
     parameters = inspect.signature(estimator_class(method.estimator)).parameters
     if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
         return  # only the call can tell
-    wanted = {method.kernel_parameter or method.input} if method.input != "features" else set()
+    if method.input != "features":
+        wanted = {method.kernel_parameter or method.input}
+    else:
+        wanted = set()
     for local in (method, *map(method.reduce, method.reduced)):
         wanted |= {*local.parameters, *local.grid}
     if unknown := sorted(wanted - set(parameters)):
@@ -260,8 +272,14 @@ def _load(spec: dict[str, Any]) -> tuple[Any, np.ndarray]:
         from unispectral.datasets import fetch
 
         bundled = name in _BUNDLED
-        found = getattr(sklearn.datasets, f"load_{name}")() if bundled else fetch(name)
-        data = found.views if "views" in found else found.data
+        if bundled:
+            found = getattr(sklearn.datasets, f"load_{name}")()
+        else:
+            found = fetch(name)
+        if "views" in found:
+            data = found.views
+        else:
+            data = found.data
         target = found.target
     if target is None or np.ndim(target) != 1:
         problem = f"{name!r} has no vector of true classes"

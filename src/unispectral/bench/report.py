@@ -133,7 +133,10 @@ def _thousands(count: int) -> str:
 
 
 def _column(method: StudyMethod, column: Column) -> dict[str, Any]:
-    parts = [_RULES[column.repeats]] if method.repeats > 1 else []
+    if method.repeats > 1:
+        parts = [_RULES[column.repeats]]
+    else:
+        parts = []
     if method.grid:
         parts.append(f"best of {method.grid_size} grid points")
     if method.input == "kernel":

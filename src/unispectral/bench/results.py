@@ -51,7 +51,9 @@ def paper_figure(metric: str, dataset: str, column: str) -> float | None:
     if row is None or column not in content["columns"]:
         return None
     value = row[content["columns"].index(column)]
-    return None if value < 0 else float(value)
+    if value < 0:
+        return None
+    return float(value)
 
 
 @dataclass
@@ -104,7 +106,9 @@ class Figure:
     @property
     def difference(self) -> float | None:
         """Our figure minus the paper's."""
-        return None if self.value is None or self.paper is None else self.value - self.paper
+        if self.value is None or self.paper is None:
+            return None
+        return self.value - self.paper
 
     @property
     def partial(self) -> bool:
@@ -219,7 +223,9 @@ class Results:
 
     def paper_notes(self) -> list[str]:
         """What is contradictory in the paper, if it has a figure for anything that is shown."""
-        return paper_table()["notes"] if self.repeats_paper else []
+        if self.repeats_paper:
+            return paper_table()["notes"]
+        return []
 
     def figure(
         self,
@@ -234,8 +240,12 @@ class Results:
         settings = [setting for setting in every if column.bank in (None, setting.bank)]
         value, best = _reduce(settings, column, metric)
         records = [record for setting in settings for record in setting.done]
-        shown = best.done if best is not None else records
-        scores = [record.scores[metric] for record in best.done] if best is not None else []
+        if best is not None:
+            shown = best.done
+            scores = [record.scores[metric] for record in best.done]
+        else:
+            shown = records
+            scores = []
         notes = _reduction(method, dataset)
         if column.repeats == "objective" and not all(s.has_objectives() for s in settings):
             notes.append("The method has no objective; the mean of the repeats is shown.")
@@ -298,14 +308,19 @@ def mean_seconds(records: list[Record]) -> float | None:
 
 
 def _mean(values: list[float]) -> float | None:
-    return float(np.mean(values)) if values else None
+    if values:
+        return float(np.mean(values))
+    return None
 
 
 def _reduce(settings: list[Setting], column: Column, metric: str) -> tuple[float, Setting | None]:
     """The figure, and the setting it comes from if it comes from one."""
     # One giant cluster has a swapped purity of one hundred per cent: to look for the best would
     # find that. It is shown where the accuracy is best.
-    judge = "accuracy" if metric == "swapped_purity" else metric
+    if metric == "swapped_purity":
+        judge = "accuracy"
+    else:
+        judge = metric
     groups: dict[tuple[Any, ...], list[Setting]] = {}
     for setting in settings:
         if setting.done:

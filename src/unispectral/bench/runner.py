@@ -81,9 +81,15 @@ def run(
     Summary
         How many cells there are, were found, were done and failed.
     """
-    count = processes if processes is not None else cpu_count()
+    if processes is not None:
+        count = processes
+    else:
+        count = cpu_count()
     check_count(count, "processes")
-    share = threads if threads is not None else max(1, cpu_count() // count)
+    if threads is not None:
+        share = threads
+    else:
+        share = max(1, cpu_count() // count)
     check_count(share, "threads")
     check_choice(backend, ("processes", "here"), "backend")
     for method in study.methods:
@@ -101,7 +107,10 @@ def run(
         with nullcontext() if here else Pool(min(count, len(todo)), share) as pool:
             hidden = store.save_study(study, command)
             reporter = Reporter(stream, summary, todo, hidden)
-            answers = _answers_here(queue) if pool is None else pool.run(queue, Cell.job)
+            if pool is None:
+                answers = _answers_here(queue)
+            else:
+                answers = pool.run(queue, Cell.job)
             try:
                 for cell, answer in _settled(answers, queue):
                     store.put(cell, {**answer, "environment": place})
@@ -119,7 +128,10 @@ def _worth_running(cell: Cell, record: Record | None, retry: bool) -> bool:
         return True
     if record.status in ("done", "error") or retry:
         return retry and record.status != "done"
-    name = "seconds" if record.status == "timeout" else "bytes"
+    if record.status == "timeout":
+        name = "seconds"
+    else:
+        name = "bytes"
     before = record.job["limits"][name]
     limit = cell.job()["limits"][name]
     return before is not None and (limit is None or limit > before)
@@ -193,7 +205,10 @@ class Reporter:
                 self._say(f"{title} cannot be loaded, its cells wait: {reason}")
             self._absent.add(title)
         elif status != "done":
-            kernel = f", {cell.kernel}" if cell.kernel else ""
+            if cell.kernel:
+                kernel = f", {cell.kernel}"
+            else:
+                kernel = ""
             where = f"{cell.method.name} on {title}{kernel}, repeat {cell.repeat}"
             self._say(f"{status}: {where}: {reason}")
         group = (cell.dataset.name, cell.method.name)

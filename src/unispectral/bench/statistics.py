@@ -105,7 +105,10 @@ def friedman_test(values: ArrayLike) -> Friedman:
     ranks = average_ranks(table)
     chi = 12.0 * n / (k * (k + 1)) * float(np.square(ranks - 0.5 * (k + 1)).sum())
     rest = n * (k - 1) - chi
-    f = (n - 1) * chi / rest if rest > 1e-12 * n else np.inf
+    if rest > 1e-12 * n:
+        f = (n - 1) * chi / rest
+    else:
+        f = np.inf
     p = float(stats.chi2.sf(chi, k - 1))
     f_p = float(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
     return Friedman(chi, p, float(f), f_p)

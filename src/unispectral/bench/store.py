@@ -194,7 +194,8 @@ class Store:
         names = self.studies()
         if name is None and not names:
             raise StoreError(f"{self.path} has no study yet; run one first.")
-        name = names[-1] if name is None else name
+        if name is None:
+            name = names[-1]
         if name not in names:
             known = ", ".join(names) or "none yet"
             raise StoreError(f"{self.path} has no study {name!r}; it has {known}.")
@@ -248,7 +249,9 @@ def plain_text(value: Any) -> Any:
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):
         return {plain_text(key): plain_text(entry) for key, entry in value.items()}
-    return [plain_text(entry) for entry in value] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        return [plain_text(entry) for entry in value]
+    return value
 
 
 def _is_number(value: Any) -> bool:

@@ -389,7 +389,10 @@ class Study(Checked):
             problem = "is neither a file nor a built-in study"
             listed = ", ".join(cls.builtin())
             raise InputError("study", problem, f"those are {listed}", value=str(source))
-        file = _FOLDER / f"{source}.toml" if builtin else path
+        if builtin:
+            file = _FOLDER / f"{source}.toml"
+        else:
+            file = path
         try:
             tables = tomllib.loads(file.read_text(encoding="utf-8"))
             for one in ("dataset", "method", "surface"):
@@ -402,8 +405,10 @@ class Study(Checked):
         except tomllib.TOMLDecodeError as error:
             raise ValueError(f"The study {str(source)!r} is not valid TOML: {error}.") from None
         except (TypeError, ValueError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"In the study {str(source)!r}: {error}") from None
+            said = f"In the study {str(source)!r}: {error}"
+            if isinstance(error, TypeError):
+                raise TypeError(said) from None
+            raise ValueError(said) from None
         if builtin:
             return study
         folder = path.resolve().parent

@@ -97,7 +97,9 @@ def run(arguments: list[str] | None = None) -> int:
     _speak_unicode()
     try:
         code = app.main(arguments, prog_name="unispectral", standalone_mode=False, obj=state)
-        return code if isinstance(code, int) else 0
+        if isinstance(code, int):
+            return code
+        return 0
     except (KeyboardInterrupt, click.Abort):
         click.echo("\nInterrupted.", err=True)
         return 130
@@ -108,7 +110,9 @@ def run(arguments: list[str] | None = None) -> int:
         if state.get("debug"):
             traceback.print_exc()
         click.echo(f"Error: {sentence(error)}", err=True)
-        return 2 if type(error).__name__ == "InvalidParameterError" else 1
+        if type(error).__name__ == "InvalidParameterError":
+            return 2
+        return 1
 
 
 def _speak_unicode() -> None:
@@ -127,7 +131,10 @@ def sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         reason = error.strerror[0].lower() + error.strerror[1:]
         named = error.filename is not None
-        failed = f"Cannot open {str(error.filename)!r}" if named else "Reading or writing failed"
+        if named:
+            failed = f"Cannot open {str(error.filename)!r}"
+        else:
+            failed = "Reading or writing failed"
         return f"{failed}: {reason}."
     if isinstance(error, _EXPECTED):
         return text

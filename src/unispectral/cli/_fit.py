@@ -214,7 +214,10 @@ def method_lines(summary: dict[str, Any]) -> list[str]:
         lines.append(f"{distances_in_words(weights)}.")
     how = f"{summary['seconds']:.1f} s"
     if summary.get("n_iter"):
-        state = "" if summary.get("converged", True) else "; it did not converge"
+        if summary.get("converged", True):
+            state = ""
+        else:
+            state = "; it did not converge"
         how += f", {plural(summary['n_iter'], 'iteration')}{state}"
     return [*lines, f"Found by {METHODS[summary['method']].name} in {how}."]
 
@@ -224,7 +227,10 @@ def size_lines(summary: dict[str, Any]) -> list[str]:
     sizes = summary["sizes"]
     lines = ["", "cluster     size    share"]
     for cluster, size in enumerate(sizes[:_CLUSTERS]):
-        bar = "█" * max(1, round(_WIDTH * size / max(sizes))) if size else ""
+        if size:
+            bar = "█" * max(1, round(_WIDTH * size / max(sizes)))
+        else:
+            bar = ""
         lines.append(f"{cluster:7d} {size:8,d}  {100 * size / sum(sizes):5.1f} %  {bar}")
     if len(sizes) > _CLUSTERS:
         lines.append(f"… and {len(sizes) - _CLUSTERS} more clusters")

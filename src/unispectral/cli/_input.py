@@ -66,7 +66,9 @@ class Input:
     def n_read(self) -> int:
         """Rows of the file that this comes from, those that were left out among them."""
         table = next(iter(self.tables.values()))
-        return self.n_samples if table.n_read is None else table.n_read
+        if table.n_read is None:
+            return self.n_samples
+        return table.n_read
 
     @property
     def n_features(self) -> int:
@@ -75,13 +77,20 @@ class Input:
     @property
     def rows(self) -> np.ndarray | None:
         """Positions in the file, where rows were left out."""
-        return None if self.several else next(iter(self.tables.values())).rows
+        if self.several:
+            return None
+        return next(iter(self.tables.values())).rows
 
     @property
     def supplementary(self) -> Any:
         """Columns that are shown beside the clusters, as a frame; None if there are none."""
-        found = None if self.several else next(iter(self.tables.values())).supplementary
-        return None if found is None or not found.shape[1] else found
+        if self.several:
+            found = None
+        else:
+            found = next(iter(self.tables.values())).supplementary
+        if found is None or not found.shape[1]:
+            return None
+        return found
 
     @property
     def preparation(self) -> list[dict[str, Any]]:
@@ -218,7 +227,10 @@ def _reading_options(options: dict[str, Any]) -> dict[str, Any]:
 def _preparing_options(options: dict[str, Any], several: bool) -> dict[str, Any]:
     """What the user decides about columns and gaps, as `read_table` takes it."""
     given: dict[str, Any] = {name: split_names(options[name]) for name in _CHOOSING}
-    given["geo"] = split_names([options["geo"]]) if options["geo"] else []
+    if options["geo"]:
+        given["geo"] = split_names([options["geo"]])
+    else:
+        given["geo"] = []
     for name, value in given.items():
         if value and several:
             option = f"--{name.replace('_', '-')}"
@@ -227,7 +239,10 @@ def _preparing_options(options: dict[str, Any], several: bool) -> dict[str, Any]
     gaps = options["missing"]
     if gaps != "fill" and options["impute"]:
         raise click.UsageError(f"--impute says how to fill, and --missing {gaps} not to.")
-    given["impute"] = options["impute"] if gaps == "fill" else gaps
+    if gaps == "fill":
+        given["impute"] = options["impute"]
+    else:
+        given["impute"] = gaps
     return given | {"scale": options["scale"], "encode": True}
 
 
@@ -259,11 +274,17 @@ def gather_new(
         raise click.UsageError("--append is for one table; rows of several have no one line.")
     if len(sources) != len(ready):
         each = f", or once for each of the {len(ready)} views of the model ({', '.join(ready)}) in"
-        each = f"{each} this order" if len(ready) > 1 else ""
+        if len(ready) > 1:
+            each = f"{each} this order"
+        else:
+            each = ""
         raise TableError("TABLE", f"must be given once{each}, not {len(sources)} times")
     tables: dict[str, Table] = {}
     for (view, prepared), source in zip(ready.items(), sources, strict=True):
-        truth = None if tables else options["truth"]
+        if tables:
+            truth = None
+        else:
+            truth = options["truth"]
         tables[view] = read_table(source, preparation=prepared, truth=truth, **common)
     yield _together(tables, match=True)
 

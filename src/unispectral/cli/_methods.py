@@ -86,7 +86,10 @@ def build_method(
     common = {"random_state": seed, "n_jobs": jobs}
     settings |= {key: v for key, v in common.items() if key in known and v is not None}
     if kernels and "kernels" in known:
-        settings["kernels"] = kernels[0] if len(kernels) == 1 else kernels
+        if len(kernels) == 1:
+            settings["kernels"] = kernels[0]
+        else:
+            settings["kernels"] = kernels
         _check_kernels(settings["kernels"], several=True)
     elif kernels and "kernel" in known:
         if len(kernels) > 1:
@@ -99,11 +102,17 @@ def build_method(
         if key not in known:
             close = difflib.get_close_matches(key, known, n=1)
             known_ones = f"it has {', '.join(sorted(known))}."
-            hint = f"did you mean {close[0]!r}?" if close else known_ones
+            if close:
+                hint = f"did you mean {close[0]!r}?"
+            else:
+                hint = known_ones
             raise click.UsageError(f"--param {key}: the method {name} has none; {hint}")
         if key == "n_clusters":
             raise click.UsageError("--param n_clusters: say it with -k.")
-        settings[key] = tuple(value) if isinstance(value, list) and key == "normalize" else value
+        if isinstance(value, list) and key == "normalize":
+            settings[key] = tuple(value)
+        else:
+            settings[key] = value
     return cls(n_clusters=n_clusters, **settings)
 
 
@@ -122,5 +131,8 @@ def _check_kernels(given: Any, *, several: bool) -> None:
         known += [kernel.name for kernel in paper_kernels()] + list(PAIRWISE_KERNEL_FUNCTIONS)
         close = difflib.get_close_matches(str(error.value), known, n=1)
         listed = f"use one of {', '.join(dict.fromkeys(known))}."
-        hint = f"did you mean {close[0]!r}?" if close else listed
+        if close:
+            hint = f"did you mean {close[0]!r}?"
+        else:
+            hint = listed
         raise click.UsageError(f"--kernel {error.value!r} is not a known kernel; {hint}") from None

@@ -40,7 +40,9 @@ def echo_json(content: Any) -> None:
     """Print for machines; what JSON has no word for is a number of NumPy, or shown as text."""
 
     def plain(value: Any) -> Any:
-        return value.item() if getattr(value, "ndim", None) == 0 else repr(value)
+        if getattr(value, "ndim", None) == 0:
+            return value.item()
+        return repr(value)
 
     click.echo(json.dumps(content, ensure_ascii=False, indent=1, default=plain))
 
@@ -57,11 +59,19 @@ def check_outputs(
     if all(printed.values()):
         raise click.UsageError("-o - and --json both want standard output; give one a file.")
     if any(printed.values()) and sys.stdout is None:
-        option, remedy = ("--json", "open it") if as_json else ("-o -", "name a file")
+        if as_json:
+            option = "--json"
+            remedy = "open it"
+        else:
+            option = "-o -"
+            remedy = "name a file"
         raise click.UsageError(f"{option}: standard output is closed; {remedy}.")
     taken: dict[str, str] = {}
     for name, path in wanted.items():
-        option = "-o" if name == "output" else f"--{name}"
+        if name == "output":
+            option = "-o"
+        else:
+            option = f"--{name}"
         if path is None or (path == "-" and option == "-o"):
             continue
         if path == "-":
@@ -177,5 +187,7 @@ def label_columns(
         return append_columns(data.original, data.rows, found, numbers=numbers)
     if data.names is not None:
         return {"id": data.names} | found
-    positions = range(data.n_samples) if data.rows is None else data.rows
-    return {"row": [data.first + int(at) for at in positions]} | found
+    positions = list(range(data.n_samples))
+    if data.rows is not None:
+        positions = data.rows.tolist()
+    return {"row": [data.first + at for at in positions]} | found

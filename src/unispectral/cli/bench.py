@@ -98,7 +98,10 @@ def run_command(source: str, store: Path, quiet: bool, no_report: bool, **option
     command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])  # no folder in front
     with Store(store) as results:
         try:
-            stream = None if quiet else sys.stdout
+            if quiet:
+                stream = None
+            else:
+                stream = sys.stdout
             summary = run(study, results, stream=stream, command=command, **options)
         except KeyboardInterrupt:
             click.echo("Stopped. Finished cells are kept; the same command goes on.", err=True)
@@ -149,7 +152,10 @@ def export_command(
     reference = options["reference"]
     with _stored(store, name, out) as (results, _):
         path = out or _beside(store, results.study.name, FORMATS[form])
-        chosen = None if metrics is None else split_names([metrics])
+        if metrics is None:
+            chosen = None
+        else:
+            chosen = split_names([metrics])
         try:
             write_tables(results, path, form, metrics=chosen, reference=reference)
         except InputError as error:

@@ -157,7 +157,8 @@ def _run_seeds(
         fitted = fit(build_method(name, n_clusters, seed=seed, **settings), data, name)
         if labels is not None and adjusted_rand_score(labels, fitted.labels) == 1.0:
             break  # the seed changes nothing
-        labels = fitted.labels if labels is None else labels
+        if labels is None:
+            labels = fitted.labels
         seconds.append(fitted.seconds)
         sizes = np.bincount(fitted.labels)
         run = tell(name, sizes, fitted.seconds, data.truth, fitted.labels)
@@ -167,8 +168,12 @@ def _run_seeds(
     for key in scores[0]:
         values = np.array([one[key] for one in scores], dtype=float)
         mean = float(values.mean())
-        told["scores"][key] = mean if math.isfinite(mean) else None
-        told["spread"][key] = float(values.std()) if math.isfinite(mean) else None
+        if math.isfinite(mean):
+            told["scores"][key] = mean
+            told["spread"][key] = float(values.std())
+        else:
+            told["scores"][key] = None
+            told["spread"][key] = None
     return told, labels
 
 
@@ -198,7 +203,8 @@ def _best_first(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
     good = [run for run in runs if "scores" in run]
     frame = pd.DataFrame([run["scores"] for run in good], dtype=float)
-    frame = frame[["accuracy"]] if "accuracy" in frame else frame
+    if "accuracy" in frame:
+        frame = frame[["accuracy"]]
     order = frame.rank(ascending=False, na_option="bottom").sum(axis=1).argsort(kind="stable")
     return [good[i] for i in order] + [run for run in runs if "scores" not in run]
 
@@ -207,7 +213,9 @@ def _verdict(runs: list[dict[str, Any]], alike: dict[str, dict[str, float]]) -> 
     """What the comparison comes to, in one sentence."""
     good = [run for run in runs if "scores" in run]
     if len(good) < 2:
-        return "There is nothing to compare: one method was run." if good else ""
+        if good:
+            return "There is nothing to compare: one method was run."
+        return ""
     if min(value for row in alike.values() for value in row.values()) > 0.9999:
         return f"All {len(good)} methods found the same clusters."
     first, second = good[:2]
@@ -258,4 +266,6 @@ def _lines(runs: list[dict[str, Any]]) -> list[str]:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{round(value, 3) + 0.0:.3f}"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{round(value, 3) + 0.0:.3f}"

@@ -48,7 +48,10 @@ def list_() -> None:
 def info(name: str) -> None:
     """Describe one data set: size, preparation, origin, terms of use."""
     row = dataset_info(name)
-    images = None if row.image_shape is None else "{} × {}".format(*row.image_shape)
+    if row.image_shape is None:
+        images = None
+    else:
+        images = "{} × {}".format(*row.image_shape)
     described = {
         "name": row.name, "title": row.title, "rows": row.shape[0], "columns": row.shape[1],
         "classes": row.n_classes, "images": images, "prepared": row.description,
@@ -77,9 +80,10 @@ def fetch(names: tuple[str, ...], output: str | None, raw: bool, home: str | Non
         if views and output:
             problem = f"-o takes one table, and {name} has {len(found.views)} views"
             raise click.UsageError(f"{problem}; read them with datasets.fetch({name!r}).")
-        columns = (
-            sum(view.shape[1] for view in found.views.values()) if views else found.data.shape[1]
-        )
+        if views:
+            columns = sum(view.shape[1] for view in found.views.values())
+        else:
+            columns = found.data.shape[1]
         told = f"{name}: {len(found.target):,} rows, {columns:,} columns"
         told += f" in {len(found.views)} views" if views else ""
         told += f", {len(found.target_names)} classes"

@@ -65,4 +65,6 @@ def _version(package: str) -> str:
 
 
 def _gigabytes(size: int | None) -> str:
-    return "unknown" if size is None else f"{size / 1e9:.1f} GB"
+    if size is None:
+        return "unknown"
+    return f"{size / 1e9:.1f} GB"

@@ -95,7 +95,10 @@ def _assign(
     progress = Progress(not quiet and sys.stderr is not None)
     limits = getattr(estimator, "outlier_threshold_", None)
     named = any(given_names(estimator, estimator.n_clusters_))
-    names = estimator.cluster_names_ if named else None
+    if named:
+        names = estimator.cluster_names_
+    else:
+        names = None
     sizes = np.zeros(estimator.n_clusters_, dtype=np.int64)
     known: list[tuple[np.ndarray, np.ndarray]] = []
     notes: list[tuple[int, list[str]]] = []
@@ -110,7 +113,10 @@ def _assign(
                 known.append((data.truth, found.labels))
             if write is not None:
                 scores = found.membership, found.outlier_score
-                outlier = None if limits is None else found.outlier_score > limits[found.labels]
+                if limits is None:
+                    outlier = None
+                else:
+                    outlier = found.outlier_score > limits[found.labels]
                 results = label_columns(
                     data, found.labels, *scores, outlier, names, path=str(output)
                 )

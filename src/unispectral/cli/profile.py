@@ -42,7 +42,10 @@ def profile(table: str, report: str | None, as_json: bool, quiet: bool, **option
     from unispectral.tables._table import columns_in_words
 
     found, notes = look(table, options)
-    name = "standard input" if table == "-" else Path(table).name
+    if table == "-":
+        name = "standard input"
+    else:
+        name = Path(table).name
     lines = columns_in_words(found.plans, found.profile)
     if found.totals:
         notes.append(f"Left out {plural(len(found.totals), 'row')} at the end: the total.")
@@ -69,7 +72,10 @@ def _lines(found: Any) -> list[str]:
     heads = ("column", "kind", "used", "missing", "distinct", "example", "why")
     rows = []
     for column in found.profile:
-        gaps = f"{100 * column.missing:.1f} %" if column.missing else ""
+        if column.missing:
+            gaps = f"{100 * column.missing:.1f} %"
+        else:
+            gaps = ""
         why = column.reason + (f", but {column.doubt}" if column.doubt else "")
         used = _USED[column.role] + ("?" if column.role == "use" and column.doubt else "")
         first = (_cut(column.name, _NAME), column.kind, used, gaps, f"{column.distinct:,}")
@@ -89,4 +95,6 @@ def _row(cells: tuple[str, ...], widths: list[int]) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+    if len(text) <= most:
+        return text
+    return text[: most - 1] + "…"

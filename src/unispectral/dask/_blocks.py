@@ -56,7 +56,10 @@ class Blocks:
         if sp.issparse(first):
             return sp.vstack([first, *client.gather(futures)], format="csr")
         if futures:
-            n_rows = self.n_rows if rows is None else len(rows)
+            if rows is None:
+                n_rows = self.n_rows
+            else:
+                n_rows = len(rows)
             first = _filled(n_rows, first, (client.gather(futures.pop(0)) for _ in chosen[1:]))
         return _named(first, self.columns)
 
@@ -126,7 +129,10 @@ def as_blocks(X: Any, client: Any) -> Blocks:
 def _local_table(X: Any) -> Any:
     """A table that is here as rows that can be cut; what is none is refused."""
     try:
-        table = X.tocsr() if sp.issparse(X) else np.asarray(X)
+        if sp.issparse(X):
+            table = X.tocsr()
+        else:
+            table = np.asarray(X)
     except (ValueError, TypeError) as error:
         raise InputError("X", f"is not a table with one row per sample: {error}") from error
     if table.ndim == 2:
@@ -166,12 +172,16 @@ def map_labels(client: Any, model: Any, views: list[Blocks], several: bool) -> A
 
 
 def _table(part: Any) -> Any:
-    return part if sp.issparse(part) else np.asarray(part)
+    if sp.issparse(part):
+        return part
+    return np.asarray(part)
 
 
 def _columns(X: Any) -> Any:
     """The names of the columns of a pandas frame, here or of Dask."""
-    return getattr(X, "columns", None) if hasattr(X, "loc") else None
+    if hasattr(X, "loc"):
+        return getattr(X, "columns", None)
+    return None
 
 
 def _named(table: Any, columns: Any) -> Any:
@@ -183,7 +193,9 @@ def _named(table: Any, columns: Any) -> Any:
 
 def _rows_of(block: Any, rows: np.ndarray | None) -> Any:
     table = _table(block)
-    return table if rows is None else table[rows]
+    if rows is None:
+        return table
+    return table[rows]
 
 
 def _length(block: Any) -> int:

@@ -124,7 +124,10 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
         if rows is not None:  # every point gets the label that its code over the landmarks implies
             labels = _blocks.map_labels(client, self.local_, views, several)
             wait_for(client, optional("distributed", extra="dask").futures_of(labels))
-            self.labels_ = labels if distributed_ else labels.compute()
+            if distributed_:
+                self.labels_ = labels
+            else:
+                self.labels_ = labels.compute()
         elif distributed_:
             self.labels_ = _blocks.as_dask(self.local_.labels_, views[0].sizes)
         else:
@@ -155,7 +158,10 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
     def _landmark_rows(self, n: int) -> np.ndarray | None:
         if self.landmarks is None:
             return None
-        count = int(self.landmarks) if isinstance(self.landmarks, Integral) else 0
+        if isinstance(self.landmarks, Integral):
+            count = int(self.landmarks)
+        else:
+            count = 0
         if count < 2:
             raise InputError(
                 "landmarks", "must be a whole number of at least 2, or None", value=self.landmarks

@@ -86,7 +86,10 @@ class _Shipped:
     @property
     def future(self) -> Any:
         if self._future is None:
-            among = None if self.among is None else self.among.holders
+            if self.among is None:
+                among = None
+            else:
+                among = self.among.holders
             there = able_workers(self.client, among)
             self._future = self.client.scatter(
                 Aligned(self.what), workers=there, broadcast=True, hash=False

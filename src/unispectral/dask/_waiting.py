@@ -84,7 +84,10 @@ class _Pause:
             self.done = done
         waited = now - self.since
         limits = [known["memory_limit"] for known in there.values() if known["memory_limit"]]
-        limit = f" ({min(limits) / 1e9:.2g} GB)" if limits else ""
+        if limits:
+            limit = f" ({min(limits) / 1e9:.2g} GB)"
+        else:
+            limit = ""
         what = (
             f"All Dask workers that could go on ({len(there)}) are paused, because they use more "
             f"of their memory limit{limit} than Dask allows"

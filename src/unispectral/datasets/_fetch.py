@@ -91,14 +91,20 @@ def fetch(
     (165, 1024)
     """
     row = dataset_info(name)
-    file = row.raw_file if raw else row.file
+    if raw:
+        file = row.raw_file
+    else:
+        file = row.file
     if file is None:
         problem = f"is not possible for {row.name!r}: only its preprocessed file is public"
         raise InputError("raw", problem, value=True)
     paths = [locate(part, data_home, download) for part in (file, *row.more)]
     if row.views:
         return _fetch_views(paths[0], row)
-    data, target = _read_idx(paths) if row.more else _read_mat(paths[0], row)
+    if row.more:
+        data, target = _read_idx(paths)
+    else:
+        data, target = _read_mat(paths[0], row)
     sizes = data.shape, len(target), len(np.unique(target))
     if sizes != (row.shape, row.shape[0], row.n_classes):
         raise ValueError(f"The file of {row.name!r} does not hold what the registry says.")
@@ -155,8 +161,14 @@ def read_views(path: Path) -> tuple[list[Any], np.ndarray]:
     target = np.unique(labels.ravel(), return_inverse=True)[1].astype(np.int64)
     tables = []
     for table in cell.ravel():
-        rows = table if table.shape[0] == len(target) else table.T
-        rows = rows.toarray() if sp.issparse(rows) else np.ascontiguousarray(rows)
+        if table.shape[0] == len(target):
+            rows = table
+        else:
+            rows = table.T
+        if sp.issparse(rows):
+            rows = rows.toarray()
+        else:
+            rows = np.ascontiguousarray(rows)
         tables.append(rows.astype(np.float64))
     return tables, target
 
@@ -170,7 +182,10 @@ def _read_mat(path: Path, row: DatasetInfo) -> tuple[Any, np.ndarray]:
     else:
         data = variables["X"]
         labels = np.asarray(variables["y"]).ravel()
-    data = sp.csr_array(data) if sp.issparse(data) else np.ascontiguousarray(data)
+    if sp.issparse(data):
+        data = sp.csr_array(data)
+    else:
+        data = np.ascontiguousarray(data)
     # As stored, pixels are bytes whose products overflow.
     return data.astype(np.float64), np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
@@ -203,8 +218,14 @@ def tf_idf(counts: sp.csr_array) -> sp.csr_array:
 
 
 def _describe(row: DatasetInfo, raw: bool) -> str:
-    kind = f", images of {row.image_shape[0]} × {row.image_shape[1]}" if row.image_shape else ""
-    file = row.raw_file if raw and row.raw_file else row.file
+    if row.image_shape:
+        kind = f", images of {row.image_shape[0]} × {row.image_shape[1]}"
+    else:
+        kind = ""
+    if raw and row.raw_file:
+        file = row.raw_file
+    else:
+        file = row.file
     if row.views:
         listed = ", ".join(f"{name} ({width})" for name, width in row.views.items())
         kind = f" in {len(row.views)} views: {listed}"

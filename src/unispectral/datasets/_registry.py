@@ -87,7 +87,12 @@ def _row(entry: dict[str, Any]) -> DatasetInfo:
     raw = fields.pop("raw_file", None)
     same = fields.pop("raw_is_file", False)
     more = tuple(File(**entry) for entry in fields.pop("more", ()))
-    raw_file = file if same else File(**raw) if raw else None
+    if same:
+        raw_file = file
+    elif raw:
+        raw_file = File(**raw)
+    else:
+        raw_file = None
     return DatasetInfo(file=file, raw_file=raw_file, more=more, **fields)
 
 
@@ -142,8 +147,12 @@ def _check(path: Path, file: File, origin: str | None = None) -> None:
             found = None
             problem = "it is not a whole gzip file"
     if found != file.sha256:
-        where = f"What {origin} sent" if origin else f"The file {str(path)!r}"
-        remedy = "nothing was kept" if origin else "delete it or put the right one there"
+        if origin:
+            where = f"What {origin} sent"
+            remedy = "nothing was kept"
+        else:
+            where = f"The file {str(path)!r}"
+            remedy = "delete it or put the right one there"
         raise ValueError(f"{where} is not the registered {file.name!r}: {problem}; {remedy}.")
 
 
@@ -153,7 +162,10 @@ def _download(file: File, data_home: str | os.PathLike[str] | None) -> Path:
     pooch = optional("pooch", extra="data")
     # A redirection could leave https, and none is needed: what it sends fails the checksum.
     fetch = pooch.HTTPDownloader(timeout=_TIMEOUT, allow_redirects=False)
-    folder = cache_folder() if data_home is None else Path(data_home).expanduser()
+    if data_home is None:
+        folder = cache_folder()
+    else:
+        folder = Path(data_home).expanduser()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

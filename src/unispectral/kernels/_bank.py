@@ -59,7 +59,10 @@ class KernelBank:
         gram: bool = True,
         run: Run | None = None,
     ) -> None:
-        tables = list(X) if isinstance(X, (list, tuple)) else [X]
+        if isinstance(X, (list, tuple)):
+            tables = list(X)
+        else:
+            tables = [X]
         specs: tuple[Kernel, ...] = as_kernels(kernels)
         self.features: list[Features | None] = []
         bound: list[BoundKernel] = []
@@ -202,7 +205,10 @@ class KernelBank:
         several = isinstance(X_new, (list, tuple)) or getattr(X_new, "ndim", 2) == 3
 
         def products(kernel: BoundKernel) -> tuple[Products]:
-            place = self._bound.index(kernel) if self.features[0] is None else kernel.view
+            if self.features[0] is None:
+                place = self._bound.index(kernel)
+            else:
+                place = kernel.view
             return (kernel.features.cross(X_new[place] if several else X_new, run),)
 
         between, own = self._summed(weights, products, new=True)
@@ -233,7 +239,9 @@ class KernelBank:
         """Weighted sums of what each kernel makes of its products."""
         weights = self._weights(weights)
         totals: list[np.ndarray] = []
-        chosen = np.flatnonzero(weights) if weights.any() else [0]  # nothing of one is zero
+        chosen = np.flatnonzero(weights)
+        if not len(chosen):
+            chosen = np.zeros(1, dtype=np.intp)  # nothing of one kernel is zero
         for r, kernel, products in self._with_products(chosen, find):
             if new:
                 parts = list(kernel.cross_values(*products))

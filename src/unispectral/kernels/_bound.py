@@ -50,7 +50,9 @@ def as_normalizations(normalize: str | Iterable[str] | None) -> tuple[str, ...]:
     """Turn ``normalize=`` into the names of the steps, in order."""
     if normalize is None or normalize == "none":
         return ()
-    names = (normalize,) if isinstance(normalize, str) else tuple(normalize)
+    if isinstance(normalize, str):
+        normalize = (normalize,)
+    names = tuple(normalize)
     for name in names:
         if name not in NORMALIZATIONS:
             remedy = "use 'cosine', 'center', 'trace', 'max', 'none', or several in a tuple"
@@ -85,7 +87,10 @@ class Normalizer:
         diagonal = own.copy()
         found: list[np.ndarray] = []
         for step, known, constant in zip(self.steps, self.vectors, self.constants, strict=True):
-            means = values.mean(axis=1, dtype=np.float64) if step == "center" else None
+            if step == "center":
+                means = values.mean(axis=1, dtype=np.float64)
+            else:
+                means = None
             found.append(vector := _vector(step, means, diagonal))
             _apply(step, values, vector[:, None], known[None, :], constant)
             _apply(step, diagonal, vector, vector, constant)
@@ -118,7 +123,9 @@ def _vector(step: str, means: np.ndarray | None, diagonal: np.ndarray) -> np.nda
         # A sample of norm zero is orthogonal to everything: its row stays zero.
         safe = np.where(diagonal > np.finfo(diagonal.dtype).tiny, diagonal, 1)
         return (1.0 / np.sqrt(safe)).astype(diagonal.dtype)
-    return np.ones_like(diagonal) if means is None else means.astype(diagonal.dtype)
+    if means is None:
+        return np.ones_like(diagonal)
+    return means.astype(diagonal.dtype)
 
 
 def _constant(step: str, vector: np.ndarray, diagonal: np.ndarray) -> float:
@@ -131,7 +138,9 @@ def _constant(step: str, vector: np.ndarray, diagonal: np.ndarray) -> float:
     if step == "trace":
         size = float(len(diagonal))
         whole = float(diagonal.sum(dtype=np.float64))
-    return size / whole if whole > 0 else 1.0
+    if whole > 0:
+        return size / whole
+    return 1.0
 
 
 class BoundKernel:
@@ -163,7 +172,9 @@ class BoundKernel:
     @property
     def matrix(self) -> np.ndarray | None:
         """The kernel itself, where it came as a matrix."""
-        return self.features.keep_gram() if self.spec is None else None
+        if self.spec is None:
+            return self.features.keep_gram()
+        return None
 
     def normalize(self, steps: tuple[str, ...]) -> None:
         with np.errstate(over="ignore", invalid="ignore"):  # said in a sentence instead
@@ -172,7 +183,10 @@ class BoundKernel:
         self.is_dot = self.is_dot and not steps
         diagonal = diagonal.copy()
         for step in steps:
-            means = self._row_means() if step == "center" else None
+            if step == "center":
+                means = self._row_means()
+            else:
+                means = None
             self.normalizer.add(step, means, diagonal)
         if "center" in steps and self.n_samples:
             own = self.diagonal()
@@ -262,10 +276,15 @@ class BoundKernel:
             return None
         # Centring a dot product leaves its distances as they are; a kernel that falls with the
         # distance has a constant diagonal, so that the other normalisations leave its order.
-        kept = {"center"} if promised == "table" else {"cosine"}
+        if promised == "table":
+            kept = {"center"}
+        else:
+            kept = {"cosine"}
         if not exact:
             kept |= {"trace", "max"}
-        return self.features.X if set(self.normalizer.steps) <= kept else None
+        if set(self.normalizer.steps) <= kept:
+            return self.features.X
+        return None
 
     def cross_values(self, products: Products) -> tuple[np.ndarray, np.ndarray]:
         """Values, given the products of new and training samples, and of each new one."""
@@ -325,7 +344,9 @@ class _MetricValues(Features):
     def _of_pairs(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         runs = itertools.pairwise(np.flatnonzero(np.diff(left, prepend=-1, append=-1)))
         parts = [self._metric(self.X[left[[a]]], self.X[right[a:b]])[0] for a, b in runs]
-        return np.concatenate(parts) if parts else np.empty(0, dtype=self.dtype)
+        if parts:
+            return np.concatenate(parts)
+        return np.empty(0, dtype=self.dtype)
 
     def own_dots(self) -> np.ndarray:
         return self._each(self.X)

@@ -55,7 +55,9 @@ class Products:
 
     @property
     def left(self) -> np.ndarray:
-        return self.pick_left(self.norms) if self.new is None else self.new[:, None]
+        if self.new is None:
+            return self.pick_left(self.norms)
+        return self.new[:, None]
 
     @property
     def right(self) -> np.ndarray:
@@ -155,15 +157,19 @@ class Features:
         self, dots: np.ndarray, left: Pick, right: Pick, of: Callable[[Features], Products]
     ) -> Products:
         """``of`` gives the same of the samples at the origin, where that is somewhere else."""
-        nearby = None if self.nearby is None else partial(of, self.nearby)
+        if self.nearby is None:
+            nearby = None
+        else:
+            nearby = partial(of, self.nearby)
         return Products(dots, left, right, self.squared_norms, nearby)
 
     def block(self, rows: slice | np.ndarray, cols: slice | np.ndarray) -> Products:
         """Products between two groups of samples given by slices or index arrays."""
-        left = lambda v: v[rows][:, None]
-        right = lambda v: v[cols][None, :]
         return self._products(
-            self.dots_between(rows, cols), left, right, lambda nearby: nearby.block(rows, cols)
+            self.dots_between(rows, cols),
+            lambda v: v[rows][:, None],
+            lambda v: v[cols][None, :],
+            lambda nearby: nearby.block(rows, cols),
         )
 
     def neighbourhoods(
@@ -214,8 +220,11 @@ class Features:
     def squared_scale(self, kind: str) -> float:
         """The square of the largest or of the median distance between two samples."""
         if kind not in self._scales:
-            reduce = np.max if kind == "max" else _median_off_zero
-            self._scales[kind] = float(reduce(self._sampled_distances(kind)))
+            distances = self._sampled_distances(kind)
+            if kind == "max":
+                self._scales[kind] = float(distances.max())
+            else:
+                self._scales[kind] = _median_off_zero(distances)
         return self._scales[kind]
 
     def _sampled_distances(self, kind: str) -> np.ndarray:
@@ -240,7 +249,9 @@ def _far_mean(X: Table) -> np.ndarray | None:
         return None
     width = float(np.ptp(X, axis=0).max())
     mean = X.mean(axis=0, dtype=np.float64)
-    return mean if 0 < _FAR * width < float(np.abs(mean).max()) else None
+    if 0 < _FAR * width < float(np.abs(mean).max()):
+        return mean
+    return None
 
 
 def require_all_pairs(n_samples: int, dtype: np.dtype) -> None:
@@ -273,7 +284,9 @@ def _all(values: np.ndarray) -> np.ndarray:
 def _median_off_zero(distances: np.ndarray) -> float:
     """The median of the positive distances, so that duplicates do not make the scale zero."""
     positive = distances[distances > 0]
-    return float(np.median(positive, overwrite_input=True)) if positive.size else 0.0
+    if positive.size:
+        return float(np.median(positive, overwrite_input=True))
+    return 0.0
 
 
 def _squared_norms(X: Table) -> np.ndarray:
@@ -284,7 +297,9 @@ def _squared_norms(X: Table) -> np.ndarray:
 
 def _dots(A: Table, B: Table, run: Run | None = None) -> np.ndarray:
     if not sp.issparse(A):
-        return _own_dots(A, run) if A is B and len(A) > _MANY else A @ B.T
+        if A is B and len(A) > _MANY:
+            return _own_dots(A, run)
+        return A @ B.T
     from unispectral.kernels import _loops
 
     return _loops.sparse_dots(A, B, run)

@@ -24,7 +24,9 @@ def sparse_dots(A: sp.csr_array, B: sp.csr_array, run: Run | None = None) -> np.
         )  # fmt: skip
 
     map_blocks(work, A.shape[0], 64, run)
-    return mirror(out, run) if symmetric else out
+    if symmetric:
+        return mirror(out, run)
+    return out
 
 
 def mirror(out: np.ndarray, run: Run | None = None) -> np.ndarray:
@@ -71,12 +73,18 @@ def gaussian_neighbourhoods(X, rate, rows, neighbours, near, among):
     for r in range(b):
         # All at once: the processor waits for the memory of several points at a time.
         for a in range(k + 1):
-            point = rows[r] if a == k else neighbours[r, a]
+            if a == k:
+                point = rows[r]
+            else:
+                point = neighbours[r, a]
             for p in range(d):
                 points[a, p] = X[point, p]
         for a in range(k):
             for c in range(a + 1):
-                other = k if c == a else c
+                if c == a:
+                    other = k
+                else:
+                    other = c
                 total = 0.0
                 for p in range(d):
                     gap = points[a, p] - points[other, p]

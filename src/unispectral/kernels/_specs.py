@@ -117,7 +117,10 @@ class Polynomial:
 
     @property
     def name(self) -> str:
-        stem = "polyplus" if self.offset else "polynomial"
+        if self.offset:
+            stem = "polyplus"
+        else:
+            stem = "polynomial"
         return f"{stem}_{self.degree}" + ("_mean" if self.scale == "mean" else "")
 
     @property
@@ -125,8 +128,12 @@ class Polynomial:
         return Abilities(search="cosine", offset=float(self.offset), offset_unit=self.scale)
 
     def bind(self, features: Features) -> Evaluate:
-        scale = features.mean_squared_norm() if self.scale == "mean" else 1.0
-        scale = scale if scale > 0 else 1.0
+        if self.scale == "mean":
+            scale = features.mean_squared_norm()
+        else:
+            scale = 1.0
+        if not scale > 0:
+            scale = 1.0
         offset = float(self.offset)
         return partial(_polynomial, scale=scale, offset=offset, degree=int(self.degree))
 
@@ -162,14 +169,20 @@ class Gaussian:
         if self.form not in ("data", "text"):
             raise InputError("form", "is unknown", "use 'data' or 'text'", value=self.form)
         scale = self.scale
-        known = scale in ("max", "median") if isinstance(scale, str) else 0 < scale < np.inf
+        if isinstance(scale, str):
+            known = scale in ("max", "median")
+        else:
+            known = 0 < scale < np.inf
         if not known:
             problem = "must be 'max', 'median' or a finite distance above 0"
             raise InputError("scale", problem, value=self.scale)
 
     @property
     def name(self) -> str:
-        scale = self.scale if isinstance(self.scale, str) else f"{self.scale:g}"
+        if isinstance(self.scale, str):
+            scale = self.scale
+        else:
+            scale = f"{self.scale:g}"
         parts = f"gaussian_{self.width:g}", "" if scale == "max" else scale
         return "_".join(filter(None, (*parts, "text" * (self.form == "text"))))
 
@@ -180,10 +193,17 @@ class Gaussian:
 
     def bind(self, features: Features) -> Evaluate:
         scale = self.scale
-        squared = features.squared_scale(scale) if isinstance(scale, str) else float(scale) ** 2
+        if isinstance(scale, str):
+            squared = features.squared_scale(scale)
+        else:
+            squared = float(scale) ** 2
         # All samples equal: every distance is zero and the kernel is constant at any width.
-        squared = squared if squared > 0 else 1.0
-        factor = 2.0 * self.width**2 if self.form == "data" else self.width
+        if not squared > 0:
+            squared = 1.0
+        if self.form == "data":
+            factor = 2.0 * self.width**2
+        else:
+            factor = self.width
         return partial(_gaussian, rate=-1.0 / (factor * squared))
 
 

@@ -80,7 +80,9 @@ def sum_rule(kernels: Sequence[BoundKernel], weights: np.ndarray) -> SumRule | N
     if gaussians and features.nearby is not None:
         return None  # their distances are those of another table
     dots = _dot_products(bases, features)
-    return None if dots is None else SumRule(*_gaussians(gaussians, features), *dots)
+    if dots is None:
+        return None
+    return SumRule(*_gaussians(gaussians, features), *dots)
 
 
 def _gaussians(
@@ -89,12 +91,18 @@ def _gaussians(
     """The wide ones as a Taylor polynomial around half the largest distance, the others listed."""
     largest = 4.0 * float(features.squared_norms.max(initial=0.0))  # ‖x − y‖² ≤ (‖x‖ + ‖y‖)²
     centre = largest / 2
-    unit = 1.0 / centre if centre > np.finfo(np.float64).tiny else 0.0
+    if centre > np.finfo(np.float64).tiny:
+        unit = 1.0 / centre
+    else:
+        unit = 0.0
     ordered = sorted(weights, reverse=True)
     wide = [rate for rate in ordered if -rate * largest <= _WIDE]
     narrow = ordered[len(wide) :]
     terms = 1
-    reach = -wide[-1] * centre if wide else 0.0
+    if wide:
+        reach = -wide[-1] * centre
+    else:
+        reach = 0.0
     while reach**terms / math.factorial(terms) > 1e-18:
         terms += 1
     polynomial = [

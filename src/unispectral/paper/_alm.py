@@ -88,7 +88,9 @@ class AlmState:
 
         With one kernel the algorithm does not need it, and it is computed when asked for.
         """
-        return _misfits(self._problem.bank, self.Z) if self._h is None else self._h
+        if self._h is None:
+            return _misfits(self._problem.bank, self.Z)
+        return self._h
 
     @cached_property
     def objective(self) -> float:
@@ -120,7 +122,9 @@ class _Problem:
     @property
     def pull(self) -> float:
         """γ/β, the price of leaving the labels in the P-step."""
-        return self.gamma / self.beta if self.gamma else 0.0
+        if self.gamma:
+            return self.gamma / self.beta
+        return 0.0
 
 
 def alm(
@@ -214,7 +218,10 @@ def alm(
     P = _first_embedding(init, bank.n_samples, n_clusters, random_state)
     prices = float(alpha), float(beta), float(gamma)
     named: dict[Any, Step | None] = {"optimal": None, "search": search_embedding}
-    chosen = named[step] if isinstance(step, str) else step
+    if isinstance(step, str):
+        chosen = named[step]
+    else:
+        chosen = step
     fixed = _Problem(bank, n_clusters, *prices, chosen, distance == "squared", growth, symmetrise)
     return _iterate(fixed, P, float(mu), max_iter, tol)
 
@@ -273,7 +280,10 @@ def _iterate(
         Y = _multipliers(Y, S, Z, mu)
         mu *= problem.growth
         W = _symmetric(Z)
-        Z = W if problem.symmetrise else np.asarray(Z, dtype=np.float64)
+        if problem.symmetrise:
+            Z = W
+        else:
+            Z = np.asarray(Z, dtype=np.float64)
         P = embedding(W, P, Q, F, problem.pull)
         Q = _rotation(P, F)
         F = _indicators(P, Q)
@@ -314,8 +324,9 @@ def _codes(
 ) -> np.ndarray:
     """Z-step: (2K + μI) Z = 2K + μS + Y − (β/2) dist(P), one factorisation for all columns."""
     n = len(K)
-    single = problem.step is None and _conditioned(K, mu)
-    dtype = np.float32 if single else np.float64
+    dtype: type[np.floating] = np.float64
+    if problem.step is None and _conditioned(K, mu):
+        dtype = np.float32
     system = np.multiply(K, 2.0, order="F", dtype=dtype, casting="same_kind")
     right = np.empty((n, n), dtype, order="F")
     for block in _blocks(n):
@@ -355,7 +366,9 @@ def _distances(P: np.ndarray, block: slice, *, squared: bool) -> np.ndarray:
     part += squares[:, None]
     part += squares[block]
     np.maximum(part, 0.0, out=part)
-    return part if squared else np.sqrt(part, out=part)
+    if squared:
+        return part
+    return np.sqrt(part, out=part)
 
 
 def _multipliers(Y: np.ndarray, S: np.ndarray, Z: np.ndarray, mu: float) -> np.ndarray:

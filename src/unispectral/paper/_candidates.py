@@ -86,7 +86,10 @@ def searches(bank: KernelBank) -> list[Search]:
             alone = r
         elif metric == "cosine":
             if able.offset:
-                unit = features.mean_squared_norm() if able.offset_unit == "mean" else 1.0
+                if able.offset_unit == "mean":
+                    unit = features.mean_squared_norm()
+                else:
+                    unit = 1.0
                 constant = float(np.sqrt(able.offset * (unit if unit > 0 else 1.0)))
             if _same_norms(features.squared_norms):
                 metric = "euclidean"  # on a sphere the neighbours are the same
@@ -118,7 +121,9 @@ def candidates(
     rng = as_generator(random_state)
     k = min(k, bank.n_samples - 1)
     lists = [_search(bank, search, k, rng, run) for search in searches(bank)]
-    return lists[0] if len(lists) == 1 else union(lists, 2 * k)
+    if len(lists) == 1:
+        return lists[0]
+    return union(lists, 2 * k)
 
 
 def _search(

@@ -120,7 +120,10 @@ def minimise_on_stiefel(
     changes: list[tuple[float, float]] = []
     tolerances = np.array([_XTOL, gtol, _FTOL])
     # A stationary start would make every later quotient 0/0.
-    reason = "the gradient vanished" if curve.gradient_norm < 0.01 * gtol else ""
+    if curve.gradient_norm < 0.01 * gtol:
+        reason = "the gradient vanished"
+    else:
+        reason = ""
 
     for iteration in range(1, 1 if reason else max_iter + 1):
         required = _ARMIJO * curve.gradient_norm**2
@@ -233,13 +236,16 @@ def _stopping_rule(
 def _barzilai_borwein(moved: np.ndarray, bent: np.ndarray, *, long: bool) -> float:
     """Length of the next trial step; a step that moved nothing asks for the longest one."""
     curvature = abs(float(np.vdot(moved, bent)))
-    above, below = (
-        (float(np.vdot(moved, moved)), curvature)
-        if long
-        else (curvature, float(np.vdot(bent, bent)))
-    )
+    if long:
+        above = float(np.vdot(moved, moved))
+        below = curvature
+    else:
+        above = curvature
+        below = float(np.vdot(bent, bent))
     shortest, longest = _STEP_RANGE
-    return min(max(above / below, shortest), longest) if below > 0 else longest
+    if below > 0:
+        return min(max(above / below, shortest), longest)
+    return longest
 
 
 def _orthonormalised(X: np.ndarray) -> np.ndarray:

@@ -126,7 +126,10 @@ def descend(
             state.weights = kernel_weights(state.h)
             graph.set_weights(state.weights)
         # The first weights move the kernel far: a cold start is faster then, and only then.
-        start = state.matrix if len(bank) == 1 or path else None
+        if len(bank) == 1 or path:
+            start = state.matrix
+        else:
+            start = None
         state.solved(graph, graph.solve(objective, state.P, start), objective)
         value = _value(objective, state)
         if path and value > path[-1] + _ROUNDING * abs(value):
@@ -139,7 +142,10 @@ def descend(
         path.append(value)
         run.progress("descent", iteration, max_iter, f"objective {path[-1]:.6g}")
         state.embed(objective, run)
-        fell = path[-2] - path[-1] if len(path) > 1 else np.inf
+        if len(path) > 1:
+            fell = path[-2] - path[-1]
+        else:
+            fell = np.inf
         little = tol * abs(path[-1])
         # Labels that have just changed may be what the next embedding falls by.
         if fell <= little and path[-1] - _value(objective, state) <= little:

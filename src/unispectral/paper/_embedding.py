@@ -85,7 +85,8 @@ def _descent(
         found = diagonal_descent(values, target, rotated, max_steps=_STEPS, tol=tol)
     if found.gradient_norm > _TOL * size:
         optimum = diagonal_descent(values, target, found.P, max_steps=_MORE, tol=tol)
-        found = optimum if found.value - optimum.value > _LEFT * size else found
+        if found.value - optimum.value > _LEFT * size:
+            found = optimum
     return found.P
 
 

@@ -146,12 +146,23 @@ class _PaperModel(Declared, LearnedGraphClustering):
         kernels = kernel_specs(getattr(self, self._kernel_argument), self._kernel_argument)
         normalize = self.normalize
         if isinstance(normalize, str) and normalize == "auto":
-            normalize = None if kernels is None else "cosine"
+            if kernels is None:
+                normalize = None
+            else:
+                normalize = "cosine"
         samples = read(self, X, kernels, normalize=normalize)
-        given = samples.bank if kernels is None else kernels
-        if self._kernel_argument == "kernel" and given is not None and len(given) > 1:
-            argument, what = ("X", "square matrix") if kernels is None else ("kernel", "kernel")
-            problem = f"holds {len(given)} kernels, but SCSK takes one {what}"
+        if kernels is None:
+            n_kernels = len(samples.bank or ())
+        else:
+            n_kernels = len(kernels)
+        if self._kernel_argument == "kernel" and n_kernels > 1:
+            if kernels is None:
+                argument = "X"
+                what = "square matrix"
+            else:
+                argument = "kernel"
+                what = "kernel"
+            problem = f"holds {n_kernels} kernels, but SCSK takes one {what}"
             raise InputError(argument, problem, "use SCMK")
         check_cluster_count(self.n_clusters, samples.n_samples, samples.tables)
         self._warn_of_parameters_without_effect()

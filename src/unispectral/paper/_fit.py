@@ -75,7 +75,10 @@ def fit(
         warn(text, DoubtfulResultWarning)
     names = samples.kernel_names
     degrees = np.asarray((solution.Z + solution.Z.T).sum(axis=1)).ravel()
-    typical = float(np.median(degrees[degrees > 0])) if (degrees > 0).any() else 1.0
+    if (degrees > 0).any():
+        typical = float(np.median(degrees[degrees > 0]))
+    else:
+        typical = 1.0
     part = KernelSumPart(bank, solution.weights, _close(bank, solution.weights))
     return Fitted(
         solution=solution,
@@ -167,8 +170,9 @@ def _warn_of_lost_digits(samples: Samples) -> None:
         for kernel in samples.kernels or ()
         if getattr(kernel, "abilities", Abilities()).search == "cosine"
     ]
-    tables = zip(samples.layout.view_names, samples.tables, strict=True) if lost else ()
-    for name, table in tables:
+    if not lost:
+        return
+    for name, table in zip(samples.layout.view_names, samples.tables, strict=True):
         if sp.issparse(table):
             continue
         mean = np.nanmean(table, axis=0, dtype=np.float64)
@@ -177,7 +181,10 @@ def _warn_of_lost_digits(samples: Samples) -> None:
         spread = max(spread, 1e-300 * max(far, 1.0))  # equal samples have none
         if far > _FAR * spread:
             shown = ", ".join(lost[:3]) + (" …" if len(lost) > 3 else "")
-            where = "X" if name == "X" else f"The view {name!r} of X"
+            if name == "X":
+                where = "X"
+            else:
+                where = f"The view {name!r} of X"
             warn(
                 f"{where} lies {far / spread:.1g} times its spread "
                 f"from the origin, where the kernels {shown} have no digits left to tell samples "
@@ -192,5 +199,8 @@ def _close(bank: KernelBank, weights: np.ndarray) -> float:
     own = bank.combine_diagonal(weights)[chosen].astype(np.float64)
     block = own[:, None] + own[None, :] - 2.0 * bank.combine_block(weights, chosen, chosen)
     upper = block[np.triu_indices(len(chosen), 1)]
-    median = float(np.median(upper)) if upper.size else 1.0
+    if upper.size:
+        median = float(np.median(upper))
+    else:
+        median = 1.0
     return (1e-10 if bank.dtype == np.float64 else 1e-6) * max(median, 1e-300)

@@ -56,7 +56,10 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
     source = Source(repr(os.fspath(path)), Path(path))
     start = source.head(2)
     if start != b"PK":
-        what = "is not a saved model of this library" if start else "is empty"
+        if start:
+            what = "is not a saved model of this library"
+        else:
+            what = "is empty"
         raise ModelFileError(f"{source.name} {what}; {_SAVED}.")
     try:
         with (

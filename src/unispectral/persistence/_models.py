@@ -288,8 +288,13 @@ def _check_widths(steps: Sequence[Any], estimator: Any) -> None:
 
 def _class(name: Any) -> Any:
     """The class that a file may name; None if it may not."""
-    known = _KNOWN.get(name) if isinstance(name, str) else None
-    return None if known is None else getattr(importlib.import_module(known.home), name)
+    if isinstance(name, str):
+        known = _KNOWN.get(name)
+    else:
+        known = None
+    if known is None:
+        return None
+    return getattr(importlib.import_module(known.home), name)
 
 
 def _estimator_state(estimator: Any, writer: Writer, prefix: str = "") -> dict[str, Any]:

@@ -152,7 +152,10 @@ def _layout(state: Any, n: int, n_features_in: int) -> Layout:
     require(wanted[kind] and len(sizes) > 0, "the number of its features")
     require(len(names) == (1 if kind == "kernels" else len(sizes)), "the names of its views")
     sparse = tuple(boolean(one) for one in sequence(state["sparse"]))
-    told = 0 if kind in ("kernels", "graph") else len(sizes)
+    if kind in ("kernels", "graph"):
+        told = 0
+    else:
+        told = len(sizes)
     require(len(sparse) == told, "the kind of its input")
     named = _feature_names(state.get("feature_names", ()), sizes)
     return Layout(kind, names, sizes, columns, shifts, sparse, named)
@@ -205,7 +208,10 @@ def _part(state: Any, banks: list[KernelBank], layout: Layout, n: int) -> Any:
         require(len(np.unique(samples)) == len(samples), "the samples of a view")
     require(samples is not None or base.n_samples == n, "the samples of a geometry")
     whitening = state["whitening"]
-    geometry = base if whitening is None else _whitened(whitening, base)
+    if whitening is None:
+        geometry = base
+    else:
+        geometry = _whitened(whitening, base)
     rate = real(state["rate"], least=-math.inf, below=0.0)
     return GeometryPart(geometry=geometry, rate=rate, samples=samples, **shared)
 

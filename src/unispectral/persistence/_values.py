@@ -43,12 +43,16 @@ class Writer:
         if value is None or isinstance(value, (bool, int, str)):
             return value
         if isinstance(value, float):
-            return value if math.isfinite(value) else {"$float": repr(value)}
+            if math.isfinite(value):
+                return value
+            return {"$float": repr(value)}
         if isinstance(value, ClusterCount):
             return {"$count": self.encode(value._asdict(), name)}
         if isinstance(value, (list, tuple, range)):
             items = [self.encode(item, f"{name}.{k}") for k, item in enumerate(value)]
-            return {"$tuple": items} if isinstance(value, tuple) else items
+            if isinstance(value, tuple):
+                return {"$tuple": items}
+            return items
         if isinstance(value, slice):
             return {"$slice": self.encode([value.start, value.stop, value.step], name)}
         if isinstance(value, dict):
@@ -83,7 +87,8 @@ class Writer:
 
     def _keep(self, value: np.ndarray, name: str) -> str:
         if id(value) not in self._members:  # an array that several hold is written once
-            name = name if name not in self.arrays else f"{name}.{len(self.arrays)}"
+            if name in self.arrays:
+                name = f"{name}.{len(self.arrays)}"
             self.arrays[name] = value
             self._members[id(value)] = name
             self._alive.append(value)
@@ -92,7 +97,10 @@ class Writer:
 
 def _refusal(value: Any, name: str) -> str:
     shown = re.sub(r"^(steps\.\d+\.)?(params|fitted)\.", "", name)
-    kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+    if isinstance(value, np.ndarray):
+        kind = f"an array of {value.dtype}"
+    else:
+        kind = type(value).__name__
     why = ""
     if isinstance(value, (np.random.Generator, np.random.RandomState)):
         kind = f"a {kind}"
@@ -209,7 +217,10 @@ def _fits(value: Any, kinds: str, shape: str | None, sizes: dict[str, int]) -> b
         right = "s" in kinds
     else:
         right = isinstance(value, np.ndarray) and value.dtype.kind in kinds
-    found = np.shape(value) if kinds == "t" else getattr(value, "shape", ())
+    if kinds == "t":
+        found = np.shape(value)
+    else:
+        found = getattr(value, "shape", ())
     return (
         bool(right)
         and len(found) == len(shape)

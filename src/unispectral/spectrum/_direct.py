@@ -61,7 +61,10 @@ def inverted(part: Part, wanted: Wanted) -> Subspace | None:
         options={"SymmetricMode": True},
     )
 
-    nulls = None if part.nulls is None else (part.nulls, sp.csr_array(part.nulls.T))
+    if part.nulls is None:
+        nulls = None
+    else:
+        nulls = (part.nulls, sp.csr_array(part.nulls.T))
 
     def off_null(x: np.ndarray) -> np.ndarray:
         if nulls is None:

@@ -40,7 +40,8 @@ def affinity(codes: sp.csr_array, transposed: sp.csr_array | None = None) -> sp.
     W = sp.csr_array(codes + (codes.T if transposed is None else transposed))
     W.data *= 0.5  # in place: a second graph would be the largest array of a large fit
     # SciPy reserves room for twice the edges of the codes, and keeps it.
-    W.data, W.indices = W.data.copy(), W.indices.copy()
+    W.data = W.data.copy()
+    W.indices = W.indices.copy()
     return W
 
 
@@ -146,7 +147,10 @@ def smallest_eigenvectors(
         if missing <= 0:
             found = Subspace(np.zeros(0), np.zeros((n, 0)), 0.0, None)
         elif n > _JOINT_NODES and missing + 8 <= _DENSE_SHARE * n:
-            nulls = None if n_components == 1 else (member, null)
+            if n_components == 1:
+                nulls = None
+            else:
+                nulls = (member, null)
             found = _jointly(W, degrees, normalized, nulls, wanted, run)
         else:
             found = _separately(W, degrees, normalized, groups, wanted, run)
@@ -198,7 +202,10 @@ def _separately(
     for nodes in groups:
         if len(nodes) < 2:
             break
-        own = W if len(groups) == 1 else W[nodes][:, nodes]
+        if len(groups) == 1:
+            own = W
+        else:
+            own = W[nodes][:, nodes]
         part = Part(own, degrees[nodes], normalized, run=run)
         count = min(wanted.n_pairs, len(nodes) - 1)
         pairs = _within(part, wanted._replace(n_pairs=count, order=nodes))
@@ -220,7 +227,10 @@ def _within(part: Part, wanted: Wanted) -> Subspace:
     """The smallest pairs of one component beyond its null vector."""
     count = wanted.n_pairs
     if part.n > DENSE_NODES and count + 8 <= _DENSE_SHARE * part.n:
-        found = inverted(part, wanted) if factorises_well(part.W) else None
+        if factorises_well(part.W):
+            found = inverted(part, wanted)
+        else:
+            found = None
         return found or filtered(part, wanted)
     values, vectors = scipy.linalg.eigh(
         part.dense(), subset_by_index=(0, count), driver="evr", check_finite=False
@@ -262,8 +272,14 @@ def _jointly(
         )
     part = Part(W, degrees, normalized, matrix, run)
     del W  # the part has its own
-    solver = multilevel if n > LARGE_NODES and normalized else filtered
-    found = inverted(part, wanted) if planar else None
+    if n > LARGE_NODES and normalized:
+        solver = multilevel
+    else:
+        solver = filtered
+    if planar:
+        found = inverted(part, wanted)
+    else:
+        found = None
     found = found or solver(part, wanted._replace(order=order))
     if n <= _ORDERED_NODES or planar:
         return found
@@ -279,5 +295,8 @@ def _reordered(W: sp.csr_array, order: np.ndarray, single: bool) -> sp.csr_array
     place = np.empty(len(order), dtype=W.indices.dtype)
     place[order] = np.arange(len(order), dtype=W.indices.dtype)
     rows = W[order]
-    data = rows.data.astype(np.float32, copy=False) if single else rows.data
+    if single:
+        data = rows.data.astype(np.float32, copy=False)
+    else:
+        data = rows.data
     return sp.csr_array((data, place.take(rows.indices), rows.indptr), shape=W.shape)

@@ -110,9 +110,13 @@ class _Inverse:
             self.prolongations.append(T.astype(np.float32))
             self.parts.append(coarser)
         coarsest = self.parts[-1]
-        self.values, self.vectors = scipy.linalg.eigh(coarsest.dense(), check_finite=False)
-        n_nulls = 1 if coarsest.nulls is None else coarsest.nulls.shape[1]
-        self.values, self.vectors = self.values[n_nulls:], self.vectors[:, n_nulls:]
+        values, vectors = scipy.linalg.eigh(coarsest.dense(), check_finite=False)
+        if coarsest.nulls is None:
+            n_nulls = 1
+        else:
+            n_nulls = coarsest.nulls.shape[1]
+        self.values = values[n_nulls:]
+        self.vectors = vectors[:, n_nulls:]
         scaled = self.vectors / np.maximum(self.values, 1e-12)
         self.coarsest = (scaled @ self.vectors.T).astype(np.float32)
 
@@ -205,7 +209,10 @@ def _lobpcg(
         lengths = _orthogonal(part, new, basis[:, :width])
         before = angle
         angle = float(lengths[:count].max())
-        stuck = 0 if angle < 0.7 * least else stuck + 1
+        if angle < 0.7 * least:
+            stuck = 0
+        else:
+            stuck += 1
         least = min(least, angle)
         expected = angle
         if angle <= tol or stuck >= _STUCK:

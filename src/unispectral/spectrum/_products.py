@@ -40,7 +40,10 @@ def laplacian_step(
 
     ``out`` may be ``previous``. Every array has the dtype of ``X``.
     """
-    loop = _step_of_four if X.shape[1] == 4 else _step
+    if X.shape[1] == 4:
+        loop = _step_of_four
+    else:
+        loop = _step
     _in_tasks(loop, W, (diagonal, X, previous, out), (scale, shift, keep), run)
     return out
 
@@ -60,7 +63,10 @@ def smoothing_step(
     One pass over the graph where three products of arrays would take as long again.
     """
     out = np.empty_like(step)
-    loop = _smooth_of_four if X.shape[1] == 4 else _smooth
+    if X.shape[1] == 4:
+        loop = _smooth_of_four
+    else:
+        loop = _smooth
     _in_tasks(loop, W, (diagonal, step, rest, X, out), (momentum, factor), run)
     return out
 

@@ -198,7 +198,9 @@ def _best_within(
     c = P.shape[1]
     m = P.shape[1] + B.shape[1]
     reduced = np.empty((m, m))
-    reduced[:c, :c], reduced[:c, c:], reduced[c:, c:] = P.T @ LP, P.T @ LB, B.T @ LB
+    reduced[:c, :c] = P.T @ LP
+    reduced[:c, c:] = P.T @ LB
+    reduced[c:, c:] = B.T @ LB
     values, U = scipy.linalg.eigh(reduced, lower=False, check_finite=False)
     along = U.T @ np.vstack([P.T @ target, B.T @ target])
     found = diagonal_descent(values, along, U[:c].T, tol=tol, max_steps=_REDUCED_STEPS)
@@ -212,7 +214,10 @@ def _beside(P: np.ndarray, directions: np.ndarray) -> np.ndarray:
     outside = lengths > _OUTSIDE * np.linalg.norm(directions, axis=0)
     B = B[:, outside] / lengths[outside]
     values, vectors = np.linalg.eigh(B.T @ B)
-    own = values > _DEPENDENT * max(values[-1], 1.0) if len(values) else values > 0
+    if len(values):
+        own = values > _DEPENDENT * max(values[-1], 1.0)
+    else:
+        own = values > 0
     B = B @ (vectors[:, own] / np.sqrt(values[own]))
     B -= P @ (P.T @ B)  # once more: the first pass leaves the rounding of long directions
     return _orthonormal(B)
@@ -323,8 +328,12 @@ def _newton_step(
         along = float(np.vdot(step, direction))
         square = float(np.vdot(direction, direction))
         bend = float(np.vdot(direction, turned))
-        by = size / bend if bend > 0 else np.inf
-        longer = length + by * (2.0 * along + by * square) if bend > 0 else np.inf
+        if bend > 0:
+            by = size / bend
+            longer = length + by * (2.0 * along + by * square)
+        else:
+            by = np.inf
+            longer = np.inf
         at_edge = not longer < radius**2
         if at_edge:  # also where the model falls without end
             by = (np.sqrt(along**2 + square * (radius**2 - length)) - along) / max(square, 1e-300)

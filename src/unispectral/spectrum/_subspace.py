@@ -74,7 +74,10 @@ class Subspace(NamedTuple):
 
 def null_vector(degrees: np.ndarray, normalized: bool) -> np.ndarray:
     """The eigenvector of eigenvalue zero of a connected graph."""
-    vector = np.sqrt(degrees) if normalized and degrees.any() else np.ones(len(degrees))
+    if normalized and degrees.any():
+        vector = np.sqrt(degrees)
+    else:
+        vector = np.ones(len(degrees))
     return vector / np.linalg.norm(vector)
 
 
@@ -129,7 +132,10 @@ class Part:
         T, part.W = aggregated(self.W, self.null)
         part.null = T.T @ self.null
         part.diagonal = np.ones(T.shape[1])
-        part.nulls = None if self.nulls is None else sp.csr_array(T.T @ self.nulls)
+        if self.nulls is None:
+            part.nulls = None
+        else:
+            part.nulls = sp.csr_array(T.T @ self.nulls)
         part._single = None
         return T, part
 
@@ -184,8 +190,10 @@ def filtered(part: Part, wanted: Wanted) -> Subspace:
     large = part.n > _LARGE
     if large and guess is not None:
         width = max(width, guess.shape[1])
-    drawn = np.float32 if large else np.float64
-    X = rng.standard_normal((part.n, width), dtype=drawn).astype(np.float32, copy=False)
+    if large:
+        X = rng.standard_normal((part.n, width), dtype=np.float32)
+    else:
+        X = rng.standard_normal((part.n, width)).astype(np.float32)
     if guess is not None:
         used = min(width, guess.shape[1])
         X[:, :used] = guess[order, :used]
@@ -249,7 +257,9 @@ def warn_of_residual(n: int, residual: float, max_iter: int) -> None:
 
 def _gain_left(worst: float, enough: float) -> float:
     """The gain that brings the residual to what is enough, with room; 0 where it is there."""
-    return 0.0 if worst <= enough else float(np.clip(5.0 * worst / enough, 20.0, _GAIN))
+    if worst <= enough:
+        return 0.0
+    return float(np.clip(5.0 * worst / enough, 20.0, _GAIN))
 
 
 def _filter(part: Part, X: np.ndarray, cut: float, floor: float, gain: float) -> np.ndarray:

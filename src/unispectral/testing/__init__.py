@@ -191,7 +191,10 @@ def _has_count(estimator: Any) -> bool:
 
 def _ready(estimator: Any) -> Any:
     """A clone with the number of clusters and the seed of the checks, where it has them."""
-    wanted = {"random_state": 0} if "random_state" in estimator.get_params(deep=False) else {}
+    if "random_state" in estimator.get_params(deep=False):
+        wanted = {"random_state": 0}
+    else:
+        wanted = {}
     if _has_count(estimator):
         wanted["n_clusters"] = _CLUSTERS
     return clone(estimator).set_params(**wanted)
