@@ -176,7 +176,7 @@ def _predict(train: int, new: int) -> dict[str, Any]:
         table, truth = X[:train].copy(), y[train:]
         del X
         rows = np.load(path, mmap_mode="r")
-        with run.limited():
+        with run.limit_threads():
             index = build_index(table, 8, random_state=0, run=run)
             begun = time.process_time()
             for block in row_blocks(rows):

@@ -120,7 +120,7 @@ def _kernels(bank: KernelBank, method: str, name: str, seed: int | None) -> Any:
         return _with_noise(bank.matrix(bank.names.index(name)), seed)
     if seed is None:
         return bank
-    return KernelBank.precomputed([_with_noise(bank.matrix(r), seed) for r in range(len(bank))])
+    return KernelBank.from_matrices([_with_noise(bank.matrix(r), seed) for r in range(len(bank))])
 
 
 def _check_record(store: Store, record: dict[str, Any], datasets: list[str], methods: list[str]):

@@ -60,7 +60,7 @@ def _objective(K: np.ndarray, Z: np.ndarray) -> float:
 def _exact(data: str, ridge: float) -> tuple[np.ndarray, np.ndarray]:
     """Codes and labels of the printed objective with a ridge."""
     K, _, n_clusters = _kernel(data)
-    graph = DenseGraph(KernelBank.precomputed([K]), 1e-6, Run.of(n_jobs=1))
+    graph = DenseGraph(KernelBank.from_matrices([K]), 1e-6, Run.of(n_jobs=1))
     solution = descend(graph, Objective(n_clusters, **PRICES, ridge=ridge))
     return solution.Z.toarray(), solution.labels
 

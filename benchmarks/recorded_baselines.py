@@ -90,7 +90,7 @@ def kernels_for(method: str, kernels: Any) -> Any:
     if method not in METHODS:
         raise InputError("method", "has no record", f"use {', '.join(METHODS)}", value=method)
     if method not in SINGLE:
-        bank = kernels if isinstance(kernels, KernelBank) else KernelBank.precomputed(kernels)
+        bank = kernels if isinstance(kernels, KernelBank) else KernelBank.from_matrices(kernels)
         return Kernels(bank)
     if isinstance(kernels, KernelBank):
         raise InputTypeError("kernels", f"is a bank, but {method} takes one", "use bank.matrix(r)")

@@ -44,7 +44,7 @@ def compare(
     X, y, n_clusters = load(data)
     bank = KernelBank(X, MODELS[model])
     kernels = [bank.matrix(r) for r in range(len(bank))]
-    same = KernelBank.precomputed(kernels)
+    same = KernelBank.from_matrices(kernels)
 
     def exact(listen: Any = 0) -> Any:
         graph, prices = DenseGraph(same, 1e-6), Objective(n_clusters, **PRICES)

@@ -136,7 +136,7 @@ def _library_descent(problem: Problem) -> Any:
     from unispectral.kernels import KernelBank
     from unispectral.paper import DenseGraph, Objective, descend
 
-    graph = DenseGraph(KernelBank.precomputed(problem.kernels), 1e-8)
+    graph = DenseGraph(KernelBank.from_matrices(problem.kernels), 1e-8)
     numbers = Objective(problem.n_clusters, **problem.prices, ridge=problem.ridge)
     return descend(graph, numbers, max_iter=200, tol=1e-6, run=Run.of(1, problem.rng()))
 
@@ -230,7 +230,7 @@ def _weights(problem: Problem) -> Iterator[str]:
     rng = problem.rng()
     Z = rng.uniform(0, 0.4, (problem.n, problem.n)) * (rng.random((problem.n, problem.n)) < 0.3)
     np.fill_diagonal(Z, 0.0)
-    h = residuals(KernelBank.precomputed(problem.kernels), sp.csr_array(Z.T))
+    h = residuals(KernelBank.from_matrices(problem.kernels), sp.csr_array(Z.T))
     mine = np.array([oracle.reconstruction(K, Z) for K in problem.kernels])
     if not np.allclose(h, mine, rtol=_EXACT, atol=_EXACT):
         yield f"errors: {h} instead of {mine}"

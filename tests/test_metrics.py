@@ -92,7 +92,7 @@ def test_sparse_matching_equals_dense(pair):
     counts = metrics._count(*metrics._encode_both(*pair))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(metrics, "_DENSE_CELLS", 0)
-        assert metrics._matched(counts) / len(pair[0]) == clustering_accuracy(*pair)
+        assert metrics._match_clusters(counts) / len(pair[0]) == clustering_accuracy(*pair)
 
 
 def test_very_many_clusters_on_both_sides():

@@ -15,8 +15,6 @@ import scipy.sparse as sp
 
 from unispectral._errors import InputError
 
-__all__ = ["align", "align_columns", "align_to_fit", "is_views", "sample_index", "view_names"]
-
 _BY_POSITION = "match rows by position"
 
 
@@ -155,7 +153,7 @@ def _in_order_of_first(table: Any, index: Any, argument: str, pair: str, pairwis
     if problem:
         remedy = f"give both the same index, or .to_numpy() of each to {_BY_POSITION}"
         raise InputError(argument, f"{pair} whose indexes {problem}", remedy)
-    return _taken(table, rows, argument, pairwise)
+    return _take_rows(table, rows, argument, pairwise)
 
 
 def _in_order_of_fit(table: Any, index: Any, argument: str, pairwise: bool) -> Any:
@@ -175,7 +173,7 @@ def _in_order_of_fit(table: Any, index: Any, argument: str, pairwise: bool) -> A
         raise InputError(
             argument, f"and the samples of the fit have indexes that {problem}", remedy
         )
-    return _taken(table, rows, argument, pairwise)
+    return _take_rows(table, rows, argument, pairwise)
 
 
 def _rows_at(index: Any, wanted: Any) -> tuple[np.ndarray | None, str]:
@@ -196,7 +194,7 @@ def _only_counts(index: Any) -> bool:
     return counting and index.name is None and index.start == 0 and index.step == 1
 
 
-def _taken(table: Any, rows: np.ndarray | None, argument: str, pairwise: bool) -> Any:
+def _take_rows(table: Any, rows: np.ndarray | None, argument: str, pairwise: bool) -> Any:
     if rows is None:
         return table
     if not pairwise:

@@ -36,15 +36,6 @@ from unispectral.kernels import Kernel, as_kernels
 from unispectral.labels import fill_empty, label_shares, memberships, order_of_appearance
 from unispectral.predict import Prediction, Trained, row_blocks
 
-__all__ = [
-    "AT_LEAST_ONE",
-    "AT_LEAST_ZERO",
-    "AUTO",
-    "LearnedGraphClustering",
-    "RandomState",
-    "Verbose",
-]
-
 #: What ``random_state`` and ``verbose`` may be.
 RandomState = int | np.random.RandomState | np.random.Generator | None
 Verbose = int | bool | Callable[[str, int, int | None, str], Any]
@@ -107,7 +98,7 @@ class LearnedGraphClustering(
 
     def _fit_in(self, X: Any, run: Run) -> Self:
         """Fit in a given run, whose executor may be a cluster."""
-        with whole_or_as_before(self), run.limited() as run:
+        with whole_or_as_before(self), run.limit_threads() as run:
             self._store(self._solve(X, run))
             self._sample_index_ = sample_index(X)
         run.progress.close()
@@ -158,7 +149,7 @@ class LearnedGraphClustering(
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return the embedding of the training points."""
-        return self._indexed(self.fit(X, y).embedding_, X)
+        return self._restore_index(self.fit(X, y).embedding_, X)
 
     def predict_all(self, X: Any) -> Prediction:
         """Labels, embedding, memberships and outlier scores of new points, in one pass.
@@ -178,7 +169,7 @@ class LearnedGraphClustering(
         predictor = self._predictor_
         trained = Trained(self.labels_, self.embedding_, self.rotation_, self.outlier_score_)
         run = Run.of(self.n_jobs, 0, self.verbose)
-        with run.limited() as run:
+        with run.limit_threads() as run:
             parts = (read_new(self, part, predictor.layout) for part in row_blocks(X))
             blocks = [predictor.predict(part, trained, run) for part in parts]
         return Prediction(*(np.concatenate(values) for values in zip(*blocks, strict=True)))
@@ -188,9 +179,9 @@ class LearnedGraphClustering(
 
         X as in ``predict_all``. A frame with its index where ``set_output`` asked for one.
         """
-        return self._indexed(self.predict_all(X).embedding, X)
+        return self._restore_index(self.predict_all(X).embedding, X)
 
-    def _indexed(self, embedding: np.ndarray, X: Any) -> Any:
+    def _restore_index(self, embedding: np.ndarray, X: Any) -> Any:
         """With the index of several views, whose rows scikit-learn does not know."""
         if output_container(self) == "pandas":
             index = sample_index(X)

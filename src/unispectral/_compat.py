@@ -43,6 +43,7 @@ __all__ = [
     "take_samples",
 ]
 
+
 check_constraints = _param_validation.validate_parameter_constraints
 #: The number of rows of an array, a frame, a sparse matrix or a list.
 count_samples = _num_samples

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from types import FrameType
 from typing import Any
 
-__all__ = ["DoubtfulResultWarning", "InputError", "InputTypeError", "warn"]
-
 _UNSET: Any = object()
 #: Packages whose lines tell nobody which call a warning is about.
 _INNER = ("unispectral", "sklearn")

@@ -12,8 +12,6 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["atomic_path", "write_text_atomic"]
-
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _PREFIX = ".writing-unispectral-"
 _TEMPORARY = re.compile(re.escape(_PREFIX) + "[a-z0-9_]{8}")

@@ -21,7 +21,7 @@ from unispectral._validation import (
     check_samples,
     check_views,
     feature_names,
-    recentred,
+    recentre,
     refuse_stack,
 )
 from unispectral.graph.given import (
@@ -33,8 +33,6 @@ from unispectral.graph.given import (
     read_graph,
 )
 from unispectral.kernels import Abilities, Kernel, KernelBank, as_kernels
-
-__all__ = ["Layout", "Samples", "read", "read_new", "read_nodes"]
 
 Scaling = Callable[[Any], tuple[Shift | None, str]]
 
@@ -78,7 +76,7 @@ class Layout:
                     table = sp.csr_array(table)
                 else:
                     table = table.toarray()
-            moved.append(table if shift is None else recentred(table, shift)[0])
+            moved.append(table if shift is None else recentre(table, shift)[0])
         return moved
 
 
@@ -105,7 +103,7 @@ class Samples:
             return self.bank.n_samples
         return self.tables[0].shape[0]
 
-    def taken(self, rows: np.ndarray) -> Samples:
+    def take(self, rows: np.ndarray) -> Samples:
         """Some of the samples of the tables, or all in another order."""
         tables = [table[rows] for table in self.tables]
         return replace(self, tables=tuple(tables))
@@ -160,7 +158,7 @@ def read(
                 names = view_names(X)
             else:
                 names = None
-            bank = KernelBank.precomputed(matrices, normalize=normalize, names=names)
+            bank = KernelBank.from_matrices(matrices, normalize=normalize, names=names)
         estimator.n_features_in_ = bank.n_samples
         layout = Layout("kernels", ("kernel",), (bank.n_samples,) * len(bank))
         return Samples(layout, (), None, bank, normalize)
@@ -201,7 +199,7 @@ def read(
         if movable and scaling is not None:
             shift, reason = scaling(table)
         if movable:
-            tables[at], shift = recentred(table, shift)
+            tables[at], shift = recentre(table, shift)
         shifts.append(shift)
         reasons.append(reason)
     sparse = tuple(sp.issparse(table) for table in tables)
@@ -266,7 +264,7 @@ def _read_new_nodes(X: Any, layout: Layout) -> list[Any]:
     """The affinities of new nodes to those of the fit, in each graph."""
     graphs = [X]
     if len(layout.n_features) > 1:
-        X = _ordered(X, "graph", layout.view_names)
+        X = _order_as_fitted(X, "graph", layout.view_names)
         if _is_several(X):
             graphs = _stack(X)
         else:
@@ -301,7 +299,7 @@ def read_new(estimator: BaseEstimator, X: Any, layout: Layout) -> list[Any]:
     if layout.kind == "graph":
         return _read_new_nodes(X, layout)
     if layout.kind == "kernels":
-        kernels = _stack(_ordered(align(X), "kernel", estimator.kernel_names_))
+        kernels = _stack(_order_as_fitted(align(X), "kernel", estimator.kernel_names_))
         return _cross([align_columns(K, estimator) for K in kernels], layout)
     if layout.kind != "views":
         table = check_samples(estimator, X, reset=False)
@@ -312,7 +310,7 @@ def read_new(estimator: BaseEstimator, X: Any, layout: Layout) -> list[Any]:
         views = f"{len(layout.view_names)} views ({', '.join(layout.view_names)})"
         problem = f"is one table, but the model was fitted on {views}"
         raise InputError("X", problem, "give one table per view")
-    X = _ordered(align(X), "view", layout.view_names)
+    X = _order_as_fitted(align(X), "view", layout.view_names)
     tables, _ = check_views(X, least=1)
     _require_fitted("X", "holds", len(tables), "views", len(layout.n_features))
     # Files of before the names were kept have none of them.
@@ -329,7 +327,7 @@ def _is_named(X: Any) -> bool:
     return isinstance(X, Mapping) and is_views(X)
 
 
-def _ordered(X: Any, what: str, names: Sequence[str]) -> Any:
+def _order_as_fitted(X: Any, what: str, names: Sequence[str]) -> Any:
     """Views or kernels in the order of the fit, if they come with names."""
     if not _is_named(X):
         return X

@@ -11,8 +11,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["available_memory", "give_back", "keep_freed", "require_memory"]
-
 _CGROUPS = Path("/sys/fs/cgroup")
 _OWN = Path("/proc/self/cgroup")
 #: Bytes that are not asked for: reading the limits would take longer than what they are for.
@@ -74,7 +72,7 @@ def available_memory() -> int | None:
     What is left is that of the tightest limit of this process's control group and of those
     around it, and of the process itself (``ulimit -v``).
     """
-    groups = [_left(folder, *files) for files in _FILES for folder in _folders(files[0])]
+    groups = [_free_bytes(folder, *files) for files in _FILES for folder in _folders(files[0])]
     known = (_machine(), _own_limit(), *groups)
     return min((value for value in known if value is not None), default=None)
 
@@ -134,7 +132,7 @@ def _folders(limit: str) -> Iterator[Path]:
                 yield root.joinpath(*names[:depth])
 
 
-def _left(folder: Path, limit: str, used: str, cache: str) -> int | None:
+def _free_bytes(folder: Path, limit: str, used: str, cache: str) -> int | None:
     try:
         most = int((folder / limit).read_text())  # "max" is no number: no limit
         left = most - int((folder / used).read_text())

@@ -14,8 +14,6 @@ from typing import Any, ClassVar, dataclass_transform
 
 from unispectral._compat import Interval
 
-__all__ = ["Declared", "count", "non_negative", "parameter", "positive"]
-
 _SECTION = re.compile(r"^(\w[\w ]*)\n-+\n", re.MULTILINE)
 _INHERITED = ("Parameters", "Attributes")
 
@@ -69,7 +67,7 @@ class Declared:
         head, *rest = _SECTION.split(inspect.cleandoc(cls.__doc__ or ""))
         sections = dict(zip(rest[::2], rest[1::2], strict=True))
         cls._described = {title: _entries(sections.pop(title, "")) for title in _INHERITED}
-        known, attributes = (_inherited(cls, title) for title in _INHERITED)
+        known, attributes = (_merge_sections(cls, title) for title in _INHERITED)
         parameters = [
             re.sub("$", f", default={one.default!r}", known[one.name], count=1, flags=re.MULTILINE)
             for one in declared
@@ -81,7 +79,7 @@ class Declared:
         cls.__doc__ = "\n\n".join(part.strip() for part in (head, *titled))
 
 
-def _inherited(cls: type, title: str) -> dict[str, str]:
+def _merge_sections(cls: type, title: str) -> dict[str, str]:
     """What a class and its bases say in a section; the class has the last word."""
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):

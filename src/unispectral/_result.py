@@ -12,8 +12,6 @@ import scipy.sparse as sp
 if TYPE_CHECKING:
     from unispectral.predict import Predictor
 
-__all__ = ["Fitted", "Solution"]
-
 
 class Solution(NamedTuple):
     """Where a solver stopped, and why.

@@ -21,18 +21,6 @@ from threadpoolctl import ThreadpoolController
 from unispectral._compat import FitTasks, as_generator, joblib_jobs
 from unispectral._errors import InputError
 
-__all__ = [
-    "Executor",
-    "Progress",
-    "Run",
-    "limit_blas",
-    "map_blocks",
-    "one_blas_thread",
-    "one_thread",
-    "thread_count",
-    "whole_or_as_before",
-]
-
 T = TypeVar("T")
 
 
@@ -228,7 +216,7 @@ class Run:
         return replace(self, **changes)
 
     @contextmanager
-    def limited(self) -> Iterator[Run]:
+    def limit_threads(self) -> Iterator[Run]:
         """Keep BLAS to one thread inside the context.
 
         The threads of a run are those of :meth:`map_blocks`: between the small products of a fit

@@ -16,21 +16,6 @@ from unispectral._alignment import align, view_names
 from unispectral._errors import DoubtfulResultWarning, InputError, InputTypeError, warn
 from unispectral.kernels._features import Table
 
-__all__ = [
-    "Shift",
-    "absent",
-    "check_cluster_count",
-    "check_feature_names",
-    "check_kernel_matrices",
-    "check_kernel_matrix",
-    "check_samples",
-    "check_sparse_indices",
-    "check_views",
-    "feature_names",
-    "recentred",
-    "refuse_stack",
-]
-
 #: How far a kernel may be from symmetric, relative to its largest entry.
 SYMMETRY = 1e-5
 #: A table whose mean is this many times its spread is moved to the origin before distances are
@@ -286,7 +271,7 @@ def check_sparse_indices(X: Any, argument: str) -> None:
         raise InputError(argument, problem, "build it again from rows, columns and values")
 
 
-def recentred(X: Table, shift: Shift | None = None) -> tuple[Table, Shift | None]:
+def recentre(X: Table, shift: Shift | None = None) -> tuple[Table, Shift | None]:
     """A table moved and scaled to where squared distances keep their digits, and how.
 
     Only for kernels that depend on distances relative to the data's own: their values are the
@@ -312,18 +297,18 @@ def recentred(X: Table, shift: Shift | None = None) -> tuple[Table, Shift | None
     if not fixed:
         return moved, shift
     if sp.issparse(moved):
-        return _sparse_rounded(moved), shift
-    return _rounded(moved), shift
+        return _round_sparse(moved), shift
+    return _round_to_grid(moved), shift
 
 
-def _rounded(values: np.ndarray) -> np.ndarray:
+def _round_to_grid(values: np.ndarray) -> np.ndarray:
     """Values on a grid, so that tables that differ by rounding alone are equal."""
     clipped = np.clip(values, -_LARGEST, _LARGEST)
     return np.rint(clipped / _GRID) * _GRID
 
 
-def _sparse_rounded(X: sp.csr_array) -> sp.csr_array:
-    X = sp.csr_array((_rounded(X.data), X.indices, X.indptr), shape=X.shape)
+def _round_sparse(X: sp.csr_array) -> sp.csr_array:
+    X = sp.csr_array((_round_to_grid(X.data), X.indices, X.indptr), shape=X.shape)
     X.eliminate_zeros()
     return X
 

@@ -50,7 +50,7 @@ def scores(labels_true: ArrayLike, labels_pred: ArrayLike) -> dict[str, float]:
     classes, clusters = _encode_both(labels_true, labels_pred)
     counts = _count(classes, clusters)
     return {
-        "accuracy": _matched(counts) / len(classes),
+        "accuracy": _match_clusters(counts) / len(classes),
         "nmi": float(normalized_mutual_info_score(classes, clusters, average_method="max")),
         "purity": float(counts.max(axis=0).sum() / len(classes)),
         "swapped_purity": float(counts.max(axis=1).sum() / len(classes)),
@@ -70,7 +70,7 @@ def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
     0.8333333333333334
     """
     classes, clusters = _encode_both(labels_true, labels_pred)
-    return _matched(_count(classes, clusters)) / len(classes)
+    return _match_clusters(_count(classes, clusters)) / len(classes)
 
 
 def normalized_mutual_info(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
@@ -125,7 +125,7 @@ def _count(classes: np.ndarray, clusters: np.ndarray) -> sp.csr_array:
     return sp.coo_array((ones, (classes, clusters)), shape=shape).tocsr()
 
 
-def _matched(counts: sp.csr_array) -> float:
+def _match_clusters(counts: sp.csr_array) -> float:
     """Largest number of samples on one-to-one pairs of rows and columns."""
     rows, columns = counts.shape
     if rows * columns <= _DENSE_CELLS:

@@ -74,7 +74,7 @@ def internal_scores(X: Any, labels: Any, *, random_state: int | None = 0) -> dic
         problem = f"has {count} clusters for {n} samples"
         raise InputError("labels", problem, "scores need at least 2, and fewer than samples")
     W = _neighbour_graph(X)
-    rows = _drawn(labels, random_state)
+    rows = _draw_samples(labels, random_state)
     scores = {
         "silhouette": float(silhouette_score(X[rows], labels[rows])),
         "modularity": modularity(W, labels),
@@ -214,7 +214,7 @@ def _refits(
             inner.set_params(verbose=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to say was said by the first fit
-            other.fit(_taken(X, rows, pairwise))
+            other.fit(_take_some(X, rows, pairwise))
         yield rows, inner
 
 
@@ -228,7 +228,7 @@ def _is_of_fit(estimator: Any, X: Any) -> bool:
         return False
     rows = np.arange(min(_RECOGNISED, len(last.labels_)))
     try:
-        some = _taken(align_to_fit(X, last), rows, False)
+        some = _take_some(align_to_fit(X, last), rows, False)
         if isinstance(estimator, Pipeline):
             some = estimator[:-1].transform(some)
         with warnings.catch_warnings():
@@ -239,19 +239,19 @@ def _is_of_fit(estimator: Any, X: Any) -> bool:
     return np.array_equal(score, last.outlier_score_[rows])
 
 
-def _taken(X: Any, rows: np.ndarray, pairwise: bool) -> Any:
+def _take_some(X: Any, rows: np.ndarray, pairwise: bool) -> Any:
     """Some samples of a table, or of several views, in this order; of kernels both ways."""
     if is_views(X):
         if isinstance(X, Mapping):
-            return {name: _taken(table, rows, pairwise) for name, table in X.items()}
-        return [_taken(table, rows, pairwise) for table in X]
+            return {name: _take_some(table, rows, pairwise) for name, table in X.items()}
+        return [_take_some(table, rows, pairwise) for table in X]
     X = take_samples(X, rows)
     if pairwise:
         return take_samples(X, rows, axis=1)
     return X
 
 
-def _drawn(labels: np.ndarray, random_state: int | None) -> np.ndarray:
+def _draw_samples(labels: np.ndarray, random_state: int | None) -> np.ndarray:
     """The samples of the silhouette: all, or some drawn at random with one of each cluster."""
     n = len(labels)
     if n <= _SILHOUETTE_SAMPLES:

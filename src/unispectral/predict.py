@@ -16,7 +16,7 @@ import numpy as np
 from unispectral._errors import DoubtfulResultWarning, warn
 from unispectral._inputs import Layout
 from unispectral._run import Run
-from unispectral._validation import recentred
+from unispectral._validation import recentre
 from unispectral.graph.copies import first_equal
 from unispectral.graph.neighbours import EXACT_SAMPLES, build_index
 from unispectral.kernels import KernelBank
@@ -168,10 +168,10 @@ class GeometryPart:
         if self._table() is None:
             distance = self.geometry.cross(tables, run)
             return _nearest_of_all(distance, np.exp(distance * self.rate), own, known, k)
-        index, shift = self._indexed(k, run)
+        index, shift = self._build_index(k, run)
         table = tables[self.geometry.base.parts[0].view]
         if shift is not None:
-            table = recentred(table, shift)[0]
+            table = recentre(table, shift)[0]
         found = index.search(table, k, run=run)
         valid = found.indices >= 0
         if shift is None:
@@ -182,13 +182,13 @@ class GeometryPart:
         indices = np.where(valid, found.indices, found.indices[:, :1])
         return Nearest(indices, valid, distance, np.exp(distance * self.rate), own, known)
 
-    def _indexed(self, k: int, run: Run) -> tuple[Any, Any]:
+    def _build_index(self, k: int, run: Run) -> tuple[Any, Any]:
         """The index of the training points, made when it is first asked, and how it was moved.
 
         It follows from the points alone: a model that was saved and loaded predicts the same.
         """
         if not self._index:
-            table, shift = recentred(self._table())
+            table, shift = recentre(self._table())
             self._index.update(index=build_index(table, k, random_state=0, run=run), shift=shift)
         return self._index["index"], self._index["shift"]
 
@@ -398,7 +398,7 @@ class Predictor:
 
     def _score(self, coded: Sequence[_Coded], placing: np.ndarray) -> np.ndarray:
         """Outlier scores, by the parts that score them, or else by those that place the point."""
-        scoring = _shared([one.part.outlier_weight for one in coded], coded)
+        scoring = _share_by_weight([one.part.outlier_weight for one in coded], coded)
         scoring = np.where(scoring.any(axis=0), scoring, placing)
         by_degree = self.typical_degree is not None
         measured = [one.total if by_degree else one.error for one in coded]
@@ -446,11 +446,11 @@ def _portions(coded: Sequence[_Coded]) -> np.ndarray:
 
     Where these have no weight they share it equally.
     """
-    portion = _shared([one.part.weight for one in coded], coded)
-    return np.where(portion.any(axis=0), portion, _shared(np.ones(len(coded)), coded))
+    portion = _share_by_weight([one.part.weight for one in coded], coded)
+    return np.where(portion.any(axis=0), portion, _share_by_weight(np.ones(len(coded)), coded))
 
 
-def _shared(weights: Sequence[float] | np.ndarray, coded: Sequence[_Coded]) -> np.ndarray:
+def _share_by_weight(weights: Sequence[float] | np.ndarray, coded: Sequence[_Coded]) -> np.ndarray:
     """The same by weight alone; nothing where no part with a weight knows the point."""
     portion = np.asarray(weights)[:, None] * np.stack([one.known for one in coded])
     total = portion.sum(axis=0)

@@ -97,7 +97,7 @@ def test_aasc_meets_the_record(dataset, unit, data_home, reference):
     def noisy(seed):
         if seed is None:
             return bank
-        return KernelBank.precomputed([last_digit_noise(K, seed) for K in matrices])
+        return KernelBank.from_matrices([last_digit_noise(K, seed) for K in matrices])
 
     assert_recorded(
         "AASC", dataset, "", noisy, classes, recorded_mean(cell),
@@ -132,6 +132,6 @@ def test_replay_says_what_it_takes():
     with pytest.raises(ValueError, match="method='SSR' has no record"):
         replay("SSR", np.eye(3), 2)
     with pytest.raises(TypeError, match="KKM takes one"):
-        replay("KKM", KernelBank.precomputed([np.eye(3)]), 2)
+        replay("KKM", KernelBank.from_matrices([np.eye(3)]), 2)
     with pytest.raises(ValueError, match="RandomState"):
         RecordedStream(np.random.default_rng(0))

@@ -14,7 +14,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from unispectral import SCMK, SCSK, UnifiedSpectralClustering
-from unispectral._validation import recentred
+from unispectral._validation import recentre
 from unispectral.baselines import AASC, KKM, SC, ClustRF
 from unispectral.persistence import load_model, save_model
 
@@ -127,14 +127,14 @@ def test_a_shifted_model_is_saved_with_its_shift(tmp_path):
 
 
 def test_tables_near_the_origin_are_left_alone():
-    assert recentred(X)[0] is X
-    assert recentred(X)[1] is None
+    assert recentre(X)[0] is X
+    assert recentre(X)[1] is None
     S = sp.csr_array(X)
-    assert recentred(S)[0] is S
-    assert np.isfinite(recentred(S * 1e100)[0].data).all()
-    table, shift = recentred(np.array([[1e9], [1e9 + 1]]))
+    assert recentre(S)[0] is S
+    assert np.isfinite(recentre(S * 1e100)[0].data).all()
+    table, shift = recentre(np.array([[1e9], [1e9 + 1]]))
     assert table.tolist() == [[-0.5], [0.5]]
-    assert recentred(np.array([[1e9 + 2]]), shift)[0].tolist() == [[1.5]]
+    assert recentre(np.array([[1e9 + 2]]), shift)[0].tolist() == [[1.5]]
 
 
 def test_a_kernel_that_overflows_is_refused():

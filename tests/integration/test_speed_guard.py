@@ -68,7 +68,7 @@ def test_checks_per_sample_hardly_grow_with_their_number():
 
 def test_descent_checks_and_iterations():
     X = _subspaces(300)
-    graph = DenseGraph(KernelBank.precomputed(X @ X.T), 1e-6)
+    graph = DenseGraph(KernelBank.from_matrices(X @ X.T), 1e-6)
     solution = descend(graph, Objective(6, 0.1, 0.1, 0.1))
     assert solution.converged
     assert solution.n_iter <= 5

@@ -197,7 +197,7 @@ def test_pairs_are_entries_of_the_matrices(kind):
     if kind == "views":
         bank = KernelBank([X, X[:, :2]], kernels)
     elif kind == "matrices":
-        bank = KernelBank.precomputed([X @ X.T, np.eye(20)], normalize="center")
+        bank = KernelBank.from_matrices([X @ X.T, np.eye(20)], normalize="center")
     else:
         table = sp.csr_array(X) if kind == "sparse" else X
         bank = KernelBank(table, kernels[: 2 if kind == "sparse" else 3], gram=kind == "gram")

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
-from unispectral._validation import recentred
+from unispectral._validation import recentre
 from unispectral.labelfree._scaling import _common_step, _describe, scaling_of
 
 
 def canonical(X):
     """A table in units of its own."""
     shift, _ = scaling_of(X, "none")
-    return recentred(X, shift)[0]
+    return recentre(X, shift)[0]
 
 
 def measured(n: int = 200) -> np.ndarray:
@@ -120,7 +120,7 @@ def test_columns_that_do_not_vary_are_left_out(count: int) -> None:
     words = "that does not vary" if count == 1 else "that do not vary"
     assert reason.endswith(f"; {count} {words} left out")
     plain, _ = scaling_of(X, "auto")
-    np.testing.assert_array_equal(recentred(more, shift)[0], recentred(X, plain)[0])
+    np.testing.assert_array_equal(recentre(more, shift)[0], recentre(X, plain)[0])
 
 
 def test_columns_of_a_sparse_table_that_do_not_vary_are_left_out() -> None:
@@ -130,7 +130,7 @@ def test_columns_of_a_sparse_table_that_do_not_vary_are_left_out() -> None:
     shift, reason = scaling_of(sp.csr_array(X), "auto")
     assert reason == "as given: a sparse table; 2 that do not vary left out"
     assert shift.columns.tolist() == [0, 1, 3, 4, 6, 7]
-    moved = recentred(sp.csr_array(X), shift)[0].toarray()
+    moved = recentre(sp.csr_array(X), shift)[0].toarray()
     np.testing.assert_allclose(moved, X[:, shift.columns] * shift.factor)
 
 
@@ -145,7 +145,7 @@ def test_absent_samples_do_not_count() -> None:
     expected, same = scaling_of(X, "auto")
     assert reason == same
     np.testing.assert_array_equal(shift.offset, expected.offset)
-    assert np.isnan(recentred(lacking, shift)[0][-3:]).all()
+    assert np.isnan(recentre(lacking, shift)[0][-3:]).all()
 
 
 def test_a_large_table_is_not_copied_for_its_units(monkeypatch) -> None:

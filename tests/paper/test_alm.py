@@ -137,7 +137,7 @@ def test_one_kernel_has_weight_one_however_it_is_given():
 
 def test_accepts_a_bank():
     kernels = _blobs()
-    *_, from_bank = alm(KernelBank.precomputed(kernels), 3, **PRICES, max_iter=4, random_state=0)
+    *_, from_bank = alm(KernelBank.from_matrices(kernels), 3, **PRICES, max_iter=4, random_state=0)
     *_, from_stack = alm(kernels, 3, **PRICES, max_iter=4, random_state=0)
     np.testing.assert_allclose(from_bank.Z, from_stack.Z, atol=1e-8)
     np.testing.assert_allclose(from_bank.w, from_stack.w, atol=1e-8)
@@ -244,7 +244,7 @@ def test_the_thresholded_copy_solves_its_problem(block, monkeypatch):
     monkeypatch.setattr(_alm, "_BLOCK", block)
     _, Z, Y, _ = _halfway()
     alpha, mu = 0.3, 0.7
-    S = _alm._thresholded(Z, Y, alpha, mu)
+    S = _alm._threshold(Z, Y, alpha, mu)
     slope = alpha + mu * (S - Z + Y / mu)
     off = ~np.eye(len(Z), dtype=bool)
     assert np.abs(slope[off & (S > 0)]).max() < 1e-12
@@ -336,7 +336,7 @@ def test_the_stopping_rule_is_asked_from_the_second_iteration_on():
 def test_a_constant_penalty_settles_and_its_codes_are_not_the_optimum():
     """Z is solved for without its constraints and clipped afterwards, which moves the end."""
     K = _kernel() + np.eye(30)
-    bank = KernelBank.precomputed([K])
+    bank = KernelBank.from_matrices([K])
     exact = descend(DenseGraph(bank, 1e-8), Objective(3, 0.1, 0.0, 0.0)).Z.toarray()
     free = {"alpha": 0.1, "beta": 0.0, "gamma": 0.0, "mu": 1.0, "random_state": 0}
     *_, last = alm(K, 3, **free, growth=1.0, symmetrise=False, tol=1e-4)
@@ -360,7 +360,7 @@ def test_a_larger_mu_freezes_earlier():
 
 
 def test_the_solution_is_the_last_state():
-    bank = KernelBank.precomputed(list(_blobs()))
+    bank = KernelBank.from_matrices(list(_blobs()))
     found = solve_alm(bank, Objective(3, **PRICES, mu=2.0), Run.of(random_state=5))
     *_, state = alm(bank, 3, **PRICES, mu=2.0, random_state=Run.of(random_state=5).rng)
     np.testing.assert_array_equal(found.labels, state.labels)
@@ -386,7 +386,7 @@ def test_mu_does_what_a_ridge_does(data_home):
     from unispectral.metrics import scores
 
     data = fetch("tr11")
-    bank = KernelBank.precomputed([KernelBank(data.data, ["linear"]).matrix(0)])
+    bank = KernelBank.from_matrices([KernelBank(data.data, ["linear"]).matrix(0)])
 
     def accuracy(labels):
         return scores(data.target, labels)["accuracy"]

@@ -89,7 +89,7 @@ def test_several_geometries_are_merged() -> None:
 def test_precomputed_kernels_are_evaluated() -> None:
     X = manifold(60).astype(float)
     K = KernelBank(X, "gaussian").matrix(0)
-    bank = KernelBank.precomputed(K)
+    bank = KernelBank.from_matrices(K)
     np.testing.assert_array_equal(candidates(bank, 4), candidates(KernelBank(X, "gaussian"), 4))
     np.testing.assert_array_equal(candidates(bank, 4), kernel_nearest(bank, 0, 4))
 
@@ -114,4 +114,4 @@ def test_sparse_tables_have_the_candidates_of_dense_ones_with_an_offset() -> Non
 def test_evaluating_a_kernel_for_all_pairs_of_many_samples_is_announced(monkeypatch) -> None:
     monkeypatch.setattr(neighbours, "ANNOUNCED_SAMPLES", 100)
     with pytest.warns(UserWarning, match="The kernel 'kernel_0'"):
-        kernel_nearest(KernelBank.precomputed(np.eye(120)), 0, 3)
+        kernel_nearest(KernelBank.from_matrices(np.eye(120)), 0, 3)

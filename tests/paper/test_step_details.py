@@ -188,7 +188,7 @@ def test_residuals_over_several_batches(n, monkeypatch):
     Z = np.where(rng.random((n, n)) < 0.1, rng.random((n, n)), 0.0)
     Z[0] = 0.0
     expected = np.trace(K - 2 * K @ Z.T + Z @ K @ Z.T)
-    found = weights.residuals(KernelBank.precomputed(K), sp.csr_array(Z))
+    found = weights.residuals(KernelBank.from_matrices(K), sp.csr_array(Z))
     np.testing.assert_allclose(found, [max(expected, 0.0)])
 
 

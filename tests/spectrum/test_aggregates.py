@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from unispectral.spectrum._coarse import aggregated
+from unispectral.spectrum._coarse import aggregate_nodes
 from unispectral.spectrum._multilevel import _Inverse
 from unispectral.spectrum._subspace import Part
 
@@ -26,7 +26,7 @@ def unit(W: sp.csr_array) -> np.ndarray:
 def check(W: sp.csr_array) -> np.ndarray:
     """The promises of a prolongation; returns the aggregate of each node."""
     null = unit(W)
-    T, small = aggregated(W, null)
+    T, small = aggregate_nodes(W, null)
     used = np.asarray(T.power(2).sum(axis=0)).ravel() > 0
     np.testing.assert_allclose((T.T @ T).toarray(), np.diag(used.astype(float)), atol=1e-12)
     np.testing.assert_allclose(T @ (T.T @ null), null, atol=1e-12)

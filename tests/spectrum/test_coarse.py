@@ -11,7 +11,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from unispectral._run import Run
 from unispectral.spectrum import _direct, _eigen, _multilevel, laplacian, smallest_eigenvectors
-from unispectral.spectrum._coarse import aggregated
+from unispectral.spectrum._coarse import aggregate_nodes
 
 
 def strip(n: int) -> tuple[sp.csr_array, np.ndarray]:
@@ -51,7 +51,7 @@ def test_a_galerkin_product_that_keeps_the_null_vector() -> None:
     W, _ = strip(600)
     null = np.sqrt(np.asarray(W.sum(axis=1)).ravel())
     null /= np.linalg.norm(null)
-    T, small = aggregated(W, null)
+    T, small = aggregate_nodes(W, null)
     assert T.shape[1] < 150
     np.testing.assert_allclose((T.T @ T).toarray(), np.eye(T.shape[1]), atol=1e-12)
     np.testing.assert_allclose(T @ (T.T @ null), null, atol=1e-12)
@@ -61,7 +61,7 @@ def test_a_galerkin_product_that_keeps_the_null_vector() -> None:
 def test_a_sample_between_two_clusters_lies_in_an_aggregate_of_one_of_them() -> None:
     W, sides = bridged(2_000)
     null = np.sqrt(np.asarray(W.sum(axis=1)).ravel())
-    T, _ = aggregated(W, null / np.linalg.norm(null))
+    T, _ = aggregate_nodes(W, null / np.linalg.norm(null))
     member = T.indices
     assert not set(member[1:][sides[1:]]) & set(member[1:][~sides[1:]])
     assert np.sum(member == member[0]) > 1

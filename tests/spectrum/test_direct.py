@@ -11,7 +11,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from unispectral._run import Run
 from unispectral.spectrum import _direct, _eigen, laplacian
-from unispectral.spectrum._direct import factorises_well, inverted
+from unispectral.spectrum._direct import factorises_well, shift_invert
 from unispectral.spectrum._eigen import smallest_eigenvectors
 from unispectral.spectrum._subspace import Part, Wanted
 
@@ -77,8 +77,8 @@ def test_parts_that_hardly_hang_together() -> None:
 def test_pairs_that_are_not_good_enough_are_refused() -> None:
     W = plane(900)
     part = Part(W, np.asarray(W.sum(axis=1)).ravel(), True)
-    assert inverted(part, Wanted(5, 2e-4, 60, np.random.default_rng(0))) is not None
-    assert inverted(part, Wanted(5, 1e-18, 60, np.random.default_rng(0))) is None
+    assert shift_invert(part, Wanted(5, 2e-4, 60, np.random.default_rng(0))) is not None
+    assert shift_invert(part, Wanted(5, 1e-18, 60, np.random.default_rng(0))) is None
 
 
 def test_lanczos_that_does_not_end_is_left_to_the_filter(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,14 +22,9 @@ from unispectral._validation import (
     check_cluster_count,
     check_kernel_matrices,
     check_samples,
-    recentred,
+    recentre,
 )
 from unispectral.kernels import Abilities, KernelBank, as_kernel, as_kernels
-
-__all__ = [
-    "ClusteringMethod", "KernelMethod", "Kernels", "KernelsMethod", "Partition", "RestartedMethod",
-    "Stop", "alternate", "kmeans", "seed_from",
-]  # fmt: skip
 
 #: Iterations of k-means where ``max_iter`` is that of something else.
 _KMEANS_ITER = 300
@@ -124,7 +119,7 @@ class ClusteringMethod(Declared, CallbackSupportMixin, ClusterMixin, BaseEstimat
         jobs = getattr(self, "n_jobs", None)
         seed = getattr(self, "random_state", 0)
         run = Run.of(jobs, seed, tasks=fit_tasks(self, X))
-        with whole_or_as_before(self), run.limited() as run:
+        with whole_or_as_before(self), run.limit_threads() as run:
             self._keep(self._cluster(self._prepare(X, run), run))
             self._sample_index_ = sample_index(X)
         run.progress.close()
@@ -200,11 +195,11 @@ class _OnKernels(RestartedMethod):
 
     def _bank(self, X: Any, run: Run) -> KernelBank:
         """The precomputed kernels, or those of the samples in ``X``."""
-        if self._precomputed():
+        if self._is_precomputed():
             if self._several and isinstance(X, KernelBank):
                 bank = X
             else:
-                bank = self._given(X)
+                bank = self._read_kernels(X)
             self.n_features_in_ = bank.n_samples
             check_cluster_count(self.n_clusters, bank.n_samples)
             return bank
@@ -216,10 +211,10 @@ class _OnKernels(RestartedMethod):
         table = super()._prepare(X, run)
         # Distances keep more of their digits near the origin.
         if all(getattr(kernel, "abilities", Abilities()).movable for kernel in kernels):
-            table = recentred(table)[0]
+            table = recentre(table)[0]
         return KernelBank(table, kernels, normalize=self.normalize, run=run)
 
-    def _given(self, X: Any) -> KernelBank:
+    def _read_kernels(self, X: Any) -> KernelBank:
         if self._several and is_views(X):
             given = align(X, pairwise=True)
         else:
@@ -227,18 +222,18 @@ class _OnKernels(RestartedMethod):
         if isinstance(given, Mapping):
             given = given.values()
         matrices = check_kernel_matrices(given, "X", definite=self._definite)
-        return KernelBank.precomputed(matrices, normalize=self.normalize)
+        return KernelBank.from_matrices(matrices, normalize=self.normalize)
 
     def _spec(self) -> Any:
         return getattr(self, "kernels" if self._several else "kernel")
 
-    def _precomputed(self) -> bool:
+    def _is_precomputed(self) -> bool:
         return isinstance(self._spec(), str) and self._spec() == "precomputed"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed()
-        tags.input_tags.sparse = not self._precomputed()
+        tags.input_tags.pairwise = self._is_precomputed()
+        tags.input_tags.sparse = not self._is_precomputed()
         return tags
 
 

@@ -12,8 +12,6 @@ import numpy as np
 
 from unispectral._compat import njit
 
-__all__ = ["add_similarities", "describe_tree"]
-
 
 @njit(cache=True, nogil=True)
 def describe_tree(left, right, weights, leaves, order, sums, lengths, shared):

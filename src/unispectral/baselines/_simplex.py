@@ -15,8 +15,6 @@ import numpy as np
 
 from unispectral._compat import njit
 
-__all__ = ["simplex_code"]
-
 #: A point is taken to depend on the others when its pivot is below this share of its size.
 _PIVOT = 1e-12
 #: First samples, and samples added at least, per look at all of them.

@@ -10,8 +10,6 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-__all__ = ["laplacian_eigenvectors", "leading_eigenvectors", "unit_rows"]
-
 #: Above this many samples a Lanczos method needs less time than the reduction of LAPACK.
 DENSE_SAMPLES = 4_000
 #: Restarts of that method before LAPACK is asked after all.

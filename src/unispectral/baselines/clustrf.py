@@ -14,7 +14,7 @@ from unispectral._compat import StrOptions
 from unispectral._memory import require_memory
 from unispectral._parameters import count, parameter
 from unispectral._run import Run
-from unispectral._validation import recentred
+from unispectral._validation import recentre
 from unispectral.baselines._base import Partition, RestartedMethod, seed_from
 from unispectral.baselines._spectral import leading_eigenvectors, unit_rows
 
@@ -62,7 +62,7 @@ class ClustRF(RestartedMethod):
 
     def _prepare(self, X: Any, run: Run) -> Any:
         # Trees see single precision: large numbers would overflow, small differences vanish.
-        return recentred(super()._prepare(X, run))[0]
+        return recentre(super()._prepare(X, run))[0]
 
     def _cluster(self, data: Any, run: Run) -> Partition:
         forest = grow(data, self.n_estimators, run)

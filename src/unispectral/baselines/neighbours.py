@@ -213,7 +213,7 @@ class GMC(_ComponentMethod):
         near = self._near(tables)
         k = near.n_neighbors
         unpulled = np.zeros_like(near.distances[0])
-        graphs = np.stack([pulled_codes(costs, unpulled, k) for costs in near.distances])
+        graphs = np.stack([pull_graph(costs, unpulled, k) for costs in near.distances])
         weights = np.full(len(graphs), 1.0 / len(graphs))
         first = graphs.sum(axis=0)
         # A sample at the same distance from its neighbours in every view is near all of them.
@@ -223,7 +223,7 @@ class GMC(_ComponentMethod):
 
         def update(unified: np.ndarray, pull: np.ndarray) -> np.ndarray:
             for view, distances in enumerate(near.distances):
-                graphs[view] = pulled_codes(distances, weights[view] * unified, k)
+                graphs[view] = pull_graph(distances, weights[view] * unified, k)
             weights[:] = 0.5 / np.maximum(_apart(unified, graphs), 1e-12)
             target = graphs.mean(axis=0) - 0.5 * pull * np.mean(1.0 / weights) / len(graphs)
             inside = np.any(graphs > 0.0, axis=0)
@@ -272,7 +272,7 @@ def neighbourhoods(tables: list[Any], k: int) -> Near:
     wanted = min(k + 1, n - 1)
     member = np.zeros((n, n), dtype=bool)
     for table in tables:
-        for rows, squared in _squared(table):
+        for rows, squared in _iterate_distances(table):
             nearest = np.argpartition(squared, wanted - 1, axis=1)[:, :wanted]
             np.put_along_axis(member[rows], nearest, True, axis=1)
     width = int(member.sum(axis=1).max())
@@ -282,13 +282,13 @@ def neighbourhoods(tables: list[Any], k: int) -> Near:
     candidates = np.where(outside, np.arange(n)[:, None], candidates)
     distances = np.empty((len(tables), n, width))
     for view, table in enumerate(tables):
-        for rows, squared in _squared(table):
+        for rows, squared in _iterate_distances(table):
             distances[view, rows] = np.take_along_axis(squared, candidates[rows], axis=1)
     distances[:, outside] = np.inf
     return Near(candidates, distances, k)
 
 
-def _squared(table: Any) -> Iterator[tuple[slice, np.ndarray]]:
+def _iterate_distances(table: Any) -> Iterator[tuple[slice, np.ndarray]]:
     """Blocks of rows and their squared distances to all samples; to itself infinite."""
     start = 0
     for block in pairwise_distances_chunked(table, metric="euclidean"):
@@ -322,7 +322,7 @@ def nearest_codes(costs: np.ndarray, k: int) -> np.ndarray:
     return codes
 
 
-def pulled_codes(distances: np.ndarray, pull: np.ndarray, k: int) -> np.ndarray:
+def pull_graph(distances: np.ndarray, pull: np.ndarray, k: int) -> np.ndarray:
     """The graph of a view, pulled towards the unified one: over its k + 1 nearest neighbours.
 
     As in the authors' program: the shares are those of :func:`nearest_codes` at the costs

@@ -13,8 +13,6 @@ from typing import Any
 from unispectral._errors import InputError
 from unispectral.bench.study import MOST_CELLS, Study, StudyDataset, StudyMethod
 
-__all__ = ["Cell", "canonical", "expand", "fingerprint"]
-
 
 def canonical(value: Any) -> str:
     """JSON that is the same for the same content."""

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from unispectral.bench._cells import canonical
 from unispectral.bench.results import Results
 
-__all__ = ["to_csv"]
-
 _HEADER = (
     "protocol", "metric", "dataset", "method", "mean", "sd", "paper", "kernel", "parameters",
     "seconds", "fits", "fits_expected", "failed",

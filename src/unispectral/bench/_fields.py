@@ -14,8 +14,6 @@ from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 from unispectral._errors import InputError, InputTypeError
 
-__all__ = ["Checked", "check_choice", "check_count", "parse_size"]
-
 _NAME = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,80}")
 
 
@@ -71,7 +69,7 @@ class Checked:
                 if size:
                     value = parse_size(value, where)
                 else:
-                    value = _fitted(value, hints[key])
+                    value = _convert(value, hints[key])
             except _Unfit:
                 remedy = f"it must be {entry.type}"
                 raise InputTypeError(where, "is of the wrong kind", remedy, value=value) from None
@@ -135,20 +133,20 @@ class _Unfit(Exception):
     """A value that does not suit its field."""
 
 
-def _fitted(value: Any, hint: Any) -> Any:
+def _convert(value: Any, hint: Any) -> Any:
     """A value as a field keeps it."""
     kind = get_origin(hint)
     inner = get_args(hint)
     if kind is UnionType:
         for one in inner:
             with contextlib.suppress(_Unfit):
-                return _fitted(value, one)
+                return _convert(value, one)
     elif kind is tuple:
         if isinstance(values := (value,) if isinstance(value, str) else value, (list, tuple)):
-            return tuple(_fitted(entry, inner[0]) for entry in values)
+            return tuple(_convert(entry, inner[0]) for entry in values)
     elif kind is Mapping:
         if isinstance(value, Mapping):
-            return {key: _fitted(entry, inner[1]) for key, entry in value.items()}
+            return {key: _convert(entry, inner[1]) for key, entry in value.items()}
     elif kind is Sequence:
         if isinstance(value, (list, tuple)):
             return value

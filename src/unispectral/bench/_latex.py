@@ -8,8 +8,6 @@ from unispectral.bench.results import Figure, Results, ResultTable, comparable
 from unispectral.bench.statistics import Comparison, average_ranks, compare_with
 from unispectral.bench.study import METRICS, PROTOCOLS
 
-__all__ = ["TableTests", "to_latex"]
-
 #: Columns that fit on a page.
 _COLUMNS = 6
 #: The level of the tests.

@@ -12,11 +12,6 @@ from pathlib import Path
 
 from unispectral.bench._words import counted
 
-__all__ = [
-    "environment", "limit_growth", "peak_bytes", "process_tree", "reset_peak",
-    "thread_variables", "tree_bytes",
-]  # fmt: skip
-
 _PACKAGES = ("unispectral", "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl")
 
 

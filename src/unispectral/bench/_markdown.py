@@ -9,8 +9,6 @@ from unispectral.bench._paper_tables import SWAPPED, PaperCell, PaperTable, pape
 from unispectral.bench.results import Figure, Results, ResultTable, paper_table
 from unispectral.bench.study import METRICS, PROTOCOLS
 
-__all__ = ["to_markdown"]
-
 
 def to_markdown(
     results: Results, metrics: Sequence[str] | None = None, reference: str | None = None

@@ -7,8 +7,6 @@ from typing import NamedTuple
 from unispectral.bench.results import Results, paper_table
 from unispectral.bench.study import METRICS
 
-__all__ = ["SWAPPED", "PaperCell", "PaperTable", "paper_tables"]
-
 #: The columns whose purity the paper computed with found and true labels exchanged.
 _EXCHANGED = ("SCSK", "SCSK-m", "SCMK")
 #: Said where the word first stands.

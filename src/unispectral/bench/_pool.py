@@ -30,8 +30,6 @@ from typing import Any
 from unispectral.bench._machine import process_tree, thread_variables, tree_bytes
 from unispectral.bench._words import size
 
-__all__ = ["Answers", "Pool", "Worker"]
-
 #: What was in the queue, and what a worker said of it.
 Answers = Iterator[tuple[Any, dict[str, Any]]]
 #: Seconds between two looks at the memory of the workers.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["counted", "size"]
-
 
 def counted(number: int, one: str) -> str:
     """A number of things: ``1 cell``, ``2 cells``."""

@@ -25,9 +25,6 @@ from unispectral._memory import give_back
 from unispectral.bench._machine import limit_growth, peak_bytes, reset_peak
 from unispectral.bench.study import StudyMethod
 
-__all__ = ["CellWorker", "check_method", "estimator_class"]
-
-
 #: Bundled with scikit-learn, so that a study runs where nothing can be downloaded.
 _BUNDLED = ("breast_cancer", "digits", "iris", "wine")
 #: Bytes of kernel matrices that a worker keeps: all twelve of a small set, two of a large one.
@@ -234,7 +231,7 @@ class DataCache:
             return self._bank
         # A fit ends by releasing what its bank keeps, so that the next one would have to compute
         # every kernel anew in every iteration; the matrices stay here instead.
-        return KernelBank.precomputed([self._matrix(name) for name in names], names=names)
+        return KernelBank.from_matrices([self._matrix(name) for name in names], names=names)
 
     def _matrix(self, name: str) -> np.ndarray:
         matrix = self._matrices.pop(name, None)

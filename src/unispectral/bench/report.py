@@ -107,7 +107,7 @@ def _page_data(results: Results, command: str) -> dict[str, Any]:
         "notes": results.paper_notes(),
         "paper": [_paper_table(table) for table in paper_tables(results)],
         "swapped": SWAPPED,
-        "made": _made(results, command),
+        "made": _describe_run(results, command),
     }
 
 
@@ -255,7 +255,7 @@ def _failures(results: Results) -> list[dict[str, Any]]:
     return [{**json.loads(line), "seeds": ", ".join(map(str, sorted(of)))} for line, of in lines]
 
 
-def _made(results: Results, command: str) -> dict[str, Any]:
+def _describe_run(results: Results, command: str) -> dict[str, Any]:
     records = list(results.records.values())
     facts = [("Page written", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))]
     ended = sorted(record.ended[:16].replace("T", " ") for record in records)

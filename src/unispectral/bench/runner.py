@@ -94,7 +94,7 @@ def run(
     check_choice(backend, ("processes", "here"), "backend")
     for method in study.methods:
         check_method(method)
-    with store.locked():
+    with store.lock():
         cells = list({cell.key: cell for cell in expand(study)}.values())
         records = store.records()
         todo = [c for c in cells if _worth_running(c, records.get(c.key), retry)]
@@ -112,10 +112,10 @@ def run(
             else:
                 answers = pool.run(queue, Cell.job)
             try:
-                for cell, answer in _settled(answers, queue):
+                for cell, answer in _settle(answers, queue):
                     store.put(cell, {**answer, "environment": place})
                     summary.outcomes[answer["status"]] += 1
-                    reporter.ended_cell(cell, answer)
+                    reporter.end_cell(cell, answer)
             finally:
                 reporter.finish()
         return summary
@@ -145,7 +145,7 @@ def _answers_here(queue: deque[Cell]) -> Answers:
         yield cell, work({**cell.job(), "limits": {"seconds": None, "bytes": None}})
 
 
-def _settled(answers: Answers, queue: deque[Cell]) -> Answers:
+def _settle(answers: Answers, queue: deque[Cell]) -> Answers:
     """The answers that count, and those that make others of the queue needless."""
     crashed: set[str] = set()
     for cell, answer in answers:
@@ -195,7 +195,7 @@ class Reporter:
             names = ", ".join(hidden)
             self._say(f"Earlier results of {names} are kept but not shown: the study has changed.")
 
-    def ended_cell(self, cell: Cell, answer: dict[str, Any]) -> None:
+    def end_cell(self, cell: Cell, answer: dict[str, Any]) -> None:
         """A cell has ended, well or not, and is in the summary."""
         title = cell.dataset.title
         status = answer["status"]

@@ -118,7 +118,7 @@ class Store:
 
     def _append(self, entry: dict[str, Any]) -> None:
         entry = plain_text(entry)
-        line = f"{_dumped({**entry, 'digest': _digest(entry)})}\n".encode()
+        line = f"{_dump({**entry, 'digest': _digest(entry)})}\n".encode()
         if len(line) > _LONGEST:
             what = f"The {entry['kind']} is too large for {self.path}"
             raise StoreError(f"{what}: {len(line)} bytes of at most {_LONGEST}; make it smaller.")
@@ -148,7 +148,7 @@ class Store:
         entry = plain_text(entry)
         kind = entry.pop("kind", None)
         if kind == "cell":
-            self._records[entry["key"]] = _checked_record(entry)
+            self._records[entry["key"]] = _parse_record(entry)
         elif kind == "study":
             self._studies.pop(str(entry["name"]), None)  # the latest is the last
             self._studies[str(entry["name"])] = entry
@@ -174,7 +174,7 @@ class Store:
         with contextlib.suppress(*_INVALID):  # there is none that could be shown
             earlier, before = self.load_study(study.name)
             stored = [cell for cell in expand(earlier) if cell.key in self._records]
-            joined = study.joined(earlier)
+            joined = study.join(earlier)
             if (joined.datasets, joined.methods) != (study.datasets, study.methods):
                 command = "\n".join(dict.fromkeys([*before.splitlines(), command]))
             study = joined
@@ -224,7 +224,7 @@ class Store:
         return dict(self._records)
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Keep other runs off this file, where the system has locks; it frees ours if we die."""
         if sys.platform == "win32":
             yield
@@ -259,7 +259,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e100
 
 
-def _checked_record(entry: dict[str, Any]) -> Record:
+def _parse_record(entry: dict[str, Any]) -> Record:
     """A line as a record; ValueError or the like if it is not what a run has written."""
     record = Record(**entry)
     job = record.job
@@ -280,12 +280,12 @@ def _checked_record(entry: dict[str, Any]) -> Record:
     return record
 
 
-def _dumped(entry: Any) -> str:
+def _dump(entry: Any) -> str:
     return json.dumps(entry, separators=(",", ":"), allow_nan=False)
 
 
 def _digest(entry: Any) -> str:
-    return hashlib.sha256(_dumped(entry).encode()).hexdigest()[:16]
+    return hashlib.sha256(_dump(entry).encode()).hexdigest()[:16]
 
 
 def _now() -> str:

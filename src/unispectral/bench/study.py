@@ -347,7 +347,7 @@ class Study(Checked):
         every = {key: [e.name for e in getattr(self, key)] for key in ("datasets", "methods")}
         return replace(self, declared=self.declared or every, **changes)
 
-    def joined(self, earlier: Study) -> Study:
+    def join(self, earlier: Study) -> Study:
         """With what an earlier selection of the same study has besides.
 
         What both have is as it is here, and what is declared no more is left out.
@@ -356,7 +356,7 @@ class Study(Checked):
         --------
         >>> small = Study.load("small")
         >>> jaffe, yale = small.select(["jaffe"]), small.select(["yale"])
-        >>> [dataset.title for dataset in jaffe.joined(yale).datasets]
+        >>> [dataset.title for dataset in jaffe.join(yale).datasets]
         ['YALE', 'JAFFE']
         """
         changes: dict[str, Any] = {}

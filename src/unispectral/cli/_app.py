@@ -15,8 +15,6 @@ from unispectral._errors import InputError
 from unispectral._version import __version__
 from unispectral.cli._options import debug_option
 
-__all__ = ["app", "in_shell", "run", "sentence"]
-
 # Kept here so that `--help` imports nothing else.
 _COMMANDS = {
     "cluster": "Find the clusters of a table.",

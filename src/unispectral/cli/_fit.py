@@ -23,16 +23,6 @@ from unispectral.tables._source import TableError, plural
 if TYPE_CHECKING:
     from unispectral.report import Summary
 
-__all__ = [
-    "CommandFit",
-    "describe_fit",
-    "fit",
-    "method_lines",
-    "size_lines",
-    "summarise",
-    "tell",
-]
-
 #: Clusters and kernels that are listed, and the length of the longest bar.
 _CLUSTERS = 40
 _KERNELS = 5
@@ -79,13 +69,13 @@ def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> Comm
     said = [str(warning.message) for warning in caught if not issubclass(warning.category, others)]
     parameters = estimator.get_params(deep=False)
     sentences = list(dict.fromkeys(in_shell(text, parameters) for text in said))
-    sentences += made_by_one_column(data, labels)
+    sentences += explain_by_one_column(data, labels)
     if known.ours:
         estimator.set_params(verbose=verbose)  # how it was shown is no part of the model
     return CommandFit(estimator, data, method, labels, seconds, sentences)
 
 
-def made_by_one_column(data: Input, labels: np.ndarray) -> list[str]:
+def explain_by_one_column(data: Input, labels: np.ndarray) -> list[str]:
     """A sentence where the clusters are hardly more than the few values of one column."""
     tables = list(data.tables.values())
     if len(tables) > 1 or tables[0].profile is None or tables[0].frame is None:
@@ -123,7 +113,7 @@ def describe_fit(fitted: CommandFit) -> Summary:
 
     estimator = fitted.estimator
     data = fitted.data
-    X, columns = data.stacked()
+    X, columns = data.stack()
     told = summarise(
         estimator,
         None if data.image_shape else X,  # single pixels tell nothing

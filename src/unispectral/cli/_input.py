@@ -13,7 +13,7 @@ import click
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral.cli._options import join_names, ordered_levels, split_names
+from unispectral.cli._options import join_names, parse_levels, split_names
 from unispectral.tables import Table, TableError, read_table
 from unispectral.tables._encode import Choices
 from unispectral.tables._formats import load
@@ -21,8 +21,6 @@ from unispectral.tables._prepare import Preparation
 from unispectral.tables._read import read_blocks
 from unispectral.tables._source import Source, as_source, plural
 from unispectral.tables._take import AS_NEEDED, Look, look_at_columns
-
-__all__ = ["Input", "columns_of", "decided_flags", "gather", "gather_new", "look"]
 
 _READING = ("id", "format", "key", "separator", "header", "header_row", "skip_footer", "encoding")
 _TEXT = ("separator", "header", "header_row", "skip_footer", "encoding")
@@ -118,7 +116,7 @@ class Input:
 
         return pd.DataFrame(table.values, columns=table.columns, copy=False)
 
-    def stacked(self) -> tuple[Any, list[str]]:
+    def stack(self) -> tuple[Any, list[str]]:
         """All columns side by side, and their names; absent rows of a view are NaN."""
         if not self.several:
             (table,) = self.tables.values()
@@ -235,7 +233,7 @@ def _preparing_options(options: dict[str, Any], several: bool) -> dict[str, Any]
         if value and several:
             option = f"--{name.replace('_', '-')}"
             raise click.UsageError(f"{option} is for one table; choose columns with --view.")
-    given["order"] = ordered_levels(options["order"])
+    given["order"] = parse_levels(options["order"])
     gaps = options["missing"]
     if gaps != "fill" and options["impute"]:
         raise click.UsageError(f"--impute says how to fill, and --missing {gaps} not to.")
@@ -326,7 +324,7 @@ def _together(tables: dict[str, Table], *, match: bool) -> Input:
         joined.notes += [head, *(f"  {line}" for line in table.describe()[1:])]
     unnamed = [view for view, table in tables.items() if table.index is None]
     if match and joined.several and not unnamed:
-        return _matched(joined)
+        return _match_rows(joined)
     sizes = {view: table.values.shape[0] for view, table in tables.items()}
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{view}: {size}" for view, size in sizes.items())
@@ -339,7 +337,7 @@ def _together(tables: dict[str, Table], *, match: bool) -> Input:
     return joined
 
 
-def _matched(data: Input) -> Input:
+def _match_rows(data: Input) -> Input:
     """Join the views by the names of their rows; a row that a view lacks is NaN there."""
     import pandas as pd
 

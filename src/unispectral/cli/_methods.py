@@ -9,8 +9,6 @@ from typing import Any
 
 import click
 
-__all__ = ["DEFAULT", "METHODS", "METHOD_NAME", "Method", "build_method"]
-
 
 @dataclass(frozen=True)
 class Method:

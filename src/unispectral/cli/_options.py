@@ -10,11 +10,6 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["ImageShape", "NumberOfClusters", "all_of", "append_option", "debug_option",
-           "file_option", "join_names", "json_option", "many_option", "method_options",
-           "named_columns", "ordered_levels", "output_options", "parse_parameter", "quiet_option",
-           "split_names", "table_options"]  # fmt: skip
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Spelled out so that `--help` need not import the readers; a test holds them together.
@@ -181,7 +176,7 @@ def join_names(names: list[str]) -> str:
     return line.getvalue()
 
 
-def named_columns(texts: tuple[str, ...]) -> dict[str, list[str]]:
+def parse_views(texts: tuple[str, ...]) -> dict[str, list[str]]:
     """Read ``NAME=column,column,…`` for each view."""
     views: dict[str, list[str]] = {}
     for text in texts:
@@ -197,10 +192,10 @@ def named_columns(texts: tuple[str, ...]) -> dict[str, list[str]]:
     return views
 
 
-def ordered_levels(texts: tuple[str, ...]) -> list[list[str]] | dict[str, list[str]]:
+def parse_levels(texts: tuple[str, ...]) -> list[list[str]] | dict[str, list[str]]:
     """Read ``NAME=least,…,most`` for columns, or ``least,…,most`` for all.
 
-    >>> ordered_levels(("size=small,large",)), ordered_levels(("bad,good",))
+    >>> parse_levels(("size=small,large",)), parse_levels(("bad,good",))
     ({'size': ['small', 'large']}, [['bad', 'good']])
     """
     named = {}

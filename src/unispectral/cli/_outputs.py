@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from unispectral.cli._input import Input
     from unispectral.report import Summary
 
-__all__ = ["check_outputs", "echo_json", "label_columns", "say", "write_outputs"]
-
 _ENDINGS = {
     "output": (".csv", ".tsv", ".json", ".parquet", ".pq", ".xlsx"),
     "report": (".html", ".htm"),
@@ -140,7 +138,7 @@ def write_outputs(
     if path := wanted["report"]:
         from unispectral.report import write_report
 
-        X, columns = data.stacked()
+        X, columns = data.stack()
         write_report(
             path, estimator, X, labels=fitted.labels, columns=columns, names=data.names,
             truth=data.truth, title=title, command=command, seconds=round(fitted.seconds, 3),

@@ -150,7 +150,7 @@ def export_command(
 
     metrics = options["metrics"]
     reference = options["reference"]
-    with _stored(store, name, out) as (results, _):
+    with _open_store(store, name, out) as (results, _):
         path = out or _beside(store, results.study.name, FORMATS[form])
         if metrics is None:
             chosen = None
@@ -169,14 +169,14 @@ def report_command(name: str | None, out: Path | None, store: Path) -> None:
     """Write the report of a study: one page that works offline."""
     from unispectral.bench import write_report
 
-    with _stored(store, name, out) as (results, command):
+    with _open_store(store, name, out) as (results, command):
         path = out or _beside(store, results.study.name, ".html")
         write_report(results, path, command=command)
         click.echo(str(path))
 
 
 @contextmanager
-def _stored(store: Path, name: str | None, out: Path | None) -> Iterator[tuple[Results, str]]:
+def _open_store(store: Path, name: str | None, out: Path | None) -> Iterator[tuple[Results, str]]:
     """What the store has of a study, and the command that made it."""
     check_outputs({"out": None if out is None else str(out)}, [str(store)])
     with Store(store, readonly=True) as stored:

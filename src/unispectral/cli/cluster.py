@@ -82,7 +82,7 @@ def cluster(tables: tuple[str, ...], as_json: bool, quiet: bool, **options: Any)
     given["parameters"] = dict(_options.parse_parameter(text) for text in options["parameters"])
     given["kernels"] = _options.split_names(options["kernels"])
     estimator = build_method(method, options["n_clusters"], **given)
-    views = _options.named_columns(options["views"])
+    views = _options.parse_views(options["views"])
     from unispectral.cli._fit import describe_fit, fit, method_lines, summarise
     from unispectral.cli._input import decided_flags, gather
 

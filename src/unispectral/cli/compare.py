@@ -146,7 +146,7 @@ def _run_seeds(
     settings: dict[str, Any] = {"jobs": options["jobs"]}
     if METHODS[name].auto:
         settings["parameters"] = {"scaling": "none"}  # the columns are ready
-    X = data.stacked()[0]
+    X = data.stack()[0]
     scores: list[dict[str, float]] = []
     labels: Any = None
     seconds = []

@@ -13,9 +13,7 @@ import scipy.sparse as sp
 from unispectral._compat import optional
 from unispectral._errors import InputError, InputTypeError
 from unispectral._memory import give_back
-from unispectral.dask._waiting import able_workers, gathered, wait_for
-
-__all__ = ["RETRIES", "Blocks", "as_blocks", "as_client", "as_dask", "is_dask", "map_labels"]
+from unispectral.dask._waiting import able_workers, gather_results, wait_for
 
 #: How often what a lost worker had is asked for again.
 RETRIES = 3
@@ -60,11 +58,11 @@ class Blocks:
                 n_rows = self.n_rows
             else:
                 n_rows = len(rows)
-            first = _filled(n_rows, first, (client.gather(futures.pop(0)) for _ in chosen[1:]))
-        return _named(first, self.columns)
+            first = _fill_table(n_rows, first, (client.gather(futures.pop(0)) for _ in chosen[1:]))
+        return _name_columns(first, self.columns)
 
 
-def _filled(n_rows: int, first: np.ndarray, others: Iterator[np.ndarray]) -> np.ndarray:
+def _fill_table(n_rows: int, first: np.ndarray, others: Iterator[np.ndarray]) -> np.ndarray:
     """Parts of a table below each other, of which only one of the others is here at a time."""
     table = np.empty((n_rows, first.shape[1]), dtype=first.dtype)
     stop = len(first)
@@ -122,7 +120,7 @@ def as_blocks(X: Any, client: Any) -> Blocks:
         sizes = X.chunks[0]
     if sizes is None or np.isnan(sizes).any():
         lengths = [delayed(_length)(block) for block in blocks]
-        sizes = gathered(client, client.compute(lengths, retries=RETRIES))
+        sizes = gather_results(client, client.compute(lengths, retries=RETRIES))
     return Blocks(blocks, [int(size) for size in sizes], columns)
 
 
@@ -184,7 +182,7 @@ def _columns(X: Any) -> Any:
     return None
 
 
-def _named(table: Any, columns: Any) -> Any:
+def _name_columns(table: Any, columns: Any) -> Any:
     """Rows with the names of their columns, if they have some, without a copy."""
     if columns is None:
         return table
@@ -204,7 +202,9 @@ def _length(block: Any) -> int:
 
 def _labels(model: Any, block: list[Any], names: list[Any], several: bool) -> np.ndarray:
     give_back()  # reading the block has left as much again
-    tables = [_named(_table(view), columns) for view, columns in zip(block, names, strict=True)]
+    tables = [
+        _name_columns(_table(view), columns) for view, columns in zip(block, names, strict=True)
+    ]
     model = copy.copy(model).set_params(n_jobs=1)  # the worker's threads are the scheduler's
     found = model.predict(tables if several else tables[0]).astype(np.int32)
     give_back()  # a worker that holds on to four fifths of its memory is given no other block

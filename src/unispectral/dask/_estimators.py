@@ -19,8 +19,6 @@ from unispectral.dask import _blocks
 from unispectral.dask._neighbourhoods import DaskExecutor
 from unispectral.dask._waiting import wait_for, workers_of
 
-__all__ = ["UnifiedSpectralClustering"]
-
 #: The parameters of the local estimator, which are all parameters here.
 _LOCAL = inspect.signature(estimator.UnifiedSpectralClustering).parameters
 
@@ -112,7 +110,7 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
         check_parameters(self._local)
         client = _blocks.as_client(self.client)
         several = _several(X)
-        X = _aligned(X, client)
+        X = _align_views(X, client)
         views = [_blocks.as_blocks(view, client) for view in (X if several else [X])]
         rows = self._landmark_rows(views[0].n_rows)
         tables = [view.gather(client, rows) for view in views]
@@ -145,7 +143,7 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
         if not _blocks.is_dask(X[0] if several else X):
             return local.predict(X)
         client = _blocks.as_client(self.client)
-        X = _aligned(X, client)
+        X = _align_views(X, client)
         views = [_blocks.as_blocks(view, client) for view in (X if several else [X])]
         return _blocks.map_labels(client, local, views, several)
 
@@ -203,7 +201,7 @@ def _several(X: Any) -> bool:
     return isinstance(X, (list, tuple)) and is_views(X)
 
 
-def _aligned(X: Any, client: Any) -> Any:
+def _align_views(X: Any, client: Any) -> Any:
     """Views whose rows belong together: frames that are here in one order, those of Dask checked.
 
     To bring the rows of a Dask frame into another order is a shuffle of the whole table, which is

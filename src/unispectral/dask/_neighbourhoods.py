@@ -15,7 +15,7 @@ import numpy as np
 from unispectral._compat import optional
 from unispectral._memory import keep_freed
 from unispectral._run import Run
-from unispectral._validation import recentred
+from unispectral._validation import recentre
 from unispectral.dask._blocks import RETRIES
 from unispectral.dask._waiting import able_workers, wait_for, workers_of
 from unispectral.graph.neighbours import build_index
@@ -27,8 +27,6 @@ from unispectral.labelfree._neighbourhoods import (
     block_kernels,
     kernel_dtype,
 )
-
-__all__ = ["DaskExecutor", "RemoteNeighbourhoods"]
 
 #: Blocks of samples per worker: small enough that losing a worker costs little.
 _BLOCKS_PER_WORKER = 4
@@ -50,10 +48,10 @@ class Aligned:
     def __reduce_ex__(self, protocol: Any) -> tuple[Callable[..., Aligned], tuple[Any, ...]]:
         buffers: list[Any] = [PickleBuffer(bytearray(1))]  # so that no array comes first
         pickled = _pickle().dumps(self.what, buffer_callback=buffers.append)
-        return _aligned, (pickled, buffers)
+        return _unpack_aligned, (pickled, buffers)
 
 
-def _aligned(pickled: bytes, buffers: list[Any]) -> Aligned:
+def _unpack_aligned(pickled: bytes, buffers: list[Any]) -> Aligned:
     arrived = (np.frombuffer(one, dtype=np.uint8) for one in buffers[1:])
     suited = [one if _suits(one) else one.copy() for one in arrived]
     return Aligned(_pickle().loads(pickled, buffers=suited))
@@ -196,7 +194,7 @@ class DaskExecutor:
         """The neighbourhoods of a geometry whose neighbours are those of a table."""
         shipped = _Shipped(self.client, geometry)
         slices = _slices(geometry.n_samples if present is None else len(present), self.client)
-        neighbours = _searched(shipped, k, len(slices), run)
+        neighbours = _search_candidates(shipped, k, len(slices), run)
         inputs = [shipped, _Shipped(self.client, neighbours, shipped)]
         blocks = _Blocks(slices, inputs, rate, present)
         if present is not None:
@@ -207,11 +205,11 @@ class DaskExecutor:
         return RemoteNeighbourhoods(neighbours, rate, blocks, present)
 
 
-def _searched(geometry: _Shipped, k: int, count: int, run: Run) -> np.ndarray:
+def _search_candidates(geometry: _Shipped, k: int, count: int, run: Run) -> np.ndarray:
     """The candidates of all samples, found by an index that is built here and used everywhere."""
     client = geometry.client
     table = geometry.what.search_table()
-    index: Any = build_index(recentred(table)[0], k, random_state=run.rng, run=run)
+    index: Any = build_index(recentre(table)[0], k, random_state=run.rng, run=run)
     # Searched in groups that share cells, which is many times cheaper than any other split.
     groups = index.groups(count)
     slim = copy.copy(index)
@@ -257,7 +255,7 @@ def _search(shipped: Aligned, searcher: Aligned, rows: np.ndarray, k: int) -> np
     if index.points is None:
         index = copy.copy(index)
         index.points = shipped.what.search_table()
-    with Run.of(1).limited() as run:
+    with Run.of(1).limit_threads() as run:
         return index.search_own(rows, k, run).indices
 
 
@@ -280,7 +278,7 @@ def _block(
     dtype = kernel_dtype(geometry.n_samples)
     near = np.empty((len(numbers), k), dtype=dtype)
     among = np.empty((len(numbers), k, k), dtype=dtype)
-    with Run.of(1).limited():
+    with Run.of(1).limit_threads():
         for start in range(0, len(numbers), KERNEL_ROWS):
             part = slice(start, start + KERNEL_ROWS)
             here = numbers[part], neighbours[part], near[part], among[part]
@@ -304,7 +302,7 @@ def _apply(
         block = block.nearest(width)
     given = [one.what if isinstance(one, Aligned) else one for one in arguments]
     found = []
-    with Run.of(1).limited():
+    with Run.of(1).limit_threads():
         for start in range(0, len(block.neighbours), CODE_ROWS):
             stop = min(start + CODE_ROWS, len(block.neighbours))
             here = slice(rows.start + start, rows.start + stop)

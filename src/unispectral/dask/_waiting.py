@@ -8,8 +8,6 @@ from typing import Any
 from unispectral._compat import optional
 from unispectral._errors import warn
 
-__all__ = ["able_workers", "gathered", "wait_for", "workers_of"]
-
 #: Seconds after which somebody looks whether those who should work still do.
 _PATIENCE = 5.0
 #: Seconds without any progress after which paused workers are no longer waited for.
@@ -55,7 +53,7 @@ def wait_for(client: Any, futures: list[Any], among: list[str] | None = None) ->
         pause.look(there, sum(one.done() for one in futures))
 
 
-def gathered(client: Any, futures: list[Any]) -> list[Any]:
+def gather_results(client: Any, futures: list[Any]) -> list[Any]:
     """The results of tasks that any worker may do."""
     wait_for(client, futures)
     return client.gather(futures)

@@ -6,8 +6,6 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.utils import Bunch
 
-__all__ = ["image_views", "load_multiview_digits"]
-
 
 def load_multiview_digits() -> Bunch:
     """1,797 handwritten digits as five sets of features, made from scikit-learn's bundled images.

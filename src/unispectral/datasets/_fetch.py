@@ -16,8 +16,6 @@ from unispectral._errors import InputError
 from unispectral.datasets._registry import DATASETS, DatasetInfo, locate
 from unispectral.tables._mat import read_mat
 
-__all__ = ["dataset_info", "fetch", "list_datasets", "tf_idf"]
-
 
 def list_datasets() -> list[str]:
     """Return the names that `fetch` knows.

@@ -17,8 +17,6 @@ from typing import Any
 from unispectral._compat import optional
 from unispectral._files import atomic_path
 
-__all__ = ["DATASETS", "DatasetInfo", "File", "cache_folder", "locate"]
-
 _VARIABLE = "UNISPECTRAL_DATA"
 _TIMEOUT = 30.0
 
@@ -111,8 +109,9 @@ def locate(file: File, data_home: str | os.PathLike[str] | None, download: bool)
             _check(path, file)
             return path
     if not download:
+        where = _list_folders(data_home)
         raise FileNotFoundError(
-            f"{file.name!r} is not in {_listed(data_home)}; put it there, or allow the download."
+            f"{file.name!r} is not in {where}; put it there, or allow the download."
         )
     return _download(file, data_home)
 
@@ -134,7 +133,7 @@ def _folders(data_home: str | os.PathLike[str] | None) -> Iterator[Path]:
     yield cache_folder()
 
 
-def _listed(data_home: str | os.PathLike[str] | None) -> str:
+def _list_folders(data_home: str | os.PathLike[str] | None) -> str:
     return " or ".join(repr(str(folder)) for folder in _folders(data_home))
 
 
@@ -181,8 +180,8 @@ def _download(file: File, data_home: str | os.PathLike[str] | None) -> Path:
             if error.errno == errno.ENOSPC:
                 raise
             raise ConnectionError(
-                f"{file.name!r} is not in {_listed(data_home)} and could not be fetched from "
-                f"{file.url} ({type(error).__name__}); check the network, or put the file into "
+                f"{file.name!r} is not in {_list_folders(data_home)} and could not be fetched "
+                f"from {file.url} ({type(error).__name__}); check the network, or put it into "
                 "one of these folders."
             ) from error
         _check(temporary, file, origin=file.url)

@@ -22,8 +22,6 @@ from unispectral.kernels._features import Features, Products, require_all_pairs
 from unispectral.kernels._specs import Abilities, Kernel, as_kernels
 from unispectral.kernels._sums import sum_rule
 
-__all__ = ["KernelBank"]
-
 
 class KernelBank:
     """Several kernels on the same samples, computed from shared dot products on demand.
@@ -78,7 +76,7 @@ class KernelBank:
         self._finish(bound, normalize)
 
     @classmethod
-    def precomputed(
+    def from_matrices(
         cls,
         kernels: np.ndarray | Sequence[np.ndarray],
         *,
@@ -90,7 +88,7 @@ class KernelBank:
         Examples
         --------
         >>> import numpy as np
-        >>> KernelBank.precomputed([np.eye(2), np.ones((2, 2))]).names
+        >>> KernelBank.from_matrices([np.eye(2), np.ones((2, 2))]).names
         ('kernel_0', 'kernel_1')
         """
         if isinstance(kernels, np.ndarray) and kernels.ndim == 2:
@@ -180,17 +178,17 @@ class KernelBank:
 
     def combine_block(self, weights: Any, rows: Index, cols: Index) -> np.ndarray:
         """A block of the weighted sum."""
-        return self._summed(weights, lambda kernel: (kernel.features.block(rows, cols),))[0]
+        return self._sum_kernels(weights, lambda kernel: (kernel.features.block(rows, cols),))[0]
 
     def combine_diagonal(self, weights: Any) -> np.ndarray:
         """The diagonal of the weighted sum."""
-        return self._summed(weights, lambda kernel: (kernel.features.own(),))[0]
+        return self._sum_kernels(weights, lambda kernel: (kernel.features.own(),))[0]
 
     def combine_neighbourhoods(
         self, weights: Any, rows: np.ndarray, neighbours: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """The weighted sum to the neighbours (b, k) and among them (b, k, k)."""
-        near, among = self._summed(
+        near, among = self._sum_kernels(
             weights, lambda kernel: kernel.features.neighbourhoods(rows, neighbours)
         )
         return near, among
@@ -211,7 +209,7 @@ class KernelBank:
                 place = kernel.view
             return (kernel.features.cross(X_new[place] if several else X_new, run),)
 
-        between, own = self._summed(weights, products, new=True)
+        between, own = self._sum_kernels(weights, products, new=True)
         return between, own
 
     def pairs(self, left: np.ndarray, right: np.ndarray) -> Iterator[np.ndarray]:
@@ -233,7 +231,7 @@ class KernelBank:
                 products = find(kernel)
             yield r, kernel, products
 
-    def _summed(
+    def _sum_kernels(
         self, weights: Any, find: Callable[[BoundKernel], tuple[Products, ...]], new: bool = False
     ) -> list[np.ndarray]:
         """Weighted sums of what each kernel makes of its products."""

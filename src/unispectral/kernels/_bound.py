@@ -16,16 +16,11 @@ from unispectral._run import Run, map_blocks
 from unispectral.kernels._features import (
     Features,
     Products,
-    crossed,
+    cross_products,
     own_products,
     require_all_pairs,
 )
 from unispectral.kernels._specs import Abilities, Evaluate, Kernel, Metric, dot
-
-__all__ = [
-    "EVERYTHING", "NORMALIZATIONS", "BoundKernel", "Index", "Normalizer", "as_normalizations",
-    "bind", "bind_matrix", "bind_table", "rows_per_block",
-]  # fmt: skip
 
 Index = slice | np.ndarray
 EVERYTHING = slice(None)
@@ -352,7 +347,9 @@ class _MetricValues(Features):
         return self._each(self.X)
 
     def cross(self, X_new: Any, run: Run | None = None) -> Products:
-        return crossed(self._metric(X_new, self.X), self.squared_norms, self._each(X_new), None)
+        return cross_products(
+            self._metric(X_new, self.X), self.squared_norms, self._each(X_new), None
+        )
 
 
 class _MatrixValues(Features):
@@ -373,7 +370,7 @@ class _MatrixValues(Features):
         least = (2.0 * rows - self.squared_norms).max(axis=1)
         own = np.maximum(least, self.squared_norms.mean())
         own = np.where(same >= 0, self.squared_norms[same], own)
-        return crossed(rows, self.squared_norms, own.astype(self.dtype), None)
+        return cross_products(rows, self.squared_norms, own.astype(self.dtype), None)
 
     def _find_rows(self, rows: np.ndarray) -> np.ndarray:
         """The training sample whose row of the matrix each of these rows is; −1 for none.

@@ -15,8 +15,6 @@ from unispectral._errors import InputError
 from unispectral._memory import require_memory
 from unispectral._run import Run, map_blocks
 
-__all__ = ["Features", "Products", "Table", "require_all_pairs"]
-
 #: A dense array or a CSR array; the type checker does not know that they share what is used here.
 Table: TypeAlias = Any
 
@@ -95,9 +93,9 @@ class Features:
         self._scales: dict[str, float] = {}
         self._offset = _far_mean(X)
         if self._offset is not None:
-            self.nearby = Features(self._moved(X))
+            self.nearby = Features(self._move(X))
 
-    def _moved(self, X: np.ndarray) -> np.ndarray:
+    def _move(self, X: np.ndarray) -> np.ndarray:
         return (X - self._offset).astype(X.dtype, copy=False)
 
     @property
@@ -209,10 +207,10 @@ class Features:
             raise InputError("X", problem)
         nearby = None
         if self.nearby is not None:
-            nearby = partial(self.nearby.cross, self._moved(X_new), run)
+            nearby = partial(self.nearby.cross, self._move(X_new), run)
         dots = _dots(X_new, self.X, run)
         new = _squared_norms(X_new)
-        return crossed(dots, self.squared_norms, new, nearby)
+        return cross_products(dots, self.squared_norms, new, nearby)
 
     def mean_squared_norm(self) -> float:
         return float(np.mean(self.squared_norms, dtype=np.float64))
@@ -270,7 +268,7 @@ def own_products(norms: np.ndarray) -> Products:
     return Products(norms, _all, _all, norms)
 
 
-def crossed(
+def cross_products(
     dots: np.ndarray, norms: np.ndarray, new: np.ndarray, nearby: Callable[[], Products] | None
 ) -> Products:
     """Products between new samples and all samples."""

@@ -8,8 +8,6 @@ import scipy.sparse as sp
 from unispectral._compat import njit
 from unispectral._run import Run, map_blocks
 
-__all__ = ["gaussian_neighbourhoods", "mirror", "sparse_dots", "sparse_pairs", "weighted_sum"]
-
 
 def sparse_dots(A: sp.csr_array, B: sp.csr_array, run: Run | None = None) -> np.ndarray:
     """The dense product ``A Bᵀ`` of two sparse tables, without a sparse product in between."""

@@ -13,11 +13,6 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from unispectral._errors import InputError, InputTypeError
 from unispectral.kernels._features import Features, Products
 
-__all__ = [
-    "Abilities", "Gaussian", "Kernel", "Linear", "Metric", "Polynomial", "as_kernel", "as_kernels",
-    "paper_kernels",
-]  # fmt: skip
-
 #: A bound kernel: entries from products. Plain functions, so that fitted models can be pickled.
 Evaluate: TypeAlias = Callable[[Products], np.ndarray]
 

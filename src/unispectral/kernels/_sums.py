@@ -18,8 +18,6 @@ from unispectral.kernels._bound import BoundKernel
 from unispectral.kernels._features import Features
 from unispectral.kernels._specs import _gaussian, _polynomial, dot
 
-__all__ = ["SumRule", "sum_rule"]
-
 #: Gaussians whose exponent is nowhere larger are summed up as a polynomial of the distance.
 _WIDE = 4.0
 #: Largest power by which one Gaussian is made from another; the error grows with it.

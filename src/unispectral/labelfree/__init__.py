@@ -62,5 +62,5 @@ def cluster(
         views=views,
         scaling=partial(scaling_of, scaling=scaling),
     )
-    with run.limited() as run:
+    with run.limit_threads() as run:
         return fit(samples, recipe, run).solution

@@ -19,7 +19,7 @@ from scipy.spatial.distance import squareform
 
 from unispectral._errors import InputError
 from unispectral._run import Run, map_blocks
-from unispectral._validation import recentred
+from unispectral._validation import recentre
 from unispectral.graph.neighbours import TREE_COLUMNS, announce_kernel, build_index, nearest
 from unispectral.kernels import Linear
 from unispectral.kernels._bound import BoundKernel, bind_table
@@ -398,7 +398,7 @@ def nearest_in(
         return geometry.compare_all(k, run, held=held)
     if table is not None:
         # Indexes work in single precision, which holds no square of 1e20.
-        return nearest(recentred(table)[0], k, random_state=run.rng, run=run).indices
+        return nearest(recentre(table)[0], k, random_state=run.rng, run=run).indices
     announce_kernel(geometry.n_samples, geometry.name)
     return geometry.compare_all(k, run)
 
@@ -415,7 +415,7 @@ def nearest_among(
     table = geometry.search_table()
     if table is None:
         return geometry.compare_all(k, run, rows, among)
-    table, _ = recentred(table)
+    table, _ = recentre(table)
     index = build_index(table[among], k, random_state=seed, run=run)
     found = index.search(table[rows], k, np.searchsorted(among, rows), run).indices
     return np.where(found >= 0, among[found], -1)

@@ -110,7 +110,7 @@ def build_views(
     Where there are several, each has its neighbourhoods.
     """
     if order is not None:
-        samples = samples.taken(order)
+        samples = samples.take(order)
     views = _bind_views(samples)
     run.progress("neighbours")
     if len(views) == 1:

@@ -19,8 +19,6 @@ from unispectral.paper._curvilinear import search_embedding
 from unispectral.paper._embedding import optimal_embedding
 from unispectral.paper._weights import initial_weights, kernel_weights
 
-__all__ = ["AlmState", "alm"]
-
 _GROWTH = 1.1  # of the penalty, per iteration
 _SETTLING = 1  # iterations before the stopping rule is consulted
 _BLOCK = 2**16  # numbers that an elementwise step handles at a time, to stay in the cache
@@ -235,7 +233,7 @@ def _as_bank(kernels: Any) -> KernelBank:
     checked = check_kernel_matrices(kernels, "kernels", definite=False)
     if not checked:
         raise InputError("kernels", "is empty", "give at least one n × n matrix")
-    return KernelBank.precomputed([K.astype(np.float64, copy=False) for K in checked])
+    return KernelBank.from_matrices([K.astype(np.float64, copy=False) for K in checked])
 
 
 def _first_embedding(init: Any, n: int, c: int, random_state: Any) -> np.ndarray:
@@ -268,14 +266,14 @@ def _iterate(
     Q = np.eye(problem.n_clusters)
     w = initial_weights(len(bank))
     h = None
-    K = _combined(bank, w)
+    K = _combine(bank, w)
     embedding = problem.step or optimal_embedding
 
     iteration = 0
     reason = ""
     while not reason:
         iteration += 1
-        S = _thresholded(Z, Y, problem.alpha, mu)
+        S = _threshold(Z, Y, problem.alpha, mu)
         Z = _codes(K, S, Y, P, problem, mu)
         Y = _multipliers(Y, S, Z, mu)
         mu *= problem.growth
@@ -290,13 +288,13 @@ def _iterate(
         if len(bank) > 1:
             h = _misfits(bank, W)
             w = kernel_weights(h)
-            K = _combined(bank, w)
+            K = _combine(bank, w)
         reason = _stop_reason(Z, S, iteration, max_iter, tol)
         labels = F.argmax(axis=1)
         yield AlmState(iteration, W, S, Y, P, Q, labels, mu, w, reason, h, problem)
 
 
-def _combined(bank: KernelBank, w: np.ndarray) -> np.ndarray:
+def _combine(bank: KernelBank, w: np.ndarray) -> np.ndarray:
     """K in column order, as all the square matrices here: its transpose is the same matrix."""
     return np.asarray(bank.combine(w), dtype=np.float64).T
 
@@ -307,7 +305,7 @@ def _blocks(n: int) -> Iterator[slice]:
     return (slice(first, min(first + size, n)) for first in range(0, n, size))
 
 
-def _thresholded(Z: np.ndarray, Y: np.ndarray, alpha: float, mu: float) -> np.ndarray:
+def _threshold(Z: np.ndarray, Y: np.ndarray, alpha: float, mu: float) -> np.ndarray:
     """S-step: the non-negative soft threshold of Z − Y/μ at α/μ, with zero diagonal."""
     S = np.empty_like(Z)
     for block in _blocks(len(S)):
@@ -325,7 +323,7 @@ def _codes(
     """Z-step: (2K + μI) Z = 2K + μS + Y − (β/2) dist(P), one factorisation for all columns."""
     n = len(K)
     dtype: type[np.floating] = np.float64
-    if problem.step is None and _conditioned(K, mu):
+    if problem.step is None and _is_well_conditioned(K, mu):
         dtype = np.float32
     system = np.multiply(K, 2.0, order="F", dtype=dtype, casting="same_kind")
     right = np.empty((n, n), dtype, order="F")
@@ -351,7 +349,7 @@ def _codes(
     return np.maximum(Z, 0.0, out=Z)
 
 
-def _conditioned(K: np.ndarray, mu: float) -> bool:
+def _is_well_conditioned(K: np.ndarray, mu: float) -> bool:
     """Whether 2K + μI is so well conditioned that single precision will do."""
     largest = max(float(np.abs(K[:, block]).sum(axis=0).max()) for block in _blocks(len(K)))
     return 2.0 * largest < _SINGLE * mu

@@ -13,8 +13,6 @@ from unispectral._run import Run, map_blocks
 from unispectral.graph.neighbours import announce_kernel, nearest
 from unispectral.kernels import KernelBank
 
-__all__ = ["candidates", "kernel_nearest", "searches", "union"]
-
 #: Entries of a kernel that are evaluated at once.
 _BLOCK_ENTRIES = 2**22
 

@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["StiefelResult", "minimise_on_stiefel", "search_embedding"]
-
 ValueAndGradient = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 # As in the published program: tolerances on the change of X per √n and on the relative change of
@@ -159,7 +157,7 @@ def minimise_on_stiefel(
         level = (previous * level + value) / weight
 
     if np.linalg.norm(X.T @ X - np.eye(X.shape[1])) > _ORTHOGONALITY:
-        X = _orthonormalised(X)
+        X = _orthonormalise(X)
         value, _ = value_and_gradient(X)
         n_evaluations += 1
     return StiefelResult(
@@ -248,7 +246,7 @@ def _barzilai_borwein(moved: np.ndarray, bent: np.ndarray, *, long: bool) -> flo
     return longest
 
 
-def _orthonormalised(X: np.ndarray) -> np.ndarray:
+def _orthonormalise(X: np.ndarray) -> np.ndarray:
     """Gram–Schmidt of the columns, in order, by a QR factorisation with positive diagonal."""
     Q, R = np.linalg.qr(X)
     return Q * np.where(np.diag(R) < 0, -1.0, 1.0)

@@ -17,8 +17,6 @@ from unispectral.labels import Rotation, rotate
 from unispectral.paper._weights import initial_weights, kernel_weights, residuals
 from unispectral.spectrum import affinity, laplacian, smallest_eigenvectors, stiefel_descent
 
-__all__ = ["DenseGraph", "Objective", "descend"]
-
 #: A rise of the objective by more than this share of it is no longer its own rounding.
 _ROUNDING = 1e-7
 
@@ -130,7 +128,7 @@ def descend(
             start = state.matrix
         else:
             start = None
-        state.solved(graph, graph.solve(objective, state.P, start), objective)
+        state.accept(graph, graph.solve(objective, state.P, start), objective)
         value = _value(objective, state)
         if path and value > path[-1] + _ROUNDING * abs(value):
             state = before
@@ -192,7 +190,7 @@ class _State:
         self.P = _update_embedding(self.P, laplacian(self.W), self.rotation, objective, run)
         self.rotation = rotate(self.P, start=self.rotation.Q)
 
-    def solved(self, graph: DenseGraph, found: Codes, objective: Objective) -> None:
+    def accept(self, graph: DenseGraph, found: Codes, objective: Objective) -> None:
         """Take new codes over, and what follows from them."""
         self.matrix = found.matrix
         self.W = affinity(found.matrix)

@@ -7,8 +7,6 @@ from scipy import linalg
 
 from unispectral.spectrum import diagonal_descent, polar, stiefel_descent
 
-__all__ = ["optimal_embedding"]
-
 _FEW = 1_000  # samples up to which all eigenvectors of the graph are computed
 _TOL = 1e-4  # gradient at which the step ends, relative to the graph
 _COARSE_STEPS = 300  # among the smallest eigenvectors, where a step is cheap

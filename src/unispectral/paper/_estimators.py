@@ -26,8 +26,6 @@ from unispectral._run import Run
 from unispectral._validation import check_cluster_count
 from unispectral.paper._descent import Objective
 
-__all__ = ["SCMK", "SCSK"]
-
 #: Limits where ``"auto"`` leaves them to the solver.
 _LIMITS = {"alm": (200, 1e-3), "exact": (50, 1e-5), "local": (50, 1e-5)}
 

@@ -20,8 +20,6 @@ from unispectral.paper._local import descend_locally
 from unispectral.predict import KernelSumPart, Predictor, low_degree_score
 from unispectral.spectrum import affinity
 
-__all__ = ["fit"]
-
 #: Candidates of each code with ``solver="local"``, to begin with.
 CANDIDATES = 30
 #: Training points that the code of a new point may use.

@@ -19,8 +19,6 @@ from unispectral.paper._candidates import candidates
 from unispectral.paper._descent import DenseGraph, Objective, descend
 from unispectral.paper._weights import initial_weights
 
-__all__ = ["LocalGraph", "descend_locally"]
-
 #: Where more than this share of the objective would be saved without the limit, it is widened.
 GAP = 0.02
 #: How often the number of candidates is doubled.
@@ -148,12 +146,12 @@ class LocalGraph(DenseGraph):
             z = codes.data[begin:end]
             row = self.bank.combine_block(self.weights, np.array([i]), slice(None))[0]
             linear = (row - 0.5 * objective.alpha).astype(np.float64)
-            values = list(self._widened(int(i), support, z, linear, objective.ridge))
+            values = list(self._widen(int(i), support, z, linear, objective.ridge))
             limited += self.own[i] + values[0]
             free += self.own[i] + values[-1]
         return (limited - free) / max(limited, 1e-300)
 
-    def _widened(
+    def _widen(
         self, i: int, support: np.ndarray, z: np.ndarray, linear: np.ndarray, ridge: float
     ) -> Iterator[float]:
         """The column's objective as it is, and over more and more samples."""

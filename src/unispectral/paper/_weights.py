@@ -10,8 +10,6 @@ import scipy.sparse as sp
 from unispectral._run import Run, map_blocks
 from unispectral.kernels import KernelBank
 
-__all__ = ["initial_weights", "kernel_weights", "residuals"]
-
 #: Pairs of samples of one batch, those that meet several times counted as often.
 _BATCH_ENTRIES = 2**19
 
@@ -59,7 +57,7 @@ def residuals(bank: KernelBank, codes: sp.csr_array, run: Run | None = None) -> 
 
     Examples
     --------
-    >>> bank = KernelBank.precomputed(np.eye(2))
+    >>> bank = KernelBank.from_matrices(np.eye(2))
     >>> residuals(bank, sp.csr_array([[0.0, 1.0], [0.0, 0.0]])).tolist()
     [3.0]
     """

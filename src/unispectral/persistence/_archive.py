@@ -16,8 +16,6 @@ from unispectral._files import atomic_path
 from unispectral.tables._arrays import read_members
 from unispectral.tables._source import Source, TableError
 
-__all__ = ["ModelFileError", "read_archive", "write_archive"]
-
 FORMAT = "unispectral-model"
 VERSION = 1
 MANIFEST = "model.json"

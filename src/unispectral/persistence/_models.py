@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from unispectral._base import LearnedGraphClustering
 
-__all__ = ["load_model", "save_model"]
-
 #: What values of the wrong kind or size lead to while a model is put together.
 _WRONG = (
     ValueError, TypeError, LookupError, AttributeError, ArithmeticError, MemoryError,

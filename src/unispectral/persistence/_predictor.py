@@ -39,8 +39,6 @@ from unispectral.persistence._values import (
 )
 from unispectral.predict import GeometryPart, KernelSumPart, Predictor
 
-__all__ = ["predictor_state", "restore_predictor"]
-
 _MOST_CANDIDATES = 100_000
 _KINDS = ("table", "columns", "views", "kernels", "graph")
 #: What is written of each class; labels and embedding are saved with the estimator.
@@ -52,7 +50,7 @@ _WHITENING = ("rate", "landmarks", "root", "mean", "shrink_root", "unit", "table
 _KERNEL = ("name", "view", "spec", "matrix")
 
 
-def _written(thing: Any, names: Iterable[str]) -> dict[str, Any]:
+def _fields_of(thing: Any, names: Iterable[str]) -> dict[str, Any]:
     return {name: getattr(thing, name) for name in names}
 
 
@@ -60,8 +58,8 @@ def predictor_state(predictor: Predictor) -> dict[str, Any]:
     """What a predictor is made of."""
     banks: list[list[BoundKernel]] = []
     parts = [_part_state(part, banks) for part in predictor.parts]
-    return _written(predictor, _PREDICTOR) | {
-        "layout": _written(predictor.layout, _LAYOUT),
+    return _fields_of(predictor, _PREDICTOR) | {
+        "layout": _fields_of(predictor.layout, _LAYOUT),
         "parts": parts,
         "banks": [_bank_state(bank) for bank in banks],
     }
@@ -70,13 +68,13 @@ def predictor_state(predictor: Predictor) -> dict[str, Any]:
 def _part_state(part: Any, banks: list[list[BoundKernel]]) -> dict[str, Any]:
     if isinstance(part, KernelSumPart):
         banks.append([part.bank[r] for r in range(len(part.bank))])
-        return _written(part, _PART) | {"bank": len(banks) - 1, "weights": part.weights}
+        return _fields_of(part, _PART) | {"bank": len(banks) - 1, "weights": part.weights}
     base = part.geometry.base
     whitened = base is not part.geometry
-    return _written(part, _GEOMETRY_PART) | {
+    return _fields_of(part, _GEOMETRY_PART) | {
         "kernels": [[*_place(one.kernel, banks), one.view, one.scale] for one in base.parts],
         "name": base.name,
-        "whitening": _written(part.geometry, _WHITENING) if whitened else None,
+        "whitening": _fields_of(part.geometry, _WHITENING) if whitened else None,
     }
 
 
@@ -97,11 +95,11 @@ def _bank_state(bank: list[BoundKernel]) -> dict[str, Any]:
     """Samples, kernels, and the numbers that binding them found out."""
     sources = {kernel.view: kernel.source for kernel in bank}
     views: list[Any] = [
-        one and _written(one, ("X", "squared_norms")) | {"scales": dict(one._scales)}
+        one and _fields_of(one, ("X", "squared_norms")) | {"scales": dict(one._scales)}
         for one in (sources[view] for view in sorted(sources))
     ]
     kernels = [
-        _written(kernel, _KERNEL) | _written(kernel.normalizer, ("vectors", "constants"))
+        _fields_of(kernel, _KERNEL) | _fields_of(kernel.normalizer, ("vectors", "constants"))
         for kernel in bank
     ]
     return {"normalize": bank[0].normalizer.steps, "views": views, "kernels": kernels}
@@ -211,7 +209,7 @@ def _part(state: Any, banks: list[KernelBank], layout: Layout, n: int) -> Any:
     if whitening is None:
         geometry = base
     else:
-        geometry = _whitened(whitening, base)
+        geometry = _read_whitening(whitening, base)
     rate = real(state["rate"], least=-math.inf, below=0.0)
     return GeometryPart(geometry=geometry, rate=rate, samples=samples, **shared)
 
@@ -244,7 +242,7 @@ def _check_tables(bank: KernelBank, views: Iterable[int], layout: Layout) -> Non
         require(sp.issparse(features.X) == sparse, "the kind of its input")
 
 
-def _whitened(state: Any, base: KernelDistance) -> WhitenedDistance:
+def _read_whitening(state: Any, base: KernelDistance) -> WhitenedDistance:
     rate = state["rate"]
     landmarks = state["landmarks"]
     root = state["root"]

@@ -16,9 +16,6 @@ from unispectral.labelfree._count import ClusterCount
 from unispectral.persistence._archive import ModelFileError
 from unispectral.tables._arrays import sparse_array
 
-__all__ = ["Field", "Reader", "Writer", "boolean", "check_fields", "floats", "indices", "integer",
-           "real", "require", "sequence"]  # fmt: skip
-
 _KERNELS = {kernel.__name__: kernel for kernel in (Gaussian, Linear, Metric, Polynomial)}
 _FLOATS = {repr(value): value for value in (math.nan, math.inf, -math.inf)}
 _CSR = ("data", "indices", "indptr")
@@ -126,7 +123,7 @@ class Reader:
             return [self.decode(item, depth + 1) for item in value]
         tags = [key for key in value if key.startswith("$")]
         try:
-            return self._tagged(tags, value, depth + 1)
+            return self._read_tag(tags, value, depth + 1)
         except ModelFileError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
@@ -140,7 +137,7 @@ class Reader:
             raise ModelFileError(f"it refers to an array {name!r:.80} that it does not hold.")
         return self.arrays[name]
 
-    def _tagged(self, tags: list[str], value: dict[str, Any], depth: int) -> Any:
+    def _read_tag(self, tags: list[str], value: dict[str, Any], depth: int) -> Any:
         match tags:
             case ["$float"]:
                 return _FLOATS[value["$float"]]

@@ -7,15 +7,13 @@ import scipy.sparse as sp
 
 from unispectral._compat import njit
 
-__all__ = ["aggregated"]
-
 #: An edge is strong if it has this share of the strongest of either end.
 _STRONG = 0.25
 #: A node has a low degree if it is below this share of the mean of its neighbours.
 _LOW_DEGREE = 0.6
 
 
-def aggregated(W: sp.csr_array, null: np.ndarray) -> tuple[sp.csr_array, sp.csr_array]:
+def aggregate_nodes(W: sp.csr_array, null: np.ndarray) -> tuple[sp.csr_array, sp.csr_array]:
     """The prolongation T, with orthonormal columns that sum to ``null``, and TᵀWT.
 
     ``W`` is symmetric and non-negative, ``null`` positive where a node has edges; the columns of T
@@ -24,7 +22,7 @@ def aggregated(W: sp.csr_array, null: np.ndarray) -> tuple[sp.csr_array, sp.csr_
     Examples
     --------
     >>> W = sp.csr_array(np.kron(np.eye(2), np.ones((3, 3))))
-    >>> T, small = aggregated(W, np.full(6, 6**-0.5))
+    >>> T, small = aggregate_nodes(W, np.full(6, 6**-0.5))
     >>> T.shape, small.toarray().round(6).tolist()
     ((6, 2), [[3.0, 0.0], [0.0, 3.0]])
     """

@@ -15,8 +15,6 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from unispectral.spectrum._subspace import Part, Subspace, Wanted
 
-__all__ = ["factorises_well", "inverted"]
-
 #: Above this many nodes the factor takes more memory than the blocks of the filter.
 _MAX_NODES = 100_000
 #: The mean profile of the graph of n samples in the plane is 1.5 to 2.8 times the root of n; in
@@ -43,7 +41,7 @@ def factorises_well(W: sp.csr_array) -> bool:
     return bool(profile <= _PROFILE * np.sqrt(n))
 
 
-def inverted(part: Part, wanted: Wanted) -> Subspace | None:
+def shift_invert(part: Part, wanted: Wanted) -> Subspace | None:
     """The smallest pairs of a Laplacian beyond its null vectors.
 
     None where residuals stay above the tolerance times the first eigenvalue that is not wanted.

@@ -11,11 +11,9 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from unispectral._compat import as_generator
 from unispectral._run import Run, one_blas_thread
-from unispectral.spectrum._direct import factorises_well, inverted
-from unispectral.spectrum._multilevel import LARGE_NODES, multilevel
-from unispectral.spectrum._subspace import Part, Subspace, Wanted, filtered, null_vector
-
-__all__ = ["Eigenpairs", "affinity", "laplacian", "smallest_eigenvectors"]
+from unispectral.spectrum._direct import factorises_well, shift_invert
+from unispectral.spectrum._multilevel import LARGE_NODES, solve_by_levels
+from unispectral.spectrum._subspace import Part, Subspace, Wanted, filter_subspace, null_vector
 
 #: Up to this many nodes LAPACK finds the eigenvectors of a component as fast as the block method.
 DENSE_NODES = 400
@@ -132,7 +130,7 @@ def smallest_eigenvectors(
     """
     from unispectral.graph.quality import components
 
-    W, degrees = _checked(W, n_vectors)
+    W, degrees = _check_graph(W, n_vectors)
     n = W.shape[0]
     n_components, member = components(W)
     sizes = np.bincount(member, minlength=n_components)
@@ -165,7 +163,7 @@ def smallest_eigenvectors(
     )
 
 
-def _checked(W: sp.csr_array, n_vectors: int) -> tuple[sp.csr_array, np.ndarray]:
+def _check_graph(W: sp.csr_array, n_vectors: int) -> tuple[sp.csr_array, np.ndarray]:
     W = sp.csr_array(W)
     if W.shape[0] != W.shape[1]:
         raise ValueError(f"W has shape {W.shape}; a graph needs a square matrix.")
@@ -228,10 +226,10 @@ def _within(part: Part, wanted: Wanted) -> Subspace:
     count = wanted.n_pairs
     if part.n > DENSE_NODES and count + 8 <= _DENSE_SHARE * part.n:
         if factorises_well(part.W):
-            found = inverted(part, wanted)
+            found = shift_invert(part, wanted)
         else:
             found = None
-        return found or filtered(part, wanted)
+        return found or filter_subspace(part, wanted)
     values, vectors = scipy.linalg.eigh(
         part.dense(), subset_by_index=(0, count), driver="evr", check_finite=False
     )
@@ -262,7 +260,7 @@ def _jointly(
     planar = factorises_well(W)
     if n > _ORDERED_NODES and not planar:
         order = reverse_cuthill_mckee(W, symmetric_mode=True)
-        W = _reordered(W, order, single=wanted.tol >= _SINGLE_TOL)
+        W = _reorder(W, order, single=wanted.tol >= _SINGLE_TOL)
         degrees = degrees[order]
     matrix = None
     if nulls is not None:
@@ -273,11 +271,11 @@ def _jointly(
     part = Part(W, degrees, normalized, matrix, run)
     del W  # the part has its own
     if n > LARGE_NODES and normalized:
-        solver = multilevel
+        solver = solve_by_levels
     else:
-        solver = filtered
+        solver = filter_subspace
     if planar:
-        found = inverted(part, wanted)
+        found = shift_invert(part, wanted)
     else:
         found = None
     found = found or solver(part, wanted._replace(order=order))
@@ -290,7 +288,7 @@ def _jointly(
     return found._replace(vectors=vectors, block=block)
 
 
-def _reordered(W: sp.csr_array, order: np.ndarray, single: bool) -> sp.csr_array:
+def _reorder(W: sp.csr_array, order: np.ndarray, single: bool) -> sp.csr_array:
     """Rows and columns in another order; columns stay unsorted within their rows."""
     place = np.empty(len(order), dtype=W.indices.dtype)
     place[order] = np.arange(len(order), dtype=W.indices.dtype)

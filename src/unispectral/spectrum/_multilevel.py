@@ -19,8 +19,6 @@ import scipy.sparse as sp
 from unispectral._run import map_blocks
 from unispectral.spectrum._subspace import ROWS, Part, Subspace, Wanted, gram, warn_of_residual
 
-__all__ = ["LARGE_NODES", "multilevel"]
-
 #: A graph of more nodes is solved with the help of coarser ones.
 LARGE_NODES = 100_000
 #: The coarsest graph has at most so many nodes: it is solved by LAPACK.
@@ -50,7 +48,7 @@ _CONTRACTION = 0.6
 _RENEWED = 4
 
 
-def multilevel(part: Part, wanted: Wanted) -> Subspace:
+def solve_by_levels(part: Part, wanted: Wanted) -> Subspace:
     """The smallest pairs of a normalized Laplacian beyond its null vectors.
 
     The tolerance is the angle by which a vector may be off, estimated.
@@ -132,7 +130,7 @@ class _Inverse:
         if level == len(self.parts) - 1:
             return self.coarsest @ R
         rest = R.copy()
-        X, step = self._smoothed(level, rest)
+        X, step = self._smooth_from_zero(level, rest)
         self._subtract_image(level, step, rest)
         T = self.prolongations[level]
         coarse = T.T @ rest
@@ -144,14 +142,14 @@ class _Inverse:
         step = T @ below
         X += step
         self._subtract_image(level, step, rest)
-        X += self._smoothed(level, rest)[0]
+        X += self._smooth_from_zero(level, rest)[0]
         return X
 
     def _subtract_image(self, level: int, X: np.ndarray, rest: np.ndarray) -> None:
         """``rest −= L X`` in place."""
         self.parts[level].apply(X, rest, rest, scale=-1.0, keep=1.0)
 
-    def _smoothed(self, level: int, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _smooth_from_zero(self, level: int, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Some steps of Chebyshev's iteration for L X = R from zero, and the last of them.
 
         ``rest`` is R, and then what is left of it before the last step.
@@ -278,23 +276,23 @@ def _combinations(
     # Vectors and last steps are orthonormal but for rounding, and stay whole; of the new
     # directions those that hardly leave the span of these would be mostly rounding.
     old, new = np.split(np.eye(3 * width), [2 * width], axis=1)
-    white = _whitened(G, old, 0.1)
+    white = _whiten(G, old, 0.1)
     new = new / np.sqrt(np.maximum(np.diag(G)[2 * width :], np.finfo(float).tiny))
     new -= white @ (white.T @ (G @ new))
-    white = np.hstack([white, _whitened(G, new, rounding)])
+    white = np.hstack([white, _whiten(G, new, rounding)])
     values, vectors = scipy.linalg.eigh(white.T @ ((H + H.T) / 2) @ white, check_finite=False)
     vectors = white @ vectors[:, :width]
     steps = vectors.copy()
     steps[:width] = 0.0
     steps -= vectors @ (vectors.T @ (G @ steps))
-    steps = _whitened(G, steps, 0.0)
+    steps = _whiten(G, steps, 0.0)
     mix = np.zeros((3 * width, 2 * width))
     mix[:, : vectors.shape[1]] = vectors
     mix[:, width : width + steps.shape[1]] = steps
     return np.concatenate([values, np.full(width, values[-1])])[:width], mix
 
 
-def _whitened(G: np.ndarray, columns: np.ndarray, limit: float) -> np.ndarray:
+def _whiten(G: np.ndarray, columns: np.ndarray, limit: float) -> np.ndarray:
     """Orthonormal combinations, in the metric G, of some columns; short ones are left out."""
     sizes, turn = scipy.linalg.eigh(columns.T @ G @ columns, check_finite=False)
     kept = sizes > max(limit, np.finfo(float).eps * len(G) * max(sizes[-1], 0.0))

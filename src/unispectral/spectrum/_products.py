@@ -14,8 +14,6 @@ import scipy.sparse as sp
 from unispectral._compat import njit
 from unispectral._run import Run, map_blocks
 
-__all__ = ["laplacian_step", "smoothing_step"]
-
 #: Tasks that a large graph is cut into: handing one out takes tens of microseconds. A row is
 #: added up by itself, so that the result depends neither on tasks nor on threads.
 _TASKS = 32

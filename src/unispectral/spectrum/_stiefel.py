@@ -10,8 +10,6 @@ import scipy.sparse as sp
 
 from unispectral._run import Run
 
-__all__ = ["Embedding", "diagonal_descent", "polar", "stiefel_descent"]
-
 #: Samples from which a product with the Laplacian is worth several threads.
 _MANY = 4_000
 #: The reduced problem of a step is solved to this share of the gradient, in this many steps.

@@ -22,17 +22,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from unispectral._run import Run, map_blocks
 
-__all__ = [
-    "ROWS",
-    "Part",
-    "Subspace",
-    "Wanted",
-    "filtered",
-    "gram",
-    "null_vector",
-    "warn_of_residual",
-]
-
 #: How much one pass of the filter strengthens what is wanted against what is not.
 _GAIN = 1e4
 _MAX_DEGREE = 1_500
@@ -126,10 +115,10 @@ class Part:
 
     def coarser(self) -> tuple[sp.csr_array, Part]:
         """The prolongation from aggregates of nodes, and the normalized Laplacian of these."""
-        from unispectral.spectrum._coarse import aggregated
+        from unispectral.spectrum._coarse import aggregate_nodes
 
         part: Part = copy.copy(self)
-        T, part.W = aggregated(self.W, self.null)
+        T, part.W = aggregate_nodes(self.W, self.null)
         part.null = T.T @ self.null
         part.diagonal = np.ones(T.shape[1])
         if self.nulls is None:
@@ -183,7 +172,7 @@ class Part:
         return X
 
 
-def filtered(part: Part, wanted: Wanted) -> Subspace:
+def filter_subspace(part: Part, wanted: Wanted) -> Subspace:
     """The smallest pairs of a Laplacian beyond its null vectors."""
     count, tol, max_iter, rng, guess, order = wanted
     width = -4 * (-(count + max(4, count // 2)) // 4)
@@ -287,8 +276,8 @@ def _rayleigh_ritz(
     image = part.apply(X, X, np.empty_like(X))
     H = gram(X, image, part.run)
     values, turn = scipy.linalg.eigh((H + H.T) / 2, check_finite=False)
-    X = _turned(X, turn, part.run)
-    image = _turned(image, turn, part.run)
+    X = _turn_in_place(X, turn, part.run)
+    image = _turn_in_place(image, turn, part.run)
     squares = map_blocks(
         lambda rows: np.square(image[rows] - X[rows] * values.astype(X.dtype)).sum(
             axis=0, dtype=np.float64
@@ -308,7 +297,7 @@ def _whiten(X: np.ndarray, rng: np.random.Generator, run: Run | None) -> np.ndar
     values, turn = scipy.linalg.eigh(S / np.outer(norms, norms), check_finite=False)
     limit = values[-1] * len(norms) * np.finfo(X.dtype).eps * 10
     lost = values < limit
-    X = _turned(X, turn / norms[:, None] / np.sqrt(np.where(lost, 1, values)), run)
+    X = _turn_in_place(X, turn / norms[:, None] / np.sqrt(np.where(lost, 1, values)), run)
     if lost.any():
         fresh = rng.standard_normal((len(X), int(lost.sum()))).astype(X.dtype)
         X[:, lost] = fresh / np.sqrt(len(X))
@@ -323,7 +312,7 @@ def gram(A: np.ndarray, B: np.ndarray, run: Run | None) -> np.ndarray:
     return np.sum(parts, axis=0)
 
 
-def _turned(X: np.ndarray, turn: np.ndarray, run: Run | None) -> np.ndarray:
+def _turn_in_place(X: np.ndarray, turn: np.ndarray, run: Run | None) -> np.ndarray:
     """``X @ turn`` for a square turn, in place: a block of a large graph is large."""
     turn = turn.astype(X.dtype)
 
