@@ -47,6 +47,9 @@ class Shift(NamedTuple):
     #: Whether the table is of double precision and rounded to a grid, so that tables that differ
     #: by rounding alone are equal.
     fixed: bool = False
+    #: The unit in which entries are counted, of which the logarithm is taken and whose rows are
+    #: scaled to length one; 0 for a table of other numbers.
+    counted: float = 0.0
 
 
 def refuse_stack(X: Any) -> None:
@@ -282,11 +285,13 @@ def recentre(X: Table, shift: Shift | None = None) -> tuple[Table, Shift | None]
         shift = _shift_of(X)
     if shift is None:
         return X, None
-    offset, factor, columns, fixed = shift
+    offset, factor, columns, fixed, counted = shift
     if columns is not None:
         X = X[:, columns]
     if fixed:
         X = X.astype(np.float64, copy=False)
+    if counted:
+        return _weigh_counts(X, factor, counted), shift
     if offset is None:
         moved = X
     else:
@@ -299,6 +304,29 @@ def recentre(X: Table, shift: Shift | None = None) -> tuple[Table, Shift | None]
     if sp.issparse(moved):
         return _round_sparse(moved), shift
     return _round_to_grid(moved), shift
+
+
+def _weigh_counts(X: Table, factor: float | np.ndarray, unit: float) -> Table:
+    """Logarithms of counts, times the weights of their columns, in rows of length one.
+
+    A row of zeros stays one, and one of NaN is a sample that is absent.
+    """
+    weights = np.broadcast_to(np.asarray(factor, dtype=X.dtype), (X.shape[1],))
+    if sp.issparse(X):
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        data = _take_logs(X.data, unit) * weights[X.indices]
+        lengths = np.sqrt(np.bincount(rows, data * data, X.shape[0]))
+        data /= np.where(lengths > 0, lengths, 1.0)[rows]
+        return sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
+    values = _take_logs(X, unit)
+    values *= weights
+    lengths = np.sqrt(np.einsum("ij,ij->i", values, values))
+    values /= np.where(lengths == 0.0, 1.0, lengths)[:, None]
+    return values
+
+
+def _take_logs(values: np.ndarray, unit: float) -> np.ndarray:
+    return np.sign(values) * np.log1p(np.abs(values) / unit)
 
 
 def _round_to_grid(values: np.ndarray) -> np.ndarray:

@@ -53,11 +53,13 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
         Names of views and the columns that make up each (names, numbers, a slice or a mask), for
         an X that is one table. X itself may also be a list or a mapping of tables; a row of NaN
         is a sample that a view lacks, and frames are matched by their index.
-    scaling : {"auto", "standard", "none"}
-        Whether columns are standardised. ``"auto"`` does so where they are measurements in
-        different units, of which one or two would decide alone, and leaves pixels, counts, sparse
-        tables and columns of like spread as they are; ``scaling_`` says what was done and why.
-        Columns that do not vary are left out.
+    scaling : {"auto", "standard", "counts", "none"}
+        Whether columns are standardised, or weighted as counts. ``"auto"`` standardises
+        measurements in different units, of which one or two would decide alone; weights counts of
+        words (whole numbers, dense or sparse, most of them 0, most others 1: logarithms times the
+        inverse document frequency, in rows of length one); and leaves pixels, other sparse tables
+        and columns of like spread as they are. ``scaling_`` says what was done and why. Columns
+        that do not vary are left out.
     n_neighbors : int or "auto"
         Candidates of each sample's code, its nearest neighbours. ``"auto"`` is 8, or as many as a
         cluster of mean size has other members if these are fewer, but at least 3.
@@ -175,7 +177,7 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
         "n_clusters": [AT_LEAST_ONE, AUTO],
         "kernels": "no_validation",  # type: ignore[dict-item]
         "views": [Mapping, None],
-        "scaling": [StrOptions({"auto", "standard", "none"})],
+        "scaling": [StrOptions({"auto", "standard", "counts", "none"})],
         "n_neighbors": [AT_LEAST_ONE, AUTO],
         "whiten": [Interval(Real, 0, None, closed="neither"), AUTO, None],
         "alpha": [AT_LEAST_ZERO],
@@ -191,7 +193,7 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
         *,
         kernels: Any = "linear",
         views: Mapping[Any, Any] | None = None,
-        scaling: Literal["auto", "standard", "none"] = "auto",
+        scaling: Literal["auto", "standard", "counts", "none"] = "auto",
         n_neighbors: int | Literal["auto"] = "auto",
         whiten: float | Literal["auto"] | None = "auto",
         alpha: float = 1e-3,

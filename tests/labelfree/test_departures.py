@@ -92,7 +92,7 @@ def test_repair_joins_what_fell_off():
     X, _ = make_blobs(120, centers=3, n_features=4, cluster_std=0.5, random_state=0)
     far = np.full((3, 4), 60.0) + 0.01 * np.random.default_rng(0).normal(size=(3, 4))
     both = np.vstack([X, far])
-    left = _plain(both, repair=False, n_neighbors=2)
+    left = _plain(both, repair=False, join=False, n_neighbors=2)
     assert 3 in np.bincount(connected_components(affinity(left.Z))[1])
     joined = _plain(both, n_neighbors=2)
     assert np.bincount(connected_components(affinity(joined.Z))[1]).min() > 3
@@ -136,7 +136,7 @@ def test_no_more_candidates_than_a_cluster_has_others():
     assert Recipe(10).candidates(20) == 3
     assert Recipe(10, n_neighbors=12).candidates(20) == 12
     X = np.random.default_rng(0).normal(size=(60, 3))
-    found = _plain(X, n_clusters=10, repair=False, n_init=2)
+    found = _plain(X, n_clusters=10, repair=False, join=False, n_init=2)
     assert np.diff(found.Z.T.tocsr().indptr).max() == 5
 
 

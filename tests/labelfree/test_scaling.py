@@ -8,7 +8,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.metrics import adjusted_rand_score
 
+from unispectral import UnifiedSpectralClustering, load_model, save_model
 from unispectral._validation import recentre
 from unispectral.labelfree._scaling import _common_step, _describe, scaling_of
 
@@ -159,3 +162,83 @@ def test_a_large_table_is_not_copied_for_its_units(monkeypatch) -> None:
     shift = scaling_of(X, "auto")[0]
     assert shift.columns.tolist() == [0, 4, 5]
     assert not shift.fixed
+
+
+def written(n: int = 120, words: int = 300) -> tuple[np.ndarray, np.ndarray]:
+    """Texts of three topics, as counts of words; their lengths differ by a factor of ten."""
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 3
+    topics = rng.dirichlet(np.full(words, 0.05), size=3)
+    common = rng.dirichlet(np.full(words, 0.5))
+    lengths = rng.integers(8, 80, size=n)
+    shares = 0.6 * topics[y] + 0.4 * common
+    return np.vstack([rng.multinomial(*one) for one in zip(lengths, shares, strict=True)]), y
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("factor", [1.0, 2.5])
+def test_counts_of_words_are_weighted(form, factor: float) -> None:
+    counts = written()[0] * factor
+    X = form(counts)
+    shift, reason = scaling_of(X, "auto")
+    assert reason.startswith("weighted as counts: whole numbers, most of them 0 and 1")
+    found = recentre(X, shift)[0]
+    found = found.toarray() if sp.issparse(found) else found
+    used = counts[:, (counts > 0).any(axis=0)] / factor
+    weights = TfidfTransformer(norm=None).fit(used).idf_
+    expected = np.log1p(used) * weights
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_other_tables_are_not_taken_for_counts() -> None:
+    counts = written()[0].astype(float)
+    others = {
+        "binary": (counts > 0).astype(float),
+        "weighted": counts * np.linspace(0.5, 1.7, counts.shape[1]),
+        "pixels": load_digits().data,
+        "below zero": np.where(counts > 3, -counts, counts),
+        "full": counts + 1.0,
+        "zeros": np.zeros((5, 3)),
+        "large": counts * 40.0 + (counts > 0) * np.arange(counts.shape[1]),
+    }
+    for name, X in others.items():
+        assert not scaling_of(X, "auto")[1].startswith("weighted"), name
+    assert scaling_of(counts, "none")[1].startswith("as given: scaling='none'")
+    assert scaling_of(counts, "standard")[1].startswith("standardised: scaling='standard'")
+
+
+def test_counts_are_forced_and_refused() -> None:
+    X = load_digits().data
+    assert scaling_of(X, "counts")[1].startswith("weighted as counts: scaling='counts'")
+    with pytest.raises(ValueError, match="scaling='counts' is for counts, but the table has"):
+        scaling_of(-X, "counts")
+    shift, _ = scaling_of(np.zeros((5, 3)), "counts")
+    np.testing.assert_array_equal(recentre(np.zeros((5, 3)), shift)[0], 0.0)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_clusters_of_counts_are_predicted_and_saved(form, tmp_path) -> None:
+    counts, y = written()
+    X = form(counts.astype(float))
+    model = UnifiedSpectralClustering(3, n_jobs=1).fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+    assert model.scaling_["X"].startswith("weighted as counts")
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    more = written(150)[0][120:]
+    new = form(more.astype(float))
+    save_model(model, tmp_path / "model.zip")
+    again = load_model(tmp_path / "model.zip")
+    np.testing.assert_array_equal(again.predict(new), model.predict(new))
+    # The clusters are those of single precision, of texts in another order, and twice as long.
+    same = UnifiedSpectralClustering(3, n_jobs=1).fit(form(2.0 * counts.astype(np.float32)))
+    np.testing.assert_array_equal(same.labels_, model.labels_)
+
+
+def test_views_of_counts_may_lack_samples() -> None:
+    counts, y = written()
+    views = [counts[:, ::2].astype(float), counts[:, 1::2].astype(float)]
+    views[1][:5] = np.nan
+    model = UnifiedSpectralClustering(3, n_jobs=1).fit(views)
+    assert {reason[:18] for reason in model.scaling_.values()} == {"weighted as counts"}
+    assert adjusted_rand_score(y, model.labels_) > 0.9

@@ -95,7 +95,9 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     if samples.graph is not None:
         return fit_graph(samples, recipe, run)
     copies = find_copies(samples, recipe)
-    order = order_samples(samples, copies)
+    order = None
+    if recipe.order:
+        order = order_samples(samples, copies)
     views = build_views(samples, order, recipe, run)
     names = samples.kernel_names
     kept = select_views(views, recipe, run)
@@ -105,7 +107,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
         # A view that gets weight 0 takes no part in the order either.
         order = order_samples(samples, copies, kept)
         views = build_views(samples, order, recipe, run, kept)
-    combined = combine_views(views)
+    combined = combine_views(views, recipe)
     if copies is not None and order is not None:
         combined = combined._replace(counts=count_copies(copies, order, combined.known))
     numbers = _number_samples(samples, order, combined)
@@ -177,6 +179,8 @@ def find_copies(samples: Samples, recipe: Recipe) -> np.ndarray | None:
 
     A sample that came several times is fitted once, and counts as often as it came.
     """
+    if not (recipe.copies and recipe.order):
+        return None
     if samples.bank is not None or not has_order(samples.tables):
         return None
     first = first_equal(samples.tables)
@@ -333,7 +337,9 @@ def compare_weightings(
         own = build_own_layers(views, found.form, found.layers.k, 1.0, run)
     graphs = [affinity(build_graph(layer.around, recipe, None, run)[0]) for layer in own]
     shown = modularity_per_view(graphs, found.labels)
-    other = reweigh_views(views)
+    other = None
+    if recipe.reweigh:
+        other = reweigh_views(views)
     if other is None or other.joint is None:
         return found, shown
     run.progress("other weights of the views")

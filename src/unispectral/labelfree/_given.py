@@ -194,7 +194,7 @@ def _cluster(
     run = run.replace(rng=np.random.default_rng(0))
     layer = Layer(geometry, around)
     # Nothing but the edges says what is near: components stay as they are.
-    graph = learn_graph([layer], most, replace(recipe, repair=False), run)
+    graph = learn_graph([layer], most, replace(recipe, repair=False, join=False), run)
     run.progress("labels")
     k = recipe.n_clusters
     communities = k_communities(edges, k)

@@ -160,10 +160,13 @@ def _hold_together(
 ) -> sp.csr_array:
     """Codes whose components are no smaller, and no more, than clusters are."""
     complete = [layer for layer in layers if layer.around.present is None]
-    if not recipe.repair or not complete:
+    if not complete:
         return codes
-    codes = repair_components(codes, complete[0], recipe, k, seed, run)
-    return join_components(codes, complete[0].geometry, recipe.n_clusters)
+    if recipe.repair:
+        codes = repair_components(codes, complete[0], recipe, k, seed, run)
+    if recipe.join:
+        codes = join_components(codes, complete[0].geometry, recipe.n_clusters)
+    return codes
 
 
 def _weigh(codes: sp.csr_array, graph: sp.csr_array, counts: np.ndarray | None) -> sp.csr_array:

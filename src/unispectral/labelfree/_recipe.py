@@ -28,6 +28,13 @@ _CHOICES: dict[str, tuple[object, ...]] = {
     "refine": _SWITCH,
     "committee": _SWITCH,
     "core_first": _SWITCH,
+    "order": _SWITCH,
+    "copies": _SWITCH,
+    "select": _SWITCH,
+    "complete": _SWITCH,
+    "reweigh": _SWITCH,
+    "reconsider": _SWITCH,
+    "join": _SWITCH,
 }
 
 
@@ -66,6 +73,19 @@ class Recipe:
     n_init : int
         Starts of the label assignment.
 
+    order : bool
+        Whether samples are taken in an order of their own, and not in that in which they came.
+    copies : bool
+        Whether samples that are equal are fitted once, and count as often as they came; in an
+        order of their own only.
+    select : bool
+        Whether views that show nothing get weight 0.
+    complete : bool
+        Whether samples that a view lacks are put where their neighbours in others are.
+    reweigh : bool
+        Whether views by other weights compete with the first.
+    reconsider : bool
+        Whether other geometries are looked at where the one that was chosen shows no clusters.
     scale_codes : bool
         Whether codes are scaled to sum one.
     laplacian : {"normalized", "unnormalized"}
@@ -73,6 +93,8 @@ class Recipe:
         Whether rows of the embedding are scaled to length one.
     repair : bool
         Whether components too small to be clusters are joined to their surroundings.
+    join : bool
+        Whether components are joined where there are more of them than clusters.
     fused_share : float
         The weight of the graph of all views' distances together; their own graphs share the rest.
     refine : bool
@@ -103,10 +125,17 @@ class Recipe:
     tol: float | None = None
     n_init: int = 4
 
+    order: bool = True
+    copies: bool = True
+    select: bool = True
+    complete: bool = True
+    reweigh: bool = True
+    reconsider: bool = True
     scale_codes: bool = True
     laplacian: str = "normalized"
     unit_rows: bool = True
     repair: bool = True
+    join: bool = True
     fused_share: float = 0.75
     refine: bool = True
     spectral_samples: int = SPECTRAL_SAMPLES

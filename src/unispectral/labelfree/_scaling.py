@@ -1,4 +1,4 @@
-"""Units: whether the columns of a table are standardised, and in which units a table is taken.
+"""Units: whether columns are standardised or counts weighted, and in which units a table is taken.
 
 Nothing that cannot matter may decide: a table times a number, or moved, is to have the same
 clusters. So a table is moved to its medians, measured in its own spread and rounded to a grid that
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._errors import InputError
 from unispectral._validation import Shift, absent
 
 __all__ = ["scaling_of"]
@@ -40,6 +41,9 @@ _LEAST_UNIT = 2.0**-400
 _MOST_STEPS, _OFF_STEP = 2**16, 1e-6
 #: Values that are looked at before all are.
 _FEW = 256
+#: Counts of words, or of anything that is seldom there: of the entries at least this share is zero,
+#: and of the others most are one.
+_LEAST_ZEROS, _ONES = 0.8, 0.5
 #: A column that varies less than this share of its largest value varies by rounding.
 _ROUNDING = 1e-14
 
@@ -50,13 +54,15 @@ def scaling_of(X: Any, scaling: str) -> tuple[Shift | None, str]:
     ``"auto"`` standardises a table of measurements in different units, in which the one or two
     columns with the largest numbers would decide alone, and leaves pixels, counts, and columns
     of like spread in their proportions. Neither a few samples far from all others decide that, nor
-    columns that are copies of others. Columns that do not vary are left out.
+    columns that are copies of others. Columns that do not vary are left out. Counts of words, of
+    which most are zero and most others one, are weighted: their logarithms times that of the
+    inverse share of samples that have the word, in rows of length one.
 
     Parameters
     ----------
     X : ndarray or CSR array
         Rows of NaN are samples that are absent.
-    scaling : {"auto", "standard", "none"}
+    scaling : {"auto", "standard", "counts", "none"}
 
     Returns
     -------
@@ -72,6 +78,9 @@ def scaling_of(X: Any, scaling: str) -> tuple[Shift | None, str]:
     >>> reason
     'standardised: 1 of 3 columns has nearly all of the variance; 1 that does not vary left out'
     """
+    unit = _counting_unit(X, scaling)
+    if unit > 0:
+        return _weigh_counts(X, unit, scaling)
     if sp.issparse(X):
         reason = "as given: scaling='none'" if scaling == "none" else "as given: a sparse table"
         varies, unit = _sparse_columns(X)
@@ -92,6 +101,48 @@ def scaling_of(X: Any, scaling: str) -> tuple[Shift | None, str]:
         kept, columns = kept[first], columns.among(first)
     reason += _left_out(constant, _CONSTANT) + _left_out(copies, _COPIES)
     return _shift(X, kept, columns, standardise), reason
+
+
+def _counting_unit(X: Any, scaling: str) -> float:
+    """The unit in which a table counts, the smallest number above zero; 0 where it does not."""
+    if scaling not in ("auto", "counts"):
+        return 0.0
+    values = X.data if sp.issparse(X) else X
+    positive = values > 0
+    size = X.shape[0] * X.shape[1] - int(np.isnan(values).sum())
+    many = int(positive.sum()) > (1.0 - _LEAST_ZEROS) * size
+    if scaling == "auto" and (many or not positive.any() or bool((values < 0).any())):
+        return 0.0
+    if bool((values < 0).any()):
+        problem = "is for counts, but the table has numbers below zero"
+        raise InputError("scaling", problem, "use scaling='auto'", value=scaling)
+    counts = values[positive].astype(np.float64)
+    unit = float(counts.min(initial=np.inf))
+    if scaling == "counts":
+        return unit if positive.any() else 1.0
+    counts /= unit
+    whole = float(np.abs(counts - np.rint(counts)).max()) <= _OFF_STEP
+    if not whole or counts.max() < 1.5:  # measured, or a word is there or not
+        return 0.0
+    return unit if np.mean(counts < 1.5) >= _ONES else 0.0
+
+
+def _weigh_counts(X: Any, unit: float, scaling: str) -> tuple[Shift, str]:
+    """Columns weighted by how few samples have them; those that say nothing are left out."""
+    n = X.shape[0]
+    if sp.issparse(X):
+        having = np.bincount(X.indices[X.data > 0], minlength=X.shape[1])
+    else:
+        having = (X > 0).sum(axis=0)
+        n -= int(absent(X).sum())
+    kept = np.flatnonzero(having)
+    weights = 1.0 + np.log((1.0 + n) / (1.0 + having[kept]))
+    reason = "weighted as counts: "
+    reason += "scaling='counts'" if scaling == "counts" else "whole numbers, most of them 0 and 1"
+    reason += _left_out(X.shape[1] - len(kept), _CONSTANT)
+    columns = _columns(kept, X) if len(kept) else None
+    weights = weights if len(kept) else np.ones(X.shape[1])
+    return Shift(None, weights, columns, fixed=True, counted=unit), reason
 
 
 class _Columns(NamedTuple):

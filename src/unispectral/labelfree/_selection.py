@@ -157,7 +157,9 @@ def _other_forms(base: KernelDistance, recipe: Recipe, choice: GeometryChoice) -
     to.
     """
     columns = base.n_columns
-    if not recipe.compete or columns is None or min(base.n_samples, columns) > _MOST_SIZE:
+    if not recipe.compete or not recipe.reconsider:
+        return []
+    if columns is None or min(base.n_samples, columns) > _MOST_SIZE:
         return []
     if columns < LEAST_COLUMNS:
         return [Whitening(strength, unit=False) for strength in recipe.whiten[-1:] if columns > 2]

@@ -147,8 +147,8 @@ def _bind_views(samples: Samples) -> list[View]:
 
 def select_views(views: Sequence[View], recipe: Recipe, run: Run) -> np.ndarray:
     """Which views show something that another shows, too, or else by themselves."""
-    if len(views) == 1:
-        return np.ones(1, dtype=bool)
+    if len(views) == 1 or not recipe.select:
+        return np.ones(len(views), dtype=bool)
     kept = are_informative([_located(view) for view in views])
     return kept if kept.any() else _select_structured(views, recipe, run)
 
@@ -168,7 +168,7 @@ def _select_structured(views: Sequence[View], recipe: Recipe, run: Run) -> np.nd
     return found <= best + _NEARLY * (1.0 - best)
 
 
-def combine_views(views: list[View]) -> Views:
+def combine_views(views: list[View], recipe: Recipe) -> Views:
     """The views with their weights, and their sum."""
     weights = np.ones(1)
     if len(views) == 1 and views[0].present is None:
@@ -182,7 +182,7 @@ def combine_views(views: list[View]) -> Views:
     known = _find_known(views)
     if known is not None:  # the others would be clusters of their own
         views = [_restrict(view, known) for view in views]
-    complete = _complete_views(views)
+    complete = _complete_views(views, recipe)
     joint = None
     if complete:
         joint = complete[0] if len(views) == 1 else fuse_views(complete, weights)
@@ -205,11 +205,11 @@ def _restrict(view: View, known: np.ndarray) -> View:
     return view._replace(present=None if present.all() else present, around=None)
 
 
-def _complete_views(views: Sequence[View]) -> list[KernelDistance]:
+def _complete_views(views: Sequence[View], recipe: Recipe) -> list[KernelDistance]:
     """The distances of the views on all samples; none where they cannot be had."""
     if all(view.present is None for view in views):
         return [view.distance for view in views]
-    if any(view.around is None for view in views):
+    if not recipe.complete or any(view.around is None for view in views):
         return []
     lists = [_located(view).neighbours for view in views]
     found = []

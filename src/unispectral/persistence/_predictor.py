@@ -171,7 +171,7 @@ def _feature_names(state: Any, sizes: Sequence[int]) -> tuple[tuple[str, ...] | 
 
 def _shift(state: Any, size: int) -> Shift:
     offset, factor, *more = sequence(state)
-    columns, fixed = more or (None, False)  # files of before have two values
+    columns, fixed, counted = [*more, *(None, False, 0.0)[len(more) :]]  # older files have fewer
     if columns is not None:
         columns = indices(columns, np.size(columns), size)
         size = len(columns)
@@ -183,7 +183,9 @@ def _shift(state: Any, size: int) -> Shift:
         require(bool((np.isfinite(factor) & (factor > 0)).all()), "the scale of a column")
     else:
         factor = real(factor, above=0.0)
-    return Shift(offset, factor, columns, boolean(fixed))
+    unit = real(counted)
+    require(unit >= 0, "the unit of counts")
+    return Shift(offset, factor, columns, boolean(fixed), unit)
 
 
 def _part(state: Any, banks: list[KernelBank], layout: Layout, n: int) -> Any:
