@@ -43,8 +43,8 @@ _LACKING = 0.2
 class Part:
     """A part of the model: what it does, and how it is switched off.
 
-    ``kinds`` are the kinds of problems on which it can matter. ``scaled`` is how a table was scaled
-    that is then taken as it is.
+    ``kinds`` are the kinds of problems on which it can matter. ``scaled`` is how a table was
+    scaled that is then taken as it is.
     """
 
     name: str

@@ -41,8 +41,8 @@ _LEAST_UNIT = 2.0**-400
 _MOST_STEPS, _OFF_STEP = 2**16, 1e-6
 #: Values that are looked at before all are.
 _FEW = 256
-#: Counts of words, or of anything that is seldom there: of the entries at least this share is zero,
-#: and of the others most are one.
+#: Counts of words, or of anything that is seldom there: at least this share of the entries is
+#: zero, and most of the others are one.
 _LEAST_ZEROS, _ONES = 0.8, 0.5
 #: A column that varies less than this share of its largest value varies by rounding.
 _ROUNDING = 1e-14

@@ -171,7 +171,8 @@ def _feature_names(state: Any, sizes: Sequence[int]) -> tuple[tuple[str, ...] | 
 
 def _shift(state: Any, size: int) -> Shift:
     offset, factor, *more = sequence(state)
-    columns, fixed, counted = [*more, *(None, False, 0.0)[len(more) :]]  # older files have fewer
+    missing: list[Any] = [None, False, 0.0]  # in older files
+    columns, fixed, counted = [*more, *missing[len(more) :]]
     if columns is not None:
         columns = indices(columns, np.size(columns), size)
         size = len(columns)
