@@ -6,6 +6,8 @@ whatever the machine has.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import signal
 import subprocess
@@ -25,6 +27,8 @@ __all__ = ["FORMATS", "PARTS", "QUICK", "BombCase", "add", "cases", "outcome"]
 MEMORY, SECONDS = 2**30, 20.0
 #: Files above this are no small ones.
 SMALL = 4_000_000
+#: Pages and tables of a small store above this are no small ones, either.
+LARGE = 50_000_000
 
 
 class BombCase(NamedTuple):
@@ -58,7 +62,15 @@ QUICK = [
     BombCase("xlsx", "wide filled rows", 5), BombCase("xlsx", "entities", 5),
     BombCase("parquet", "one text in all rows", 6), BombCase("parquet", "lists of one text", 6),
     BombCase("parquet", "bytes of a fixed size", 6), BombCase("parquet", "lists", 5),
-    BombCase("npy", "a false shape", 6), BombCase("npy", "empty items", 5),
+    BombCase("parquet", "a page header that lies", 6),
+    BombCase("parquet", "a dictionary of more than its summary", 6),
+    BombCase("parquet", "row groups that share a dictionary", 5),
+    BombCase("parquet", "encodings that lie", 4), BombCase("parquet", "rows that lie", 6),
+    BombCase("parquet", "a footer of empty chunks", 3),
+    BombCase("parquet", "columns that share a page", 3),
+    BombCase("csv.zst", "zeros", 6), BombCase("csv.zst", "equal lines", 4),
+    BombCase("cache.gz", "a false shape", 6), BombCase("npy", "a false shape", 6),
+    BombCase("npy", "empty items", 5),
     BombCase("npy", "deep header", 4), BombCase("npy", "deep fields", 3),
     BombCase("npz", "tall CSC", 6), BombCase("npz", "wide names", 5),
     BombCase("npz", "a false shape", 6), BombCase("mat", "a false shape", 6),
@@ -92,6 +104,9 @@ def prepare() -> None:
     """Import what the readers need, so that no child is charged for it."""
     for name in ("pandas", "openpyxl", "pyarrow.parquet", "h5py", "anndata"):
         __import__(name)
+    import unispectral.bench
+    import unispectral.cli._app
+    import unispectral.datasets
     import unispectral.persistence
     import unispectral.tables  # noqa: F401
 
@@ -173,6 +188,10 @@ def _read(case: BombCase, path: Path) -> str:
         if case.format == "model.npz":
             load_model(path)
             return "works: "
+        if case.format == "store.jsonl":
+            return _read_store(path)
+        if case.format == "cache.gz":
+            return _read_cache(path)
         options: dict[str, Any] = {}
         if case.kind in ("one long id", "wide names"):
             options["id"] = "id" if case.format == "csv" else "names"
@@ -184,6 +203,36 @@ def _read(case: BombCase, path: Path) -> str:
     if table.values.shape[1] != len(table.columns):
         return f"failed: {table.values.shape} for {len(table.columns)} columns"
     return f"works: {table.values.shape}"
+
+
+def _read_store(path: Path) -> str:
+    """What the command says that makes the page of a store, and the table of another program."""
+    from unispectral.cli._app import run
+
+    for command, ending in (("report", "html"), ("export", "csv")):
+        said = io.StringIO()
+        out = path.with_suffix(f".{ending}")
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+            code = run(["bench", command, "--store", str(path), "--out", str(out)])
+        words = said.getvalue().strip()
+        if code:
+            fits = code == 1 and words.startswith("Error: ") and "\n" not in words
+            return f"refused: {words}" if fits else f"failed: {words[-300:]}"
+        if out.stat().st_size > LARGE:
+            return f"failed: {command} wrote {out.stat().st_size:,} bytes"
+    return "works: "
+
+
+def _read_cache(path: Path) -> str:
+    """What is said of a copy of MNIST's first file that is none."""
+    from unispectral.datasets import dataset_info, fetch
+
+    path.rename(path.parent / dataset_info("mnist").file.name)
+    try:
+        fetch("mnist", data_home=path.parent, download=False)
+    except ValueError as error:
+        return f"refused: {error}"
+    return "failed: taken for MNIST"
 
 
 def _part(*formats: str) -> Part:
@@ -220,12 +269,13 @@ def _texts(wanted: Sequence[BombCase]) -> list[list[str]]:
 
 #: The formats of each part.
 FORMATS = {
-    "text": ("csv", "csv.gz", "csv.bz2", "csv.xz"),
+    "text": ("csv", "csv.gz", "csv.bz2", "csv.xz", "csv.zst"),
     "excel": ("xlsx",),
     "parquet": ("parquet",),
-    "arrays": ("npy", "npz", "mat"),
+    "arrays": ("npy", "npy.gz", "npz", "mat"),
     "hdf": ("h5", "h5ad", "h5ad.gz"),
     "models": ("model.npz",),
+    "stores": ("store.jsonl", "cache.gz"),
 }
 PARTS: dict[str, Part] = {name: _part(*formats) for name, formats in FORMATS.items()}
 

@@ -23,7 +23,7 @@ from robustness._pool import add_cases
 from robustness._results import Part, Plan, Result
 from robustness.model_fuzz import MUTATORS, Archive
 
-__all__ = ["PARTS", "StoreCase", "cases", "outcome"]
+__all__ = ["PARTS", "StoreCase", "cases", "line_of", "outcome", "valid_lines"]
 
 #: Changes that need nothing but JSON.
 _CHANGES = ("number", "string", "other type", "remove", "rename", "repeat", "reorder", "exchange",
@@ -44,7 +44,7 @@ class StoreCase(NamedTuple):
 
 
 @cache
-def _valid() -> list[bytes]:
+def valid_lines() -> list[bytes]:
     """The lines of a store: two data sets, three methods, one of which fails."""
     from unispectral.bench import Store, Study, StudyDataset, StudyMethod, run
 
@@ -76,17 +76,17 @@ def changed(seed: int) -> tuple[bytes, list[str]]:
     """The content of a changed store, and the names of its changes."""
     rng = np.random.default_rng(seed)
     archive = Archive.__new__(Archive)
-    head, *lines = _valid()
+    head, *lines = valid_lines()
     archive.trees, archive.arrays = {"lines": [json.loads(line) for line in lines]}, {}
     names = [str(rng.choice(_CHANGES)) for _ in range(int(rng.choice([1, 1, 1, 2, 3])))]
     for name in names:
         MUTATORS[name](archive, rng)
     entries = archive.trees.get("lines", archive.trees)
     entries = entries if isinstance(entries, list) else [entries]
-    return b"\n".join([head, *map(_line, entries)]) + b"\n", names
+    return b"\n".join([head, *map(line_of, entries)]) + b"\n", names
 
 
-def _line(entry: Any) -> bytes:
+def line_of(entry: Any) -> bytes:
     """A line as the store writes it, with the checksum of what it says now."""
     from unispectral.bench.store import _digest
 

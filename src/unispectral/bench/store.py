@@ -138,8 +138,9 @@ class Store:
             stream.seek(self._seen)
             while (line := stream.readline(_LONGEST)).endswith(b"\n") or len(line) == _LONGEST:
                 self._seen += len(line)
-                with contextlib.suppress(*_INVALID):
-                    self._take_in(line)
+                if b'"digest":' in line:  # or it is none of ours, and not worth the parsing
+                    with contextlib.suppress(*_INVALID):
+                        self._take_in(line)
 
     def _take_in(self, line: bytes) -> None:
         entry = json.loads(line)

@@ -8,19 +8,25 @@ records, which nobody can cluster, are not read.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from unispectral._compat import optional
+from unispectral.tables._parquet_headers import Chunk, Pages, read_footer, walk_pages
 from unispectral.tables._source import Source, block_rows, unique_names
 
 __all__ = ["parquet_blocks"]
 
-#: Bytes that a small file may come to, however little it stores.
-_FREE = 2**28
+#: Bytes that a small file may come to, however little it stores, and those of its texts.
+_FREE, _FREE_TEXT = 2**28, 2**26
+#: Bytes that a value takes on its way to a number: of objects, of decimals, and of all others.
+_OBJECT, _DECIMAL, _NUMBER = 64, 128, 16
 #: Encodings that can be read as dictionaries, and the one whose texts share their beginnings.
 _SHARED = {"PLAIN", "PLAIN_DICTIONARY", "RLE", "RLE_DICTIONARY", "BIT_PACKED"}
 _PREFIXED = "DELTA_BYTE_ARRAY"
+#: Columns of one name; the time that Arrow takes for them grows with their square.
+_EQUAL_NAMES = 10_000
 
 
 def parquet_blocks(source: Source, entries: int | None) -> Iterator[tuple[Any, list[str], int]]:
@@ -28,17 +34,21 @@ def parquet_blocks(source: Source, entries: int | None) -> Iterator[tuple[Any, l
     parquet = optional("pyarrow.parquet", extra="parquet")
     optional("pandas", extra="parquet")
     with source.open() as handle, source.reading("is not a Parquet file, or is damaged"):
-        found = parquet.ParquetFile(handle)
-        columns = _Columns(found)
+        footer = read_footer(handle, source.size)
+        if not footer.n_rows:
+            raise source.error("has no rows")
+        handle.seek(0)
+        columns = _Columns(parquet.ParquetFile(handle).schema_arrow, footer.n_rows)
+        for chunk, pages in walk_pages(handle, source.size, footer):
+            columns.add(chunk, pages)
         columns.check(source, whole=entries is None)
         handle.seek(0)
-        file = parquet.ParquetFile(handle, read_dictionary=columns.shared)
-        total = file.metadata.num_rows
+        file = parquet.ParquetFile(handle, read_dictionary=columns.find_shared())
         names, notes = unique_names(file.schema_arrow.names)
-        rows = max(1, total) if entries is None else block_rows(entries, len(names))
-        rows = max(1, min(rows, columns.rows_at_once))
+        rows = max(1, columns.total) if entries is None else block_rows(entries, len(names))
+        rows = max(1, min(rows, columns.find_rows_at_once()))
         for batch in _batches(file, rows, source, whole=entries is None):
-            yield columns.frame(batch, names), notes, total
+            yield columns.frame(batch, names), notes, columns.total
 
 
 def _batches(file: Any, rows: int, source: Source, *, whole: bool) -> Iterator[Any]:
@@ -72,39 +82,72 @@ def _is_dictionary(kind: Any) -> bool:
     return optional("pyarrow", extra="parquet").types.is_dictionary(kind)
 
 
-class _Columns:
-    """What the metadata say of the columns: which are text, and what they may come to."""
+def _bytes_of_value(kind: Any) -> int:
+    """What a value of a column takes at most while it becomes a number or an object."""
+    types = optional("pyarrow", extra="parquet").types
+    if types.is_decimal(kind):
+        return _DECIMAL
+    if types.is_boolean(kind) or types.is_date(kind) or types.is_time(kind):
+        return _OBJECT
+    return _NUMBER
 
-    def __init__(self, file: Any) -> None:
-        self.schema = file.schema_arrow
-        self.total = file.metadata.num_rows
-        self.values = self.text = self.wide = 0
-        encodings: dict[str, set[str]] = {}
-        largest = 0
-        for chunk in _chunks(file.metadata):
-            self.values += max(chunk.num_values, 0)
-            if chunk.physical_type == "BYTE_ARRAY":
-                encodings.setdefault(chunk.path_in_schema, set()).update(chunk.encodings)
-                self.text += max(chunk.total_uncompressed_size, 0)
-                if _PREFIXED in chunk.encodings:
-                    largest = max(largest, chunk.total_uncompressed_size)
-        kinds = {field.name: field.type for field in self.schema}
-        # No text of a chunk is longer than all that the chunk stores.
-        self.rows_at_once = self.total if largest <= 0 else max(1, _FREE // largest)
-        self.shared = [
-            name
-            for name, known in encodings.items()
-            if name in kinds and known <= _SHARED and not _is_dictionary(kinds[name])
-        ]
-        for kind in kinds.values():
-            if not _is_nested(kind) and str(kind).startswith("fixed_size_binary"):
-                self.wide += kind.byte_width * self.total
+
+class _Columns:
+    """What the file says of its columns: which are text, and what they may come to."""
+
+    def __init__(self, schema: Any, n_rows: int) -> None:
+        self.schema = schema
+        self.total = n_rows
+        self.needed = _NUMBER * n_rows
+        self.unpacked = self.text = 0
+        self.longest = 0
+        self.encodings: dict[int, set[str]] = {}
+        self.wide = sum(
+            field.type.byte_width * n_rows
+            for field in schema
+            if str(field.type).startswith("fixed_size_binary")
+        )
+
+    def add(self, chunk: Chunk, pages: Pages) -> None:
+        """Take in what a column chunk and its pages say of themselves."""
+        kind = self.schema.field(chunk.column).type
+        if _is_nested(kind):
+            return  # not read
+        self.needed += _bytes_of_value(kind) * chunk.n_values
+        self.unpacked += pages.unpacked
+        if not chunk.is_text:
+            return
+        self.encodings.setdefault(chunk.column, set()).update(pages.encodings)
+        self.text += pages.unpacked
+        if _PREFIXED in pages.encodings:
+            self.longest = max(self.longest, pages.unpacked)
+
+    def find_rows_at_once(self) -> int:
+        """Rows of a block, where texts share their beginnings.
+
+        No text of a chunk is longer than all that the chunk stores.
+        """
+        return max(1, _FREE // self.longest) if self.longest else max(1, self.total)
+
+    def find_shared(self) -> list[str]:
+        """The columns of text that can be read as dictionaries."""
+        good: dict[str, bool] = {}
+        for column, known in self.encodings.items():
+            field = self.schema.field(column)
+            can_be = known <= _SHARED and not _is_dictionary(field.type)
+            good[field.name] = good.get(field.name, True) and can_be
+        return [name for name, is_good in good.items() if is_good]
 
     def check(self, source: Source, *, whole: bool) -> None:
         """Refuse what memory cannot hold, or what so few bytes cannot mean."""
+        for name, count in Counter(self.schema.names).most_common(1):
+            if count > _EQUAL_NAMES:
+                raise source.error(f"has {count:,} columns named {name!r:.60}", "name them apart")
         if whole:
-            source.check_memory(8 * max(self.values, self.total) + self.text + self.wide)
-        source.check_inflation(8 * self.values + self.wide, source.size, _FREE)
+            source.check_memory(self.needed + self.text + self.wide)
+        source.check_inflation(self.needed + self.wide, source.size, _FREE)
+        source.check_inflation(self.unpacked, source.size, _FREE)
+        source.check_inflation(self.text, source.size, _FREE_TEXT)
 
     def frame(self, table: Any, names: list[str]) -> Any:
         """A table of Arrow as a frame, text as objects that the rows share.
@@ -120,16 +163,9 @@ class _Columns:
             table = table.rename_columns(names)
         frame = table.to_pandas()
         called = dict(zip(self.schema.names, names, strict=True))
-        for name in (called[name] for name in self.shared):
+        for name in (called[name] for name in self.find_shared()):
             if name in frame.columns:
                 frame[name] = frame[name].astype(object)
             elif name == frame.index.name:
                 frame.index = frame.index.astype(object)
         return frame
-
-
-def _chunks(metadata: Any) -> Iterator[Any]:
-    for group in range(metadata.num_row_groups):
-        row_group = metadata.row_group(group)
-        for column in range(row_group.num_columns):
-            yield row_group.column(column)

@@ -31,6 +31,8 @@ SAMPLE = 50
 # bytes for two bits, in blocks); what claims to is not what it says. Other codecs are held to it.
 _DEFLATE = 1032
 _SLACK = 64 * 1024
+# Others can: what unpacks to no more than this is harmless.
+_UNPACKED = 2**24
 _CHUNK = 2**22
 # A row takes memory of its own, too, however few values it has.
 _ROWS = 65_536
@@ -220,7 +222,7 @@ def _unpacked(source: Source) -> Source:
     with source.reading(), source.open() as file, unpack(file) as stream:
         while chunk := stream.read(_CHUNK):
             content += chunk
-            source.check_inflation(len(content), source.size)
+            source.check_inflation(len(content), source.size, _UNPACKED)
             source.check_memory(len(content))
     stem = "" if source.path is None else source.path.name.lower().removesuffix(ending)
     return replace(source, path=None, content=bytes(content), suffix=Path(stem).suffix)
