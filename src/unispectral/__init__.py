@@ -26,6 +26,7 @@ if _in_sub_interpreter():  # the import of scikit-learn would never return
 if TYPE_CHECKING:
     from unispectral._errors import DoubtfulResultWarning
     from unispectral.estimator import UnifiedSpectralClustering
+    from unispectral.knowledge import uncertain_pairs
     from unispectral.paper import SCMK, SCSK
     from unispectral.persistence import load_model, save_model
     from unispectral.report import describe
@@ -39,6 +40,7 @@ __all__ = [
     "describe",
     "load_model",
     "save_model",
+    "uncertain_pairs",
 ]
 
 _HOMES = {
@@ -49,11 +51,12 @@ _HOMES = {
     "describe": "report",
     "save_model": "persistence",
     "load_model": "persistence",
+    "uncertain_pairs": "knowledge",
 }
 _ROOMS = (
-    "baselines", "bench", "dask", "datasets", "graph", "kernels", "labelfree", "labels",
-    "metrics", "model_selection", "paper", "persistence", "plotting", "predict", "report",
-    "scverse", "spectrum", "tables", "testing",
+    "baselines", "bench", "dask", "datasets", "graph", "kernels", "knowledge", "labelfree",
+    "labels", "metrics", "model_selection", "paper", "persistence", "plotting", "predict",
+    "report", "scverse", "spectrum", "tables", "testing",
 )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,6 +35,9 @@ from unispectral.answers import AnswersMixin
 from unispectral.kernels import Kernel, as_kernels
 from unispectral.labels import fill_empty, label_shares, memberships, order_of_appearance
 from unispectral.predict import Prediction, Trained, row_blocks
+
+if TYPE_CHECKING:
+    from unispectral.knowledge import Knowledge
 
 #: What ``random_state`` and ``verbose`` may be.
 RandomState = int | np.random.RandomState | np.random.Generator | None
@@ -75,46 +78,83 @@ class LearnedGraphClustering(
     }
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None
+    ) -> Self:
         """Learn graph, embedding and labels.
 
         Parameters
         ----------
         X : array, frame or sparse matrix of shape (n_samples, n_features)
             Or several views, or precomputed kernels; see the class.
-        y : ignored
-            Here for scikit-learn's sake.
+        y : array of shape (n_samples,), default=None
+            Labels as far as they are known: −1, None or NaN where they are not. They are kept,
+            and the others follow. A ``y`` without unknown entries is ignored, as everywhere in
+            scikit-learn: it is what scores compare with.
+        must_link, cannot_link : list of pairs or groups of rows, default=None
+            Rows that belong to one cluster, and rows that belong to different ones: by their
+            names in the index of a frame that has names, otherwise counted from 0.
 
         Returns
         -------
         self
         """
+        return self._fit_knowing(X, self._read_knowledge(X, y, must_link, cannot_link))
+
+    def _read_knowledge(
+        self, X: Any, y: Any, must_link: Any, cannot_link: Any, **more: Any
+    ) -> Knowledge | None:
+        """What is known of the samples; None where that is nothing."""
+        if y is None and must_link is None and cannot_link is None and not more:
+            return None
+        from unispectral.knowledge import read_knowledge
+
+        return read_knowledge(X, y, must_link=must_link, cannot_link=cannot_link, **more)
+
+    def _fit_knowing(self, X: Any, known: Knowledge | None) -> Self:
+        """Fit with what is known of the samples."""
         if hasattr(X, "columns"):
             from unispectral.tables._suspects import warn_of_columns
 
             warn_of_columns(X)
         tasks = fit_tasks(self, X)
-        return self._fit_in(X, Run.of(self.n_jobs, self.random_state, self.verbose, tasks=tasks))
+        run = Run.of(self.n_jobs, self.random_state, self.verbose, tasks=tasks)
+        return self._fit_in(X, run, known)
 
-    def _fit_in(self, X: Any, run: Run) -> Self:
+    def _fit_in(self, X: Any, run: Run, known: Knowledge | None = None) -> Self:
         """Fit in a given run, whose executor may be a cluster."""
         with whole_or_as_before(self), run.limit_threads() as run:
-            self._store(self._solve(X, run))
+            self._store(self._solve(X, run, known))
+            self._note_knowledge(known)
             self._sample_index_ = sample_index(X)
         run.progress.close()
         return self
 
-    def _solve(self, X: Any, run: Run) -> Fitted:
+    def _solve(self, X: Any, run: Run, known: Knowledge | None) -> Fitted:
         raise NotImplementedError
+
+    def _note_knowledge(self, known: Knowledge | None) -> None:
+        """What the clusters had to keep to; samples whose label was given belong there."""
+        self.knowledge_ = {} if known is None else known.describe()
+        if known is not None and known.is_kept:
+            rows = np.flatnonzero(known.labels >= 0)
+            self.membership_[rows] = 0.0
+            self.membership_[rows, self.labels_[rows]] = 1.0
+
+    def fit_predict(self, X: Any, y: Any = None, **known: Any) -> np.ndarray:
+        """Fit, and return ``labels_``; the arguments are those of ``fit``."""
+        return self.fit(X, y, **known).labels_
 
     def _store(self, fitted: Fitted) -> None:
         solution = fitted.solution
         labels = fill_empty(solution.P @ solution.Q, solution.labels)
-        order = order_of_appearance(labels)
+        named = fitted.cluster_names is not None
+        order = np.arange(solution.Q.shape[0]) if named else order_of_appearance(labels)
         rotation = solution.Q[:, order]
         self.labels_: np.ndarray = np.argsort(order)[labels].astype(np.int32)
         self.n_clusters_ = solution.Q.shape[0]
-        self.cluster_names_ = np.arange(self.n_clusters_).astype(str).astype(object)
+        names_ = fitted.cluster_names or np.arange(self.n_clusters_).astype(str)
+        self.cluster_names_ = np.array(names_, dtype=object)
         self.graph_ = solution.Z
         self.affinity_matrix_: sp.csr_array = solution.W
         self.embedding_ = solution.P
@@ -147,9 +187,9 @@ class LearnedGraphClustering(
                 ConvergenceWarning,
             )
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+    def fit_transform(self, X: Any, y: Any = None, **known: Any) -> np.ndarray:
         """Fit, and return the embedding of the training points."""
-        return self._restore_index(self.fit(X, y).embedding_, X)
+        return self._restore_index(self.fit(X, y, **known).embedding_, X)
 
     def predict_all(self, X: Any) -> Prediction:
         """Labels, embedding, memberships and outlier scores of new points, in one pass.

@@ -86,6 +86,7 @@ class Samples:
 
     ``scaling`` says of each table whether it was standardised, and why. ``graph`` is the graph
     whose nodes the samples are, if that is what was given, and ``notes`` say what was done to it.
+    ``weights`` is how many samples each stands for, None for one.
     """
 
     layout: Layout
@@ -96,6 +97,7 @@ class Samples:
     scaling: tuple[str, ...] = ()
     graph: sp.csr_array | None = None
     notes: tuple[str, ...] = ()
+    weights: np.ndarray | None = None
 
     @property
     def n_samples(self) -> int:
@@ -106,7 +108,8 @@ class Samples:
     def take(self, rows: np.ndarray) -> Samples:
         """Some of the samples of the tables, or all in another order."""
         tables = [table[rows] for table in self.tables]
-        return replace(self, tables=tuple(tables))
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, tables=tuple(tables), weights=weights)
 
     @property
     def kernel_names(self) -> tuple[str, ...]:

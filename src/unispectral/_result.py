@@ -84,6 +84,8 @@ class Fitted(NamedTuple):
         Why there are so many clusters, where their number was sought.
     diagnostics : tuple of str
         What speaks against the clusters, in sentences.
+    cluster_names : list of str or None
+        Where samples of known classes name the clusters, which are then in their order.
     """
 
     solution: Solution
@@ -97,3 +99,4 @@ class Fitted(NamedTuple):
     structure: float | None = None
     cluster_count: Any = None
     diagnostics: tuple[str, ...] = ()
+    cluster_names: list[str] | None = None

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
 
 from unispectral._base import (
     AT_LEAST_ONE,
@@ -16,7 +18,7 @@ from unispectral._base import (
     Verbose,
     kernel_specs,
 )
-from unispectral._compat import Interval, StrOptions
+from unispectral._compat import Interval, StrOptions, fit_context
 from unispectral._errors import InputError
 from unispectral._inputs import Samples, read, read_nodes
 from unispectral._result import Fitted
@@ -25,6 +27,9 @@ from unispectral._validation import check_cluster_count
 from unispectral.answers import OutliersMixin
 from unispectral.labelfree import Recipe
 from unispectral.labelfree._scaling import scaling_of
+
+if TYPE_CHECKING:
+    from unispectral.knowledge import Knowledge
 
 __all__ = ["UnifiedSpectralClustering"]
 
@@ -80,6 +85,12 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
         neighbours, a Gaussian mixture and, in few columns, communities of the graph and spanning
         trees take part, and the clusters that agree most with the others are taken. False takes
         those of the first graph, in about a third of the time.
+    min_cluster_size, max_cluster_size : int or None
+        The least and the most samples that a cluster may hold. Limits that cannot be kept are
+        refused; both alike make clusters of equal size.
+    trust : float
+        How far labels that ``fit`` is told count: 1 keeps them as they are given, less lets the
+        graph overrule them.
     max_clusters : int
         The most that ``n_clusters="auto"`` considers.
     max_iter : int
@@ -152,6 +163,11 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
         clusters: from 0 for separate clusters to 1 for none. Above 0.6 the fit warns.
     cluster_count_ : ClusterCount or None
         Why ``n_clusters="auto"`` chose this number, which may be 1.
+    cluster_names_ : ndarray of str
+        What the clusters are called: the labels that ``fit`` was told, otherwise numbers, unless
+        ``rename`` gave them names.
+    knowledge_ : dict
+        What ``fit`` was told of the samples, in numbers; empty where that is nothing.
 
     See Also
     --------
@@ -183,6 +199,9 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
         "alpha": [AT_LEAST_ZERO],
         "beta": [AT_LEAST_ZERO],
         "committee": ["boolean"],
+        "min_cluster_size": [AT_LEAST_ONE, None],
+        "max_cluster_size": [AT_LEAST_ONE, None],
+        "trust": [Interval(Real, 0, 1, closed="right")],
         "max_clusters": [Interval(Integral, 2, None, closed="left")],
         "max_iter": [AT_LEAST_ONE],
     }
@@ -200,6 +219,9 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
         beta: float = 1.0,
         ridge: float = 1.0,
         committee: bool = True,
+        min_cluster_size: int | None = None,
+        max_cluster_size: int | None = None,
+        trust: float = 1.0,
         max_clusters: int = 20,
         max_iter: int = 2,
         tol: float | Literal["auto"] = "auto",
@@ -218,6 +240,9 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
         self.beta = beta
         self.ridge = ridge
         self.committee = committee
+        self.min_cluster_size = min_cluster_size
+        self.max_cluster_size = max_cluster_size
+        self.trust = trust
         self.max_clusters = max_clusters
         self.max_iter = max_iter
         self.tol = tol
@@ -244,14 +269,62 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
             n_init=int(self.n_init),
         )
 
-    def _solve(self, X: Any, run: Run) -> Fitted:
-        from unispectral.labelfree._fit import fit
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+    ) -> Self:
+        """Learn graph, embedding and labels.
 
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Or several views, precomputed kernels or a graph; see the class.
+        y : array of shape (n_samples,), default=None
+            Labels as far as they are known: −1, None or NaN where they are not. They are kept
+            (``trust``), and the others follow; numbers below the number of clusters are the
+            numbers of their clusters, others are in ``cluster_names_``. A ``y`` without unknown
+            entries is ignored, as everywhere in scikit-learn: it is what scores compare with.
+        sample_weight : array of shape (n_samples,), default=None
+            How many samples each stands for; one of weight 0 takes no part, and is predicted.
+        must_link, cannot_link : list of pairs or groups of rows, default=None
+            Rows that belong to one cluster, and rows that belong to different ones: by their
+            names in the index of a frame that has names, otherwise counted from 0.
+
+        Returns
+        -------
+        self
+        """
+        more: dict[str, Any] = {}
+        if sample_weight is not None:
+            from unispectral.knowledge._read import read_weights
+
+            more["weights"] = read_weights(sample_weight, X)
+        if self.min_cluster_size is not None or self.max_cluster_size is not None:
+            more["least"] = self.min_cluster_size
+            more["most"] = self.max_cluster_size
+        if y is not None:
+            more["trust"] = self.trust
+        return self._fit_knowing(X, self._read_knowledge(X, y, must_link, cannot_link, **more))
+
+    def _solve(self, X: Any, run: Run, known: Knowledge | None) -> Fitted:
         recipe = self._recipe()
-        samples = self._read(X)
+        samples = self._read(X, None if known is None else known.weights)
         if recipe.n_clusters:
             check_cluster_count(recipe.n_clusters, samples.n_samples, samples.tables)
-        found = fit(samples, recipe, run)
+        if known is None:
+            from unispectral.labelfree._fit import fit
+
+            found = fit(samples, recipe, run)
+        else:
+            from unispectral.labelfree._known import fit_knowing
+
+            found = fit_knowing(samples, recipe, known, run)
         self.kernel_agreement_ = found.kernel_agreement
         self.scaling_ = dict(zip(samples.layout.view_names, samples.scaling, strict=False))
         self.agreement_ = found.agreement
@@ -259,7 +332,7 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
         self.cluster_count_ = found.cluster_count
         return found
 
-    def _read(self, X: Any) -> Samples:
+    def _read(self, X: Any, weights: np.ndarray | None) -> Samples:
         """The samples as the model takes them: of tables, kernels or a graph."""
         if isinstance(self.kernels, str) and self.kernels == "graph":
             if self.views is not None:
@@ -267,7 +340,11 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
                 raise InputError("views", problem, "leave views out")
             return read_nodes(self, X)
         kernels = kernel_specs(self.kernels, "kernels")
-        scaling = partial(scaling_of, scaling=self.scaling)
+        scaling: Any = partial(scaling_of, scaling=self.scaling)
+        if weights is not None:
+            from unispectral.labelfree._known import repeat_rows
+
+            scaling = lambda table: scaling_of(repeat_rows(table, weights), scaling=self.scaling)  # noqa: E731
         return read(self, X, kernels, views=self.views, scaling=scaling)
 
 

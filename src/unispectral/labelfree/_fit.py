@@ -108,8 +108,8 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
         order = order_samples(samples, copies, kept)
         views = build_views(samples, order, recipe, run, kept)
     combined = combine_views(views, recipe)
-    if copies is not None and order is not None:
-        combined = combined._replace(counts=count_copies(copies, order, combined.known))
+    if copies is not None or samples.weights is not None:
+        combined = combined._replace(counts=count_copies(samples, copies, order, combined.known))
     numbers = _number_samples(samples, order, combined)
 
     count = None
@@ -210,10 +210,18 @@ def order_samples(
 
 
 def count_copies(
-    copies: np.ndarray, order: np.ndarray, known: np.ndarray | None = None
+    samples: Samples,
+    copies: np.ndarray | None,
+    order: np.ndarray | None,
+    known: np.ndarray | None = None,
 ) -> np.ndarray:
-    """How often the samples of this order came, as a multiple of the mean."""
-    counts = np.bincount(copies, minlength=len(copies))[order]
+    """How often the samples of this order came, by their weights, as a multiple of the mean."""
+    n = samples.n_samples
+    counts = np.ones(n) if samples.weights is None else samples.weights
+    if copies is not None:
+        counts = np.bincount(copies, counts, minlength=n)
+    if order is not None:
+        counts = counts[order]
     if known is not None:
         counts = counts[known]
     return counts / counts.mean()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from unispectral._result import Fitted
 from unispectral._run import Run
 from unispectral._validation import check_cluster_count
 from unispectral.paper._descent import Objective
+
+if TYPE_CHECKING:
+    from unispectral.knowledge import Knowledge
 
 #: Limits where ``"auto"`` leaves them to the solver.
 _LIMITS = {"alm": (200, 1e-3), "exact": (50, 1e-5), "local": (50, 1e-5)}
@@ -138,7 +141,7 @@ class _PaperModel(Declared, LearnedGraphClustering):
     random_state: RandomState = parameter("random_state", np.random.Generator, default=0)
     verbose: Verbose = parameter("verbose", callable, default=0)
 
-    def _solve(self, X: Any, run: Run) -> Fitted:
+    def _solve(self, X: Any, run: Run, known: Knowledge | None) -> Fitted:
         from unispectral.paper._fit import fit
 
         kernels = kernel_specs(getattr(self, self._kernel_argument), self._kernel_argument)
@@ -165,7 +168,7 @@ class _PaperModel(Declared, LearnedGraphClustering):
         check_cluster_count(self.n_clusters, samples.n_samples, samples.tables)
         self._warn_of_parameters_without_effect()
         max_iter, tol = _LIMITS[self.solver]
-        return fit(
+        found = fit(
             samples,
             Objective(
                 int(self.n_clusters),
@@ -183,6 +186,11 @@ class _PaperModel(Declared, LearnedGraphClustering):
             max_time=self.max_time,
             step=self.step,
         )
+        if known is None:
+            return found
+        from unispectral.knowledge._apply import apply_knowledge
+
+        return apply_knowledge(found, known, int(self.n_clusters), run)
 
     def _warn_of_parameters_without_effect(self) -> None:
         """Say so where a parameter was set that the chosen solver does not use."""

@@ -33,6 +33,10 @@ _TAKEN_FOR_A_CLASSIFIER = (
     "whoever takes sparse tables and has predict_proba is asked for the probabilities of four "
     "classes, also a clusterer"
 )
+_NAMED_BY_ROWS = (
+    "the numbers of clusters are compared between rows in two orders, and a cluster is numbered "
+    "by its first row"
+)
 _COPIED_CLIENT = "parameters are copied, and a client of Dask, a connection, cannot be"
 
 
@@ -55,12 +59,17 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
     --------
     >>> from unispectral import UnifiedSpectralClustering
     >>> sorted(expected_failed_checks(UnifiedSpectralClustering(3)))
-    ['check_estimator_sparse_array', 'check_estimator_sparse_matrix']
+    ['check_estimator_sparse_array', 'check_estimator_sparse_matrix',
+     'check_sample_weight_equivalence_on_dense_data',
+     'check_sample_weight_equivalence_on_sparse_data']
     """
     expected = {}
     if get_tags(estimator).input_tags.sparse and hasattr(estimator, "predict_proba"):
         for kind in ("array", "matrix"):
             expected[f"check_estimator_sparse_{kind}"] = _TAKEN_FOR_A_CLASSIFIER
+    if get_tags(estimator).estimator_type == "clusterer" and _takes_weights(estimator):
+        for kind in ("dense", "sparse"):
+            expected[f"check_sample_weight_equivalence_on_{kind}_data"] = _NAMED_BY_ROWS
     if getattr(estimator, "client", None) is not None:
         for name in ("check_estimators_overwrite_params", "check_set_params"):
             expected[name] = _COPIED_CLIENT
@@ -169,6 +178,10 @@ def same_alone(model: Any, points: np.ndarray) -> None:
                 same = np.allclose(found, whole[rows], rtol=1e-7, atol=1e-9)
             problem = f"says something else of points alone than of all {len(points)} together"
             _require(same, f"{name} {problem}")
+
+
+def _takes_weights(estimator: Any) -> bool:
+    return "sample_weight" in inspect.signature(estimator.fit).parameters
 
 
 def _require(held: bool, otherwise: str) -> None:
