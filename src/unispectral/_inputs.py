@@ -12,10 +12,10 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from unispectral._alignment import align, align_columns, is_views, view_names
+from unispectral._arrays import absent_rows
 from unispectral._errors import InputError, InputTypeError
 from unispectral._validation import (
     Shift,
-    absent,
     check_feature_names,
     check_kernel_matrices,
     check_samples,
@@ -219,7 +219,7 @@ def _is_movable(kernel: Kernel, by_distance: bool) -> bool:
 def _refuse_absent(tables: Sequence[Any], names: Sequence[str]) -> None:
     """The paper's models have no place for samples that a view lacks."""
     for name, table in zip(names, tables, strict=True):
-        lacking = int(absent(table).sum())
+        lacking = int(absent_rows(table).sum())
         if lacking:
             problem = f"lacks {lacking} samples (rows of NaN)"
             remedy = "use UnifiedSpectralClustering, which takes such views"

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from unispectral._alignment import align, view_names
+from unispectral._arrays import absent_rows, locate, pick_evenly
 from unispectral._errors import DoubtfulResultWarning, InputError, InputTypeError, warn
 from unispectral.kernels._features import Table
 
@@ -107,7 +108,7 @@ def check_views(X: Any, least: int = 2) -> tuple[list[Table], list[str]]:
             f"holds views with different numbers of samples ({', '.join(sizes)})",
             "every view needs one row per sample, filled with NaN where the sample is absent",
         )
-    lost = np.flatnonzero(np.all([absent(table) for table in checked], axis=0))
+    lost = np.flatnonzero(np.all([absent_rows(table) for table in checked], axis=0))
     if len(lost):
         problem = f"has {len(lost)} samples that are absent from every view (first: row {lost[0]})"
         raise InputError("X", problem, "remove them")
@@ -116,7 +117,7 @@ def check_views(X: Any, least: int = 2) -> tuple[list[Table], list[str]]:
 
 def _refuse_few(table: Table, argument: str) -> None:
     """A view that lacks all samples but one or two shows nothing of any."""
-    lacking = absent(table)
+    lacking = absent_rows(table)
     few = len(lacking) - int(lacking.sum())
     if few < _LEAST_KNOWN and lacking.any():
         if few:
@@ -148,13 +149,6 @@ def check_feature_names(
         estimator.feature_names_in_ = np.array(names, dtype=object)
     with _naming(table, argument):
         validate_data(estimator, table, reset=False, skip_check_array=True)
-
-
-def absent(table: Table) -> np.ndarray:
-    """The samples that a view lacks."""
-    if sp.issparse(table):
-        return np.zeros(table.shape[0], bool)
-    return np.isnan(table[:, 0])
 
 
 def check_kernel_matrix(
@@ -223,8 +217,9 @@ def _distinct(tables: Sequence[Table], enough: int) -> int:
     """How many samples differ, or any number that is enough."""
     if not tables or any(sp.issparse(table) for table in tables):
         return enough
-    for most in (400, len(tables[0])):
-        rows = np.unique(np.linspace(0, len(tables[0]) - 1, min(len(tables[0]), most)).astype(int))
+    n = len(tables[0])
+    for most in (400, n):
+        rows = pick_evenly(n, most)
         found = len(np.unique(np.hstack([table[rows] for table in tables]), axis=0))
         if found >= enough:
             break
@@ -341,29 +336,22 @@ def _round_sparse(X: sp.csr_array) -> sp.csr_array:
     return X
 
 
-#: Rows of a table that are looked at together.
-_ROWS = 16_384
-
-
 def _shift_of(X: Table) -> Shift | None:
     if sp.issparse(X):
         values = X.data
     else:
         values = X
-    # In blocks of rows: a large table is not copied for the sake of two numbers.
-    blocks = [values[start : start + _ROWS] for start in range(0, len(values), _ROWS)]
-    blocks = [one for one in blocks if one.size and not np.isnan(one).all()]
-    if not blocks:
+    if not values.size:
+        return None
+    # These leave NaN out, and say nothing where there is nothing else.
+    greatest = float(np.fmax.reduce(values, axis=None))
+    least = float(np.fmin.reduce(values, axis=None))
+    if np.isnan(greatest):
         return None
     offset: np.ndarray | None = None
-    largest = max(float(max(abs(np.nanmax(one)), abs(np.nanmin(one)))) for one in blocks)
+    largest = max(abs(greatest), abs(least))
     if not sp.issparse(X):
-        with np.errstate(over="ignore"):  # the mean of huge numbers: they are scaled, not moved
-            total = sum(np.nansum(one, axis=0, dtype=np.float64) for one in blocks)
-            mean = total / sum((~np.isnan(one)).sum(axis=0) for one in blocks)
-        spread = np.inf
-        if np.isfinite(mean).all():
-            spread = max(float(np.nanmax(np.abs(one - mean))) for one in blocks)
+        mean, spread = locate(X)  # huge numbers, whose mean overflows, are scaled but not moved
         if float(np.abs(mean).max()) > _FAR * spread:
             offset = mean
             largest = spread

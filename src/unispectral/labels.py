@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._arrays import one_hot, orthogonal_factor
+
 __all__ = [
     "Rotation",
     "assign",
@@ -42,10 +44,8 @@ def procrustes(P: np.ndarray, labels: np.ndarray) -> np.ndarray:
     >>> procrustes(np.eye(2), np.array([1, 0])).tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
-    n, c = P.shape
-    one_hot = sp.csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, c))
-    U, _, Vt = np.linalg.svd((one_hot.T @ P).T)
-    return U @ Vt
+    F = one_hot(labels, P.shape[1])
+    return orthogonal_factor((F.T @ P).T)
 
 
 def assign(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
@@ -77,8 +77,7 @@ def _spread_rows(P: np.ndarray, first: int) -> np.ndarray:
     for k in range(1, c):
         closeness = closeness + np.abs(unit @ R[:, k - 1])
         R[:, k] = unit[np.argmin(closeness)]
-    U, _, Vt = np.linalg.svd(R)
-    return U @ Vt
+    return orthogonal_factor(R)
 
 
 def rotate(
@@ -177,8 +176,6 @@ def label_shares(W: sp.csr_array, labels: np.ndarray, n_clusters: int) -> np.nda
     >>> label_shares(W, np.array([0, 0, 1]), 2).tolist()
     [[0.75, 0.25], [1.0, 0.0], [1.0, 0.0]]
     """
-    n = len(labels)
-    F = sp.csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, n_clusters))
-    shares = (W @ F).toarray()
+    shares = (W @ one_hot(labels, n_clusters)).toarray()
     total = shares.sum(axis=1, keepdims=True)
     return np.where(total > 0, shares / np.where(total > 0, total, 1), 1.0 / n_clusters)

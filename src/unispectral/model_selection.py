@@ -20,6 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, column_or_1d
 
 from unispectral._alignment import align_to_fit, is_views
+from unispectral._arrays import absent_rows
 from unispectral._compat import count_samples, take_samples
 from unispectral._errors import InputError
 from unispectral.graph.neighbours import nearest
@@ -269,7 +270,7 @@ def neighbour_modularity(X: Any, labels: np.ndarray) -> float:
     Rows of NaN, of samples that a view lacks, are left out.
     """
     if not sp.issparse(X):
-        known = ~np.isnan(X[:, 0])
+        known = ~absent_rows(X)
         X = X[known]
         labels = labels[known]
     labels = np.unique(labels, return_inverse=True)[1]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from unispectral._arrays import absent_rows, smallest_in_rows
 from unispectral._errors import DoubtfulResultWarning, warn
 from unispectral._inputs import Layout
 from unispectral._run import Run
@@ -463,8 +464,8 @@ def _fill(new: list[Any], geometry: KernelDistance) -> tuple[list[Any], np.ndarr
     tables = list(new)
     for view in {part.view for part in geometry.base.parts}:
         table = tables[view]
-        if isinstance(table, np.ndarray) and np.isnan(table[:, 0]).any():
-            here = ~np.isnan(table[:, 0])
+        here = ~absent_rows(table)
+        if not here.all():
             tables[view] = np.where(here[:, None], table, 0.0)
             known &= here
     return tables, known
@@ -475,10 +476,7 @@ def _nearest_of_all(
 ) -> Nearest:
     """The nearest, given the distances (m, n) to all training points."""
     k = min(k, distance.shape[1])
-    part = np.argpartition(distance, k - 1, axis=1)[:, :k]
-    part.sort(axis=1)  # ties to the earlier sample
-    order = np.argsort(np.take_along_axis(distance, part, axis=1), axis=1, kind="stable")
-    indices = np.take_along_axis(part, order, axis=1)
+    indices = smallest_in_rows(distance, k)
     distance, near = (np.take_along_axis(of, indices, axis=1) for of in (distance, near))
     return Nearest(indices, np.ones(indices.shape, dtype=bool), distance, near, own, known)
 

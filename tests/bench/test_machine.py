@@ -10,7 +10,8 @@ import sys
 import pytest
 
 from unispectral.bench import _machine
-from unispectral.bench._words import counted, size
+from unispectral.bench._words import size
+from unispectral.tables._source import plural
 
 HUNGRY = "kept = bytearray(b'x') * 2**20 * 60; print('ready', flush=True); input()"
 PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', {HUNGRY!r}])"
@@ -49,4 +50,4 @@ def test_sizes_in_words(number: float, words: str) -> None:
 
 
 def test_one_is_not_several() -> None:
-    assert [counted(n, "cell") for n in (0, 1, 2)] == ["0 cells", "1 cell", "2 cells"]
+    assert [plural(n, "cell") for n in (0, 1, 2)] == ["0 cells", "1 cell", "2 cells"]

@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import pairwise_distances_chunked
 
 from unispectral._alignment import is_views
+from unispectral._arrays import smallest_in_rows
 from unispectral._errors import InputError
 from unispectral._memory import require_memory
 from unispectral._parameters import count, parameter
@@ -273,7 +274,7 @@ def neighbourhoods(tables: list[Any], k: int) -> Near:
     member = np.zeros((n, n), dtype=bool)
     for table in tables:
         for rows, squared in _iterate_distances(table):
-            nearest = np.argpartition(squared, wanted - 1, axis=1)[:, :wanted]
+            nearest = smallest_in_rows(squared, wanted)
             np.put_along_axis(member[rows], nearest, True, axis=1)
     width = int(member.sum(axis=1).max())
     # A stable sort puts the members first, in order.

@@ -10,6 +10,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.metrics import pairwise_distances
 
+from unispectral._arrays import orthogonal_factor
 from unispectral._parameters import count, non_negative, parameter
 from unispectral._run import Run
 from unispectral.baselines._base import (
@@ -272,8 +273,7 @@ def align(vectors: np.ndarray, max_iter: int) -> tuple[np.ndarray, float, Stop]:
     """
     c = vectors.shape[1]
     _, _, pivots = scipy.linalg.qr(vectors.T, mode="economic", pivoting=True)
-    Q, _ = scipy.linalg.polar(vectors[pivots[:c]].T)
-    Z = vectors @ Q
+    Z = vectors @ orthogonal_factor(vectors[pivots[:c]].T)
     cost, gradient = rotation_cost(Z)
     step = 1.0 / max(float(np.linalg.norm(gradient)), 1e-300)
     n_iter = 0

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from unispectral.bench._words import counted
+from unispectral.tables._source import plural
 
 _PACKAGES = ("unispectral", "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl")
 
@@ -29,7 +29,7 @@ def environment(threads: int) -> dict[str, str]:
             installed.append(f"{package} {version(package)}")
     machine = platform.machine()
     processor = _field("/proc/cpuinfo", "model name") or platform.processor() or machine
-    cores = counted(os.cpu_count() or 1, "core")
+    cores = plural(os.cpu_count() or 1, "core")
     memory = ""
     with contextlib.suppress(AttributeError, ValueError, OSError):
         size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -37,7 +37,7 @@ def environment(threads: int) -> dict[str, str]:
     return {
         "software": f"Python {platform.python_version()}, {', '.join(installed)}",
         "machine": f"{processor}, {cores}, {memory}{platform.system()} "
-        f"{machine}, {counted(threads, 'thread')} per fit",
+        f"{machine}, {plural(threads, 'thread')} per fit",
     }
 
 

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 
-def counted(number: int, one: str) -> str:
-    """A number of things: ``1 cell``, ``2 cells``."""
-    return f"{number} {one}{'s' * (number != 1)}"
-
-
 def size(number: float) -> str:
     """Bytes in gigabytes, or in megabytes where that would be a fraction."""
     if number >= 2**30:

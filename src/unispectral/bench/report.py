@@ -12,7 +12,6 @@ import numpy as np
 
 from unispectral._files import write_text_atomic
 from unispectral.bench._paper_tables import SWAPPED, PaperTable, paper_tables
-from unispectral.bench._words import counted
 from unispectral.bench.results import (
     Figure,
     Results,
@@ -31,6 +30,7 @@ from unispectral.bench.statistics import (
 )
 from unispectral.bench.study import METRICS, PROTOCOLS, Column, StudyDataset, StudyMethod, Surface
 from unispectral.report._page import asset, build_page
+from unispectral.tables._source import plural
 
 __all__ = ["rank_columns", "write_report"]
 
@@ -263,5 +263,5 @@ def _describe_run(results: Results, command: str) -> dict[str, Any]:
         facts.append(("Fits from, to", f"{ended[0]}, {ended[-1]} UTC"))
     used = Counter(tuple(record.environment.items()) for record in records)
     for environment, count in used.most_common(4):
-        facts += [(f"{counted(count, 'fit')}, {what}", words) for what, words in environment]
+        facts += [(f"{plural(count, 'fit')}, {what}", words) for what, words in environment]
     return {"command": command or "unispectral bench", "facts": facts}

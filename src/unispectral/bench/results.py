@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from unispectral.bench._cells import Cell, canonical, expand
-from unispectral.bench._words import counted
 from unispectral.bench.store import Record, Store
 from unispectral.bench.study import PROTOCOLS, Column, Study, StudyDataset, StudyMethod
+from unispectral.tables._source import plural
 
 __all__ = [
     "Figure",
@@ -291,7 +291,7 @@ def _reduction(method: StudyMethod, dataset: StudyDataset) -> list[str]:
     if local.repeats != method.repeats:
         parts.append(f"{local.repeats} of {method.repeats} repeats")
     if local.kernels != method.kernels and local.kernels is not None:
-        parts.append(counted(len(local.kernels), "kernel"))
+        parts.append(plural(len(local.kernels), "kernel"))
     if local.banks != method.banks:
         parts.append(f"{len(local.banks or ()) or 1} of {len(method.banks or ())} kernel banks")
     if local.grid != method.grid:

@@ -14,10 +14,10 @@ from unispectral.bench._cells import Cell, expand
 from unispectral.bench._fields import check_choice, check_count
 from unispectral.bench._machine import environment
 from unispectral.bench._pool import Answers, Pool
-from unispectral.bench._words import counted
 from unispectral.bench._worker import CellWorker, check_method
 from unispectral.bench.store import Record, Store
 from unispectral.bench.study import Study
+from unispectral.tables._source import plural
 
 __all__ = ["Reporter", "Summary", "duration", "run"]
 
@@ -190,7 +190,7 @@ class Reporter:
         before = f"{summary.done} done before"
         if summary.failed_before:
             before += f", {summary.failed_before} failed before and not tried again"
-        self._say(f"{counted(summary.total, 'cell')}: {before}, {len(todo)} to do.")
+        self._say(f"{plural(summary.total, 'cell')}: {before}, {len(todo)} to do.")
         if hidden:
             names = ", ".join(hidden)
             self._say(f"Earlier results of {names} are kept but not shown: the study has changed.")

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
+from unispectral._arrays import locate, median_of_positive, pick_evenly
 from unispectral._errors import InputError
 from unispectral._memory import require_memory
 from unispectral._run import Run, map_blocks
@@ -27,7 +28,7 @@ _LARGE = 1_000
 #: From this many samples on, their dot products are shared among the threads, so many rows a task.
 _MANY = 1_000
 _BLOCK_ROWS = 128
-#: A table so many times farther from the origin than it is wide is moved there for distances.
+#: A table whose mean is so many times its spread is moved to the origin for distances.
 _FAR = 1e3
 
 
@@ -222,7 +223,7 @@ class Features:
             if kind == "max":
                 self._scales[kind] = float(distances.max())
             else:
-                self._scales[kind] = _median_off_zero(distances)
+                self._scales[kind] = median_of_positive(distances, 0.0)
         return self._scales[kind]
 
     def _sampled_distances(self, kind: str) -> np.ndarray:
@@ -231,7 +232,7 @@ class Features:
             blocks = gen_batches(n, max(1, min(2**22, max(2**13, n * n // 64)) // max(n, 1)))
             return np.array([self.block(rows, slice(None)).distances.max() for rows in blocks])
         # Evenly spaced samples: the same for everyone, whatever the seed or the thread count.
-        chosen = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp))
+        chosen = pick_evenly(n, _SAMPLE)
         if kind == "max":
             # The farthest sample from the farthest sample: within a factor of two of the largest
             # distance in theory, and next to it in practice.
@@ -245,9 +246,8 @@ def _far_mean(X: Table) -> np.ndarray | None:
     """The mean of a table that lies far from the origin; None for others, and for sparse ones."""
     if sp.issparse(X) or not X.size:
         return None
-    width = float(np.ptp(X, axis=0).max())
-    mean = X.mean(axis=0, dtype=np.float64)
-    if 0 < _FAR * width < float(np.abs(mean).max()):
+    mean, spread = locate(X)
+    if 0 < _FAR * spread < float(np.abs(mean).max()):
         return mean
     return None
 
@@ -277,14 +277,6 @@ def cross_products(
 
 def _all(values: np.ndarray) -> np.ndarray:
     return values
-
-
-def _median_off_zero(distances: np.ndarray) -> float:
-    """The median of the positive distances, so that duplicates do not make the scale zero."""
-    positive = distances[distances > 0]
-    if positive.size:
-        return float(np.median(positive, overwrite_input=True))
-    return 0.0
 
 
 def _squared_norms(X: Table) -> np.ndarray:

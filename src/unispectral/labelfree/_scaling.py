@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._arrays import absent_rows
 from unispectral._errors import InputError
-from unispectral._validation import Shift, absent
+from unispectral._validation import Shift
 
 __all__ = ["scaling_of"]
 
@@ -134,7 +135,7 @@ def _weigh_counts(X: Any, unit: float, scaling: str) -> tuple[Shift, str]:
         having = np.bincount(X.indices[X.data > 0], minlength=X.shape[1])
     else:
         having = (X > 0).sum(axis=0)
-        n -= int(absent(X).sum())
+        n -= int(absent_rows(X).sum())
     kept = np.flatnonzero(having)
     weights = 1.0 + np.log((1.0 + n) / (1.0 + having[kept]))
     reason = "weighted as counts: "
@@ -172,7 +173,7 @@ def _describe(X: np.ndarray) -> _Columns:
 
 def _column_blocks(X: np.ndarray, kept: np.ndarray) -> Iterator[np.ndarray]:
     """Some columns at a time, as rows, of the samples that are present."""
-    lacking = absent(X)
+    lacking = absent_rows(X)
     present = ~lacking if lacking.any() else slice(None)
     step = max(1, _ENTRIES // len(X))
     for start in range(0, len(kept), step):

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import linalg
 
+from unispectral._arrays import orthogonal_factor
 from unispectral._compat import Interval, StrOptions, as_generator, check_constraints
 from unispectral._errors import InputError
 from unispectral._validation import check_kernel_matrices
@@ -396,8 +397,7 @@ def _rotation(P: np.ndarray, F: np.ndarray) -> np.ndarray:
     empty = F.sum(axis=0) == 0
     if empty.all():
         return np.eye(F.shape[1])
-    U, _, Vt = np.linalg.svd(P.T @ F)
-    Q = U @ Vt
+    Q = orthogonal_factor(P.T @ F)
     leaning = np.mean(P @ Q > 0, axis=0)
     return Q * np.where(empty & (leaning > 0.5), -1.0, 1.0)
 

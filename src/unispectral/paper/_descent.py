@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._arrays import orthogonal_factor
 from unispectral._result import Solution
 from unispectral._run import Run
 from unispectral.graph import Codes, codes
@@ -233,8 +234,7 @@ def _update_embedding(
         return stiefel_descent(L, (objective.gamma / objective.beta) * pull, P, run=run).P
     if objective.gamma == 0:
         return P
-    U, _, Vt = np.linalg.svd(pull, full_matrices=False)
-    return U @ Vt
+    return orthogonal_factor(pull)
 
 
 def _value(objective: Objective, state: _State) -> float:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._arrays import locate, median_of_positive, pick_evenly
 from unispectral._errors import DoubtfulResultWarning, warn
 from unispectral._inputs import Samples
 from unispectral._memory import require_memory
@@ -73,10 +74,7 @@ def fit(
         warn(text, DoubtfulResultWarning)
     names = samples.kernel_names
     degrees = np.asarray((solution.Z + solution.Z.T).sum(axis=1)).ravel()
-    if (degrees > 0).any():
-        typical = float(np.median(degrees[degrees > 0]))
-    else:
-        typical = 1.0
+    typical = median_of_positive(degrees, 1.0)
     part = KernelSumPart(bank, solution.weights, _close(bank, solution.weights))
     return Fitted(
         solution=solution,
@@ -173,8 +171,7 @@ def _warn_of_lost_digits(samples: Samples) -> None:
     for name, table in zip(samples.layout.view_names, samples.tables, strict=True):
         if sp.issparse(table):
             continue
-        mean = np.nanmean(table, axis=0, dtype=np.float64)
-        spread = float(np.nanmax(np.abs(table - mean)))
+        mean, spread = locate(table)
         far = float(np.abs(mean).max())
         spread = max(spread, 1e-300 * max(far, 1.0))  # equal samples have none
         if far > _FAR * spread:
@@ -192,8 +189,7 @@ def _warn_of_lost_digits(samples: Samples) -> None:
 
 def _close(bank: KernelBank, weights: np.ndarray) -> float:
     """The squared distance at which rounding cannot tell two points apart."""
-    n = bank.n_samples
-    chosen = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp))
+    chosen = pick_evenly(bank.n_samples, _SAMPLE)
     own = bank.combine_diagonal(weights)[chosen].astype(np.float64)
     block = own[:, None] + own[None, :] - 2.0 * bank.combine_block(weights, chosen, chosen)
     upper = block[np.triu_indices(len(chosen), 1)]

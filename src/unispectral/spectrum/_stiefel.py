@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from unispectral._arrays import orthogonal_factor
 from unispectral._run import Run
 
 #: Samples from which a product with the Laplacian is worth several threads.
@@ -376,8 +377,7 @@ def polar(Y: np.ndarray) -> np.ndarray:
     values, vectors = np.linalg.eigh(Y.T @ Y)
     if values[0] > 1e-6 * values[-1]:  # the columns are orthonormal to rounding over this
         return Y @ ((vectors / np.sqrt(values)) @ vectors.T)
-    U, _, Vt = np.linalg.svd(Y, full_matrices=False)
-    return U @ Vt
+    return orthogonal_factor(Y)
 
 
 def _times(L: sp.csr_array | np.ndarray, X: np.ndarray, run: Run | None) -> np.ndarray:
