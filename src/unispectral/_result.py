@@ -60,7 +60,7 @@ class Solution(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """What a model hands to its estimator; the last four are of the label-free one.
+    """What a model hands to its estimator; those from kernel_agreement on are of the label-free one.
 
     Attributes
     ----------
@@ -86,6 +86,9 @@ class Fitted(NamedTuple):
         What speaks against the clusters, in sentences.
     cluster_names : list of str or None
         Where samples of known classes name the clusters, which are then in their order.
+    copies : int array of shape (n,) or None
+        The first sample with the same rows, of each; the predictor has these alone. None where it
+        has all.
     """
 
     solution: Solution
@@ -100,3 +103,4 @@ class Fitted(NamedTuple):
     cluster_count: Any = None
     diagnostics: tuple[str, ...] = ()
     cluster_names: list[str] | None = None
+    copies: np.ndarray | None = None

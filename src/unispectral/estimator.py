@@ -27,6 +27,7 @@ from unispectral._validation import check_cluster_count
 from unispectral.answers import OutliersMixin
 from unispectral.labelfree import Recipe
 from unispectral.labelfree._scaling import scaling_of
+from unispectral.living import LivingMixin
 
 if TYPE_CHECKING:
     from unispectral.knowledge import Knowledge
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["UnifiedSpectralClustering"]
 
 
-class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
+class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClustering):
     """Clustering with a learned graph that needs no tuning, from one table or several views.
 
     Graph, embedding and labels are found together, as in the models of Kang et al. (AAAI 2018);
@@ -116,6 +117,11 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
     ----------
     labels_ : ndarray of shape (n_samples,)
     n_clusters_ : int
+    cluster_ids_ : ndarray of shape (n_clusters,)
+        The lasting number of each cluster, which ``update`` carries over; those of the samples are
+        ``cluster_ids_[labels_]``. After ``fit`` they are 0, 1, ….
+    changes_ : DataFrame
+        What updates have changed since the fit.
     graph_ : CSR array of shape (n_samples, n_samples)
         The learned graph Z; column i is the code of sample i.
     affinity_matrix_ : CSR array
@@ -325,8 +331,29 @@ class UnifiedSpectralClustering(OutliersMixin, LearnedGraphClustering):
             from unispectral.labelfree._known import fit_knowing
 
             found = fit_knowing(samples, recipe, known, run)
-        self.kernel_agreement_ = found.kernel_agreement
         self.scaling_ = dict(zip(samples.layout.view_names, samples.scaling, strict=False))
+        return self._note(found)
+
+    def _cluster_held(self, run: Run) -> Fitted:
+        from unispectral.labelfree._fit import fit
+        from unispectral.living._refit import held_samples, spread_views
+
+        kernels = kernel_specs(self.kernels, "kernels")
+        assert kernels is not None, "a model of matrices takes no further samples"
+        predictor = self._predictor_
+        n = len(self.labels_)
+        sources = self._record_.sources(n)
+        samples, views = held_samples(predictor, sources, kernels, self.scaling_)
+        recipe = self._recipe()
+        if recipe.n_clusters:
+            recipe = recipe.with_clusters(min(recipe.n_clusters + self._record_.added, n))
+        found = fit(samples, recipe, run)
+        whole = spread_views(found, views, predictor.layout, len(kernels), self.kernel_names_)
+        return self._note(whole)
+
+    def _note(self, found: Fitted) -> Fitted:
+        """Set the attributes that the label-free model alone has."""
+        self.kernel_agreement_ = found.kernel_agreement
         self.agreement_ = found.agreement
         self.structure_ = found.structure
         self.cluster_count_ = found.cluster_count

@@ -19,6 +19,7 @@ from unispectral._inputs import Layout
 from unispectral._run import Run
 from unispectral._validation import recentre
 from unispectral.graph.copies import first_equal
+from unispectral.graph._indexes import Neighbours
 from unispectral.graph.neighbours import EXACT_SAMPLES, build_index
 from unispectral.kernels import KernelBank
 from unispectral.labels import assign, memberships
@@ -28,11 +29,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "UNKNOWN_SCORE",
+    "Coded",
     "GeometryPart",
     "KernelSumPart",
+    "Nearest",
     "Prediction",
     "Predictor",
     "Trained",
+    "merge_nearest",
+    "portions",
     "row_blocks",
     "warn_of_unknown",
 ]
@@ -110,6 +115,8 @@ class GeometryPart:
     The weights are its part in the embedding and in the outlier score of new points; without any
     it is asked about points that lack a view of the others. Up to the squared distance ``close``
     a new point is a training point; ``samples`` are the training points that it has, None for all.
+    Of many training points the first ``n_indexed``, None for all, have an index; those that came
+    after them have one of their own.
     """
 
     geometry: KernelDistance
@@ -118,6 +125,7 @@ class GeometryPart:
     outlier_weight: float
     close: float
     samples: np.ndarray | None = None
+    n_indexed: int | None = None
     #: The index of the training points, once it has been asked.
     _index: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -169,11 +177,13 @@ class GeometryPart:
         if self._table() is None:
             distance = self.geometry.cross(tables, run)
             return _nearest_of_all(distance, np.exp(distance * self.rate), own, known, k)
-        index, shift = self._build_index(k, run)
+        indexes, shift = self._build_indexes(k, run)
         table = tables[self.geometry.base.parts[0].view]
         if shift is not None:
             table = recentre(table, shift)[0]
-        found = index.search(table, k, run=run)
+        found = indexes[0].search(table, k, run=run)
+        for later in indexes[1:]:
+            found = merge_nearest(found, later.search(table, k, run=run), indexes[0].n_samples)
         valid = found.indices >= 0
         if shift is None:
             scale = 1.0
@@ -183,15 +193,36 @@ class GeometryPart:
         indices = np.where(valid, found.indices, found.indices[:, :1])
         return Nearest(indices, valid, distance, np.exp(distance * self.rate), own, known)
 
-    def _build_index(self, k: int, run: Run) -> tuple[Any, Any]:
-        """The index of the training points, made when it is first asked, and how it was moved.
+    def _build_indexes(self, k: int, run: Run) -> tuple[list[Any], Any]:
+        """The indexes of the training points, made when first asked, and how these were moved.
 
-        It follows from the points alone: a model that was saved and loaded predicts the same.
+        They follow from the points alone: a model that was saved and loaded predicts the same.
         """
-        if not self._index:
-            table, shift = recentre(self._table())
-            self._index.update(index=build_index(table, k, random_state=0, run=run), shift=shift)
-        return self._index["index"], self._index["shift"]
+        table = self._table()
+        assert table is not None
+        first = len(table) if self.n_indexed is None else self.n_indexed
+        if "index" not in self._index:
+            points, shift = recentre(table[:first])
+            index = build_index(points, k, random_state=0, run=run)
+            self._index.update(index=index, shift=shift)
+        index, shift = self._index["index"], self._index["shift"]
+        if first == len(table):
+            return [index], shift
+        if "later" not in self._index:
+            later = table[first:] if shift is None else recentre(table[first:], shift)[0]
+            self._index["later"] = build_index(later, k, random_state=0, run=run)
+        return [index, self._index["later"]], shift
+
+    def inherit_index(self, before: GeometryPart) -> None:
+        """Take over the index of the same points from a part that has no others."""
+        index = before._index.get("index")
+        if index is None or self.n_indexed is None or index.n_samples != self.n_indexed:
+            return
+        table = self._table()
+        if before._index["shift"] is None and table is not None:
+            # The same rows: those of before need not be kept for it.
+            index.points = table[: self.n_indexed]
+        self._index.update(index=index, shift=before._index["shift"])
 
     def among(self, neighbours: np.ndarray) -> np.ndarray:
         """The kernel among the neighbours of each new point."""
@@ -224,7 +255,7 @@ class Prediction(NamedTuple):
     outlier_score: np.ndarray
 
 
-class _Coded(NamedTuple):
+class Coded(NamedTuple):
     """New points in one part; ``error`` is what their codes leave unexplained."""
 
     part: Part
@@ -299,8 +330,13 @@ class Predictor:
 
     def _block(self, new: list[Any], trained: Trained, run: Run) -> tuple[Prediction, np.ndarray]:
         """What is said of new points, and which of them a part knows."""
-        coded = [self._code(part, new, run) for part in self._choose_parts(new)]
-        placing = _portions(coded)
+        parts = self.choose_parts(new)
+        coded = [self.code(part, part.nearest(new, self.n_candidates, run)) for part in parts]
+        return self.place(coded, trained)
+
+    def place(self, coded: Sequence[Coded], trained: Trained) -> tuple[Prediction, np.ndarray]:
+        """What follows from the codes of new points, and which of them a part knows."""
+        placing = portions(coded)
         match = self._recognise(coded, len(trained.labels))
         is_trained = match >= 0
         embedding = np.zeros((len(match), trained.embedding.shape[1]))
@@ -320,7 +356,7 @@ class Predictor:
         score = np.where(is_trained, trained.outlier_score[match], score)
         return Prediction(labels, embedding, membership, score), placing.sum(axis=0) > 0
 
-    def _choose_parts(self, new: list[Any]) -> Sequence[Part]:
+    def choose_parts(self, new: list[Any]) -> Sequence[Part]:
         """The parts that have a weight; all of them where these do not know every sample."""
         placing = [part for part in self.parts if part.weight > 0]
         if self._has_gaps or not np.any([part.knows(new) for part in placing], axis=0).all():
@@ -332,10 +368,10 @@ class Predictor:
         """Whether some parts lack training points that others have."""
         return len({part.n_samples for part in self.parts}) > 1
 
-    def _code(self, part: Part, new: list[Any], run: Run) -> _Coded:
+    def code(self, part: Part, found: Nearest) -> Coded:
+        """The codes of new points over their nearest training points in one part."""
         from unispectral.graph import _loops
 
-        found = part.nearest(new, self.n_candidates, run)
         own = found.own.astype(np.float64)
         to = found.near.astype(np.float64)
         among = part.among(found.indices).astype(np.float64, copy=False)
@@ -347,13 +383,10 @@ class Predictor:
         total = codes.sum(axis=1)
         codes[total <= 0, 0] = 1.0
         codes /= codes.sum(axis=1, keepdims=True)
-        if part.samples is None:
-            neighbours = found.indices
-        else:
-            neighbours = part.samples[found.indices]
-        return _Coded(part, neighbours, codes, total, error, found.distance[:, 0], found.known)
+        neighbours = found.indices if part.samples is None else part.samples[found.indices]
+        return Coded(part, neighbours, codes, total, error, found.distance[:, 0], found.known)
 
-    def _recognise(self, coded: Sequence[_Coded], n: int) -> np.ndarray:
+    def _recognise(self, coded: Sequence[Coded], n: int) -> np.ndarray:
         """Which of n training points each new point is; −1 for none.
 
         It has the same row as the new point in every view that has this, and none in the others.
@@ -397,7 +430,7 @@ class Predictor:
             return np.where(coded[whole].known, nearest[whole], match)
         return match
 
-    def _score(self, coded: Sequence[_Coded], placing: np.ndarray) -> np.ndarray:
+    def _score(self, coded: Sequence[Coded], placing: np.ndarray) -> np.ndarray:
         """Outlier scores, by the parts that score them, or else by those that place the point."""
         scoring = _share_by_weight([one.part.outlier_weight for one in coded], coded)
         scoring = np.where(scoring.any(axis=0), scoring, placing)
@@ -411,7 +444,7 @@ class Predictor:
         return score
 
 
-def _count_votes(coded: Sequence[_Coded], placing: np.ndarray, trained: Trained) -> np.ndarray:
+def _count_votes(coded: Sequence[Coded], placing: np.ndarray, trained: Trained) -> np.ndarray:
     """The share of each cluster in the codes of new points."""
     m = placing.shape[1]
     c = trained.rotation.shape[1]
@@ -442,7 +475,7 @@ def warn_of_unknown(count: int, total: int) -> None:
     )
 
 
-def _portions(coded: Sequence[_Coded]) -> np.ndarray:
+def portions(coded: Sequence[Coded]) -> np.ndarray:
     """The share of each part in each new point: those that know it share it by weight.
 
     Where these have no weight they share it equally.
@@ -451,7 +484,7 @@ def _portions(coded: Sequence[_Coded]) -> np.ndarray:
     return np.where(portion.any(axis=0), portion, _share_by_weight(np.ones(len(coded)), coded))
 
 
-def _share_by_weight(weights: Sequence[float] | np.ndarray, coded: Sequence[_Coded]) -> np.ndarray:
+def _shared(weights: Sequence[float] | np.ndarray, coded: Sequence[Coded]) -> np.ndarray:
     """The same by weight alone; nothing where no part with a weight knows the point."""
     portion = np.asarray(weights)[:, None] * np.stack([one.known for one in coded])
     total = portion.sum(axis=0)
@@ -479,6 +512,18 @@ def _nearest_of_all(
     indices = smallest_in_rows(distance, k)
     distance, near = (np.take_along_axis(of, indices, axis=1) for of in (distance, near))
     return Nearest(indices, np.ones(indices.shape, dtype=bool), distance, near, own, known)
+
+
+def merge_nearest(one: Neighbours, other: Neighbours, first: int) -> Neighbours:
+    """The nearest among the points of two indexes; those of the second are numbered from first."""
+    k = one.indices.shape[1]
+    later = np.where(other.indices >= 0, other.indices + first, -1)
+    indices = np.hstack([one.indices, later])
+    distances = np.hstack([one.distances, other.distances])
+    best = np.argsort(distances, axis=1, kind="stable")[:, :k]
+    return Neighbours(
+        np.take_along_axis(indices, best, axis=1), np.take_along_axis(distances, best, axis=1)
+    )
 
 
 def row_blocks(X: Any, size: int = 65_536) -> Iterator[Any]:

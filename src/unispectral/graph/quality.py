@@ -8,7 +8,7 @@ from scipy.sparse.csgraph import connected_components
 
 from unispectral._compat import njit
 
-__all__ = ["components", "modularity", "normalized_cut"]
+__all__ = ["components", "conductances", "modularity", "normalized_cut"]
 
 #: Nodes from which on it pays to compile a loop for this.
 _MANY_NODES = 20_000
@@ -39,11 +39,23 @@ def normalized_cut(W: sp.csr_array, labels: np.ndarray) -> float:
     >>> normalized_cut(W, np.array([0, 0, 1, 1]))
     0.0
     """
+    shares = conductances(W, labels)
+    used = np.isfinite(shares)
+    return float(np.mean(shares[used])) if used.any() else 1.0
+
+
+def conductances(W: sp.csr_array, labels: np.ndarray) -> np.ndarray:
+    """The share of each cluster's weight that leaves it; NaN for one without edges.
+
+    Examples
+    --------
+    >>> W = sp.csr_array([[0.0, 3.0, 0.0], [3.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> conductances(W, np.array([0, 0, 1])).round(3).tolist()
+    [0.143, 1.0]
+    """
     inside, volumes = _inside_and_volumes(W, labels)
-    used = volumes > 0
-    if not used.any():
-        return 1.0
-    return float(np.mean(1.0 - inside[used] / volumes[used]))
+    with np.errstate(invalid="ignore"):
+        return 1.0 - inside / np.where(volumes > 0, volumes, np.nan)
 
 
 def _inside_and_volumes(W: sp.csr_array, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -256,8 +256,12 @@ class BoundKernel:
 
     def on(self, table: Any) -> BoundKernel:
         """The same kernel on another table."""
+        return self.on_features(Features(table))
+
+    def on_features(self, features: Features) -> BoundKernel:
+        """The same on features whose scales may be known already."""
         assert self.spec is not None, "a kernel that came as a matrix is of no table"
-        other = bind(self.spec, Features(table), self.view)
+        other = bind(self.spec, features, self.view)
         other.normalize(self.normalizer.steps)
         return other
 

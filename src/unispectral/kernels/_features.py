@@ -96,6 +96,15 @@ class Features:
         if self._offset is not None:
             self.nearby = Features(self._move(X))
 
+    def grow(self, X_new: Table) -> Features:
+        """The same with further samples; what was measured on these stays as it is."""
+        stack = sp.vstack if sp.issparse(self.X) else np.concatenate
+        X_new = X_new.astype(self.dtype, copy=False)
+        X = stack([self.X, X_new])
+        other = Features(sp.csr_array(X) if sp.issparse(X) else X)
+        other._scales = dict(self._scales)
+        return other
+
     def _move(self, X: np.ndarray) -> np.ndarray:
         return (X - self._offset).astype(X.dtype, copy=False)
 

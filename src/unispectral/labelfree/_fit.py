@@ -171,6 +171,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
         structure=geometry.structure if count is None else count.structure,
         cluster_count=count,
         diagnostics=tuple(diagnostics),
+        copies=copies,
     )
 
 

@@ -23,6 +23,7 @@ from unispectral._validation import recentre
 from unispectral.graph.neighbours import TREE_COLUMNS, announce_kernel, build_index, nearest
 from unispectral.kernels import Linear
 from unispectral.kernels._bound import BoundKernel, bind_table
+from unispectral.kernels._features import Features
 
 __all__ = [
     "KernelDistance",
@@ -221,6 +222,14 @@ class KernelDistance:
         parts = [part._replace(kernel=part.kernel.take(rows)) for part in self.parts]
         return KernelDistance(parts, self.name)
 
+    def grow(self, new: list[Any], known: dict[int, Features]) -> KernelDistance:
+        """The same distance with further samples, one table per view, behind these.
+
+        ``known`` has features that were made to grow already, by their identity: kernels that
+        share a table go on doing so.
+        """
+        return KernelDistance([_grow_part(part, new, known) for part in self.parts], self.name)
+
     def _sum_pairs(
         self, evaluate: Callable[..., tuple[np.ndarray, np.ndarray]], *arguments: Any
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -282,6 +291,8 @@ class WhitenedDistance(KernelDistance):
         Whether rows have length one.
     table : ndarray
         The rows.
+    n_fitted : int
+        The samples of the fit, the first of those here; the others came later.
     """
 
     def __init__(
@@ -295,6 +306,7 @@ class WhitenedDistance(KernelDistance):
         unit: bool,
         table: np.ndarray,
         name: str,
+        n_fitted: int | None = None,
     ) -> None:
         super().__init__([KernelPart(bind_table(table, [Linear()])[0], 0)], name)
         self._base = base
@@ -305,6 +317,7 @@ class WhitenedDistance(KernelDistance):
         self.shrink_root = shrink_root
         self.unit = unit
         self.table = table
+        self.n_fitted = len(table) if n_fitted is None else n_fitted
 
     @property
     def base(self) -> KernelDistance:
@@ -314,19 +327,47 @@ class WhitenedDistance(KernelDistance):
         return self.table @ self.table.T
 
     def cross(self, new: list[Any], run: Run | None = None) -> np.ndarray:
+        rows = self.whiten_rows(new, run)
+        return _square(rows @ self.table.T, _squared_lengths(rows)[:, None], self.own[None, :])
+
+    def whiten_rows(self, new: list[Any], run: Run | None = None) -> np.ndarray:
+        """The rows of new samples, one table per view."""
         features: np.ndarray | None
         if self.root is None:
             features = self.base.features(new)
         elif self.rate is None:
-            features = _solve(self.root, self.base.cross_products(new, run)[0])
+            products = self.base.cross_products(new, run)[0]
+            features = _solve(self.root, products[:, : self.n_fitted])
         else:
             distances = self.base.cross(new, run)[:, self.landmarks]
             features = _solve(self.root, np.exp(distances * self.rate))
         assert features is not None
-        rows = _scale_rows(
-            _solve(self.shrink_root, features - self.mean), self.unit, self.n_samples
+        return _scale_rows(
+            _solve(self.shrink_root, features - self.mean), self.unit, self.n_fitted
         )
-        return _square(rows @ self.table.T, _squared_lengths(rows)[:, None], self.own[None, :])
+
+    def grow(self, new: list[Any], known: dict[int, Features]) -> KernelDistance:
+        return WhitenedDistance(
+            base=self.base.grow(new, known),
+            rate=self.rate,
+            landmarks=self.landmarks,
+            root=self.root,
+            mean=self.mean,
+            shrink_root=self.shrink_root,
+            unit=self.unit,
+            table=np.concatenate([self.table, self.whiten_rows(new)]),
+            name=self.name,
+            n_fitted=self.n_fitted,
+        )
+
+
+def _grow_part(part: KernelPart, new: list[Any], known: dict[int, Features]) -> KernelPart:
+    """A kernel with further samples, on features that it may share with others."""
+    source = part.kernel.source
+    assert source is not None, "a kernel that came as a matrix knows nothing of further samples"
+    if id(source) not in known:
+        known[id(source)] = source.grow(new[part.view])
+    return part._replace(kernel=part.kernel.on_features(known[id(source)]))
 
 
 def whiten(base: KernelDistance, form: Whitening | None, run: Run | None = None) -> KernelDistance:

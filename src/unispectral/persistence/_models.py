@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from unispectral._compat import check_parameters, output_setting
 from unispectral._version import __version__
 from unispectral.persistence._archive import ModelFileError, read_archive, write_archive
+from unispectral.persistence._life import restore_life
 from unispectral.persistence._predictor import predictor_state, restore_predictor
 from unispectral.persistence._values import Field, Reader, Writer, check_fields, require
 from unispectral.tables._encode import column_names
@@ -34,6 +35,7 @@ _WRONG = (
 #: What a manifest may hold.
 _KEYS = {
     "format", "version", "library", "class", "params", "fitted", "output", "predictor", "pipeline",
+    "life",
 }  # fmt: skip
 #: Transformers that make one feature of each.
 _KEEPING = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "Normalizer")
@@ -318,6 +320,8 @@ def _estimator_state(estimator: Any, writer: Writer, prefix: str = "") -> dict[s
     }
     if name in CLASSES:
         state["predictor"] = writer.encode(predictor_state(estimator._predictor_), "predictor")
+    if hasattr(estimator, "_record_"):
+        state["life"] = writer.encode(estimator._record_._asdict(), "life")
     if name == "SimpleImputer":
         state["dtypes"] = [getattr(estimator, key).str for key in _DTYPES]
     return state
@@ -351,6 +355,8 @@ def _restore_estimator(state: dict[str, Any], reader: Reader, known: dict[str, _
             raise ModelFileError("what it predicts with is missing.")
         estimator._predictor_ = restore_predictor(reader.decode(state["predictor"]), estimator)
         estimator._sample_index_ = None  # a file holds no names of samples
+    if name == "UnifiedSpectralClustering":
+        restore_life(estimator, reader.decode(state.get("life")))
     if name == "SimpleImputer":
         for key, dtype in zip(_DTYPES, map(np.dtype, map(str, state["dtypes"])), strict=True):
             if dtype.kind not in "biuf":
@@ -372,7 +378,11 @@ def _check_fitted(name: str, fitted: dict[str, Any]) -> None:
     needed = _KNOWN[name].fitted
     optional = {"feature_names_in_": Field("t", ("f",))}
     if name in CLASSES:
-        optional |= {"cluster_names_": Field("t", ("c",)), "diagnostics_": Field("t", ("d",))}
+        optional |= {
+            "cluster_names_": Field("t", ("c",)),
+            "diagnostics_": Field("t", ("d",)),
+            "cluster_ids_": Field("iu", ("c",)),
+        }
     odd = set(needed) - set(fitted)
     if name in TRANSFORMERS:
         odd |= set(fitted) - {*needed, *optional}

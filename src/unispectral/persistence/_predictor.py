@@ -45,8 +45,10 @@ _KINDS = ("table", "columns", "views", "kernels", "graph")
 _PREDICTOR = ("alpha", "ridge", "n_candidates", "typical_degree", "by_labels")
 _LAYOUT = ("kind", "view_names", "n_features", "columns", "shifts", "sparse", "feature_names")
 _PART = ("weight", "outlier_weight", "close")
-_GEOMETRY_PART = (*_PART, "rate", "samples")
-_WHITENING = ("rate", "landmarks", "root", "mean", "shrink_root", "unit", "table", "name")
+_GEOMETRY_PART = (*_PART, "rate", "samples", "n_indexed")
+_WHITENING = (
+    "rate", "landmarks", "root", "mean", "shrink_root", "unit", "table", "name", "n_fitted",
+)  # fmt: skip
 _KERNEL = ("name", "view", "spec", "matrix")
 
 
@@ -214,7 +216,10 @@ def _part(state: Any, banks: list[KernelBank], layout: Layout, n: int) -> Any:
     else:
         geometry = _read_whitening(whitening, base)
     rate = real(state["rate"], least=-math.inf, below=0.0)
-    return GeometryPart(geometry=geometry, rate=rate, samples=samples, **shared)
+    indexed = state.get("n_indexed")
+    if indexed is not None:
+        indexed = integer(indexed, 1, base.n_samples)
+    return GeometryPart(geometry=geometry, rate=rate, samples=samples, n_indexed=indexed, **shared)
 
 
 def _kernel_part(state: Any, banks: list[KernelBank], layout: Layout) -> KernelPart:
@@ -251,16 +256,18 @@ def _read_whitening(state: Any, base: KernelDistance) -> WhitenedDistance:
     root = state["root"]
     n = base.n_samples
     count = len(state["mean"])
+    # Files of before a model could grow do not say it.
+    n_fitted = integer(state.get("n_fitted", n), 1, n)
     require((rate is None) == (landmarks is None), "the landmarks of a geometry")
     if rate is not None:
         rate = real(rate, least=-math.inf, below=0.0)
-        landmarks = indices(landmarks, count, n)
+        landmarks = indices(landmarks, count, n_fitted)
         require(root is not None, "the landmarks of a geometry")
     elif root is None:
         plain = base.features() is not None
         require(plain and count == base.n_columns, "the features of a geometry")
     else:
-        require(count == n, "the features of a geometry")
+        require(count == n_fitted, "the features of a geometry")
     return WhitenedDistance(
         base=base,
         rate=rate,
@@ -271,6 +278,7 @@ def _read_whitening(state: Any, base: KernelDistance) -> WhitenedDistance:
         unit=boolean(state["unit"]),
         table=floats(state["table"], n, count),
         name=str(state["name"]),
+        n_fitted=n_fitted,
     )
 
 
