@@ -60,7 +60,7 @@ class Solution(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """What a model hands to its estimator; those from kernel_agreement on are of the label-free one.
+    """What a model hands to its estimator; the last six are of the label-free one.
 
     Attributes
     ----------

@@ -18,8 +18,8 @@ from unispectral._errors import DoubtfulResultWarning, warn
 from unispectral._inputs import Layout
 from unispectral._run import Run
 from unispectral._validation import recentre
-from unispectral.graph.copies import first_equal
 from unispectral.graph._indexes import Neighbours
+from unispectral.graph.copies import first_equal
 from unispectral.graph.neighbours import EXACT_SAMPLES, build_index
 from unispectral.kernels import KernelBank
 from unispectral.labels import assign, memberships
@@ -383,7 +383,10 @@ class Predictor:
         total = codes.sum(axis=1)
         codes[total <= 0, 0] = 1.0
         codes /= codes.sum(axis=1, keepdims=True)
-        neighbours = found.indices if part.samples is None else part.samples[found.indices]
+        if part.samples is None:
+            neighbours = found.indices
+        else:
+            neighbours = part.samples[found.indices]
         return Coded(part, neighbours, codes, total, error, found.distance[:, 0], found.known)
 
     def _recognise(self, coded: Sequence[Coded], n: int) -> np.ndarray:
@@ -484,7 +487,7 @@ def portions(coded: Sequence[Coded]) -> np.ndarray:
     return np.where(portion.any(axis=0), portion, _share_by_weight(np.ones(len(coded)), coded))
 
 
-def _shared(weights: Sequence[float] | np.ndarray, coded: Sequence[Coded]) -> np.ndarray:
+def _share_by_weight(weights: Sequence[float] | np.ndarray, coded: Sequence[Coded]) -> np.ndarray:
     """The same by weight alone; nothing where no part with a weight knows the point."""
     portion = np.asarray(weights)[:, None] * np.stack([one.known for one in coded])
     total = portion.sum(axis=0)

@@ -109,7 +109,7 @@ def test_no_cluster_is_born_of_samples_like_those_of_before():
 def test_drift_is_reported_with_its_amount(blobs):
     X, y = blobs
     model = fitted(X[:400])
-    moved = X[400:][y[400:] == y[0]] + 2.0
+    moved = X[400:][y[400:] == y[0]] + 0.8
     assert len(moved) > 10
     model.update(moved, refit=False)
     drifted = model.changes_.query("change == 'drifted'")

@@ -72,7 +72,8 @@ class LivingMixin:
         refit : bool or "auto"
             Whether all samples are clustered anew now: True does so in any case, False never.
             Where ``n_clusters`` is a number, there are then as many clusters and one more for each
-            that was born.
+            that was born. What ``fit`` was told of its samples (known labels, links, weights) is
+            not kept for that.
 
         Returns
         -------
@@ -101,7 +102,7 @@ class LivingMixin:
             raise InputError("X", problem, "fit the model to all samples, or to tables")
         index = sample_index(X)
         run = Run.of(self.n_jobs, self.random_state, self.verbose)
-        with whole_or_as_before(self), run.limited() as run:
+        with whole_or_as_before(self), run.limit_threads() as run:
             new = read_new(self, X, predictor.layout)  # type: ignore[arg-type]
             self._update(new, refit, run)
             known = self._sample_index_
