@@ -520,7 +520,7 @@ def test_every_fitted_attribute_is_needed(case, tmp_path):
     needed = set(json.loads(members["model.json"])["fitted"])
     assert len(needed) > 10
     # Files of before these were kept do without them.
-    for key in needed - {"diagnostics_", "cluster_names_"}:
+    for key in needed - {"diagnostics_", "cluster_names_", "knowledge_"}:
 
         def change(manifest, key=key):
             del manifest["fitted"][key]
