@@ -20,6 +20,7 @@ _COMMANDS = {
     "cluster": "Find the clusters of a table.",
     "profile": "Say what the columns of a table are, before clustering them.",
     "predict": "Put new rows into the clusters of a saved model.",
+    "update": "Take further rows into a saved model, and say what changes.",
     "compare": "Run several methods side by side.",
     "data": "List, fetch and describe the paper's data sets.",
     "bench": "Run and report a study of methods on data sets.",
@@ -44,6 +45,7 @@ Examples:
   unispectral profile customers.csv
   unispectral cluster customers.csv -k auto --leave-out region --append -o customers.xlsx
   unispectral predict model.unispectral new.csv -o labels.csv
+  unispectral update model.unispectral new.csv -o labels.csv
   unispectral compare customers.csv -k 5
 
 \b

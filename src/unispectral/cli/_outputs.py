@@ -164,12 +164,14 @@ def label_columns(
     names: Any = None,
     *,
     path: str = "-",
+    ids: Any = None,
 ) -> dict[str, Any]:
     """Columns of the label file: which row, which cluster, how surely, how unlike the others.
 
-    Where the table's own columns go in front, rows that were left out have no cluster.
+    Where the table's own columns go in front, rows that were left out have no cluster. ``ids`` are
+    the lasting numbers of the clusters of a model that was updated.
     """
-    found: dict[str, Any] = {"cluster": labels}
+    found: dict[str, Any] = {"cluster": labels if ids is None else ids[labels]}
     if membership is not None:
         found["membership"] = membership[range(len(labels)), labels].round(6)
     if outlier_score is not None:

@@ -16,7 +16,7 @@ from unispectral.cli._outputs import check_outputs, echo_json, label_columns, sa
 if TYPE_CHECKING:
     from unispectral.cli._input import Input
 
-__all__ = ["predict"]
+__all__ = ["find_preparation", "predict"]
 
 #: Values of a table that are in memory at a time.
 _ENTRIES = 2**21
@@ -62,7 +62,7 @@ def predict(
 
     estimator = load_model(model)
     name = type(estimator).__name__
-    preparation = _preparation(estimator)
+    preparation = find_preparation(estimator)
     sources = [as_source(table) for table in tables]
     with columns_of(None):
         try:
@@ -99,6 +99,7 @@ def _assign(
         names = estimator.cluster_names_
     else:
         names = None
+    ids = getattr(estimator, "cluster_ids_", None)
     sizes = np.zeros(estimator.n_clusters_, dtype=np.int64)
     known: list[tuple[np.ndarray, np.ndarray]] = []
     notes: list[tuple[int, list[str]]] = []
@@ -118,7 +119,7 @@ def _assign(
                 else:
                     outlier = found.outlier_score > limits[found.labels]
                 results = label_columns(
-                    data, found.labels, *scores, outlier, names, path=str(output)
+                    data, found.labels, *scores, outlier, names, path=str(output), ids=ids
                 )
                 write(results)
             notes.append((data.first, data.notes))
@@ -142,7 +143,7 @@ def _by_block(notes: list[tuple[int, list[str]]], data: Input, n_rows: int) -> l
     return lines
 
 
-def _preparation(model: Any) -> list[dict[str, Any]]:
+def find_preparation(model: Any) -> list[dict[str, Any]]:
     """How the tables of the fit were made ready."""
     from unispectral.tables._prepare import Preparation
 

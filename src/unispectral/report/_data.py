@@ -126,6 +126,7 @@ def report_data(
         "summary": summary.to_dict(),
         "evidence": _evidence(estimator),
         "notes": [str(note).strip() for note in notes],
+        "changes": _tell_changes(estimator),
         "sizes": sizes,
         "colours": hex_colors(len(sizes)),
         "plane": plane(estimator, X, labels, shown, doubt),
@@ -266,6 +267,16 @@ class PageFeatures:
 def _text(value: Any) -> str:
     text = str(value)
     return text if len(text) <= 200 else text[:199] + "…"
+
+
+def _tell_changes(estimator: Any) -> list[str]:
+    """What the last update of a model changed."""
+    record = getattr(estimator, "_record_", None)
+    if record is None or not record.n_updates:
+        return []
+    from unispectral.living.report import describe_changes
+
+    return describe_changes(estimator)
 
 
 def _texts(values: Any, rows: np.ndarray) -> list[str] | None:

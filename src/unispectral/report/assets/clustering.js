@@ -38,7 +38,8 @@
     const odd = told.outliers && el("p", {}, told.outliers, d.nowhere > 0 && [" ", el("button", {class: "plain", type: "button", id: "show-nowhere", onclick: () => select(NOWHERE)}, "Show them")]);
     const box = UI.section("answer", told.answer, null, told.why && el("p", {class: "why"}, told.why), told.sure && el("p", {class: "sure-line"}, told.sure),
       k > 1 && el("ul", {class: "answers"}, rows), told.clusters.length > 60 && el("p", {class: "small"}, `The first 60 of ${number(told.clusters.length)} clusters.`), keep, code,
-      odd, told.columns.map(text => el("p", {}, text)), told.doubts.length > 0 && [el("h3", {}, "What speaks against it"), UI.notes(told.doubts.map(text => ({text})))]);
+      odd, d.changes.length > 0 && [el("h3", {}, "Since last time"), el("ul", {id: "changes"}, d.changes.map(text => el("li", {}, text)))],
+      told.columns.map(text => el("p", {}, text)), told.doubts.length > 0 && [el("h3", {}, "What speaks against it"), UI.notes(told.doubts.map(text => ({text})))]);
     return box;
   }
   const inPython = () => `model.rename({${names.map((name, c) => name && `${c}: ${JSON.stringify(name)}`).filter(Boolean).join(", ")}})`;

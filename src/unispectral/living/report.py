@@ -1,0 +1,108 @@
+"""What a model that was updated can say of itself: its changes in words, and its samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from unispectral.living._record import CHANGES
+from unispectral.living._refit import held_tables
+
+__all__ = ["describe_changes", "held_columns"]
+
+#: Clusters whose growth is told one by one.
+_LISTED = 12
+
+
+def describe_changes(model: Any, update: int | None = None) -> list[str]:
+    """What an update changed, in sentences; the last one by default.
+
+    Examples
+    --------
+    >>> from unispectral import UnifiedSpectralClustering
+    >>> X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0], [9]], 30, axis=0)
+    >>> model = UnifiedSpectralClustering(2).fit(X[:59]).update(X[59:])
+    >>> describe_changes(model)
+    ['Cluster 1 grew by 1 row.']
+    """
+    record = model._record_
+    update = record.n_updates if update is None else update
+    chosen = record.events[:, 0] == update
+    names = dict(zip(model.cluster_ids_.tolist(), model.cluster_names_, strict=True))
+    grown: list[str] = []
+    others: list[str] = []
+    for event, amount in zip(record.events[chosen], record.amounts[chosen], strict=True):
+        _, what, cluster, other, rows, samples = event.tolist()
+        kind = CHANGES[what]
+        called = _call(cluster, names)
+        count = f"{rows:,} row{'' if rows == 1 else 's'}"
+        if kind == "grew":
+            grown.append(f"{called} grew by {count}.")
+        elif kind == "born":
+            others.append(f"{called} was born: {count} that fit nowhere else.")
+        elif kind == "drifted":
+            others.append(
+                f"{called} drifts: its {count} lie {amount:.1f} of its spreads from those before."
+            )
+        elif kind == "merged":
+            others.append(f"{called} merged into {_call(other, names).lower()}, with {count}.")
+        elif kind == "split":
+            others.append(f"{called} split from {_call(other, names).lower()}, with {count}.")
+        elif kind == "ended":
+            others.append(f"{called} ended: its {count} went to several others.")
+        else:
+            others.append(f"All {samples:,} rows were clustered anew.")
+    if len(grown) > _LISTED:
+        grown = [f"{len(grown)} clusters grew."]
+    return [*others, *grown] or ["Nothing changed."]
+
+
+def _call(cluster: int, names: dict[int, str]) -> str:
+    """A cluster by its lasting number, and its name where it has another."""
+    name = names.get(cluster, str(cluster))
+    return f"Cluster {cluster}" if name == str(cluster) else f"Cluster {cluster} ({name})"
+
+
+def held_columns(model: Any) -> tuple[Any, list[str] | None]:
+    """The samples of a model in the units of its input, and the names of the columns.
+
+    Columns that do not vary were not kept, nor were views without weight.
+    """
+    predictor = model._predictor_
+    layout = predictor.layout
+    tables = held_tables(predictor, model._record_.sources(len(model.labels_)))
+    parts = []
+    names: list[str] = []
+    for view in sorted(tables):
+        table = tables[view]
+        shift = layout.shifts[view] if layout.shifts else None
+        columns = np.arange(layout.n_features[view])
+        if shift is not None and shift.columns is not None:
+            columns = shift.columns
+        parts.append(_move_back(table, shift))
+        names += _name_columns(model, layout, view, columns)
+    if all(sp.issparse(part) for part in parts):
+        return sp.csr_array(sp.hstack(parts)), names
+    dense = [part.toarray() if sp.issparse(part) else part for part in parts]
+    return np.nan_to_num(np.hstack(dense)), names
+
+
+def _move_back(table: Any, shift: Any) -> Any:
+    if shift is None:
+        return table
+    moved = table * (1.0 / np.asarray(shift.factor))
+    return moved if shift.offset is None else moved + shift.offset
+
+
+def _name_columns(model: Any, layout: Any, view: int, columns: np.ndarray) -> list[str]:
+    known = getattr(model, "feature_names_in_", None)
+    if layout.feature_names and layout.feature_names[view] is not None:
+        known = layout.feature_names[view]
+    elif layout.kind == "columns" and known is not None:
+        known = np.asarray(known)[layout.columns[view]]
+    prefix = "" if len(layout.view_names) == 1 else f"{layout.view_names[view]} "
+    if known is None:
+        return [f"{prefix}column {at}" for at in columns]
+    return [f"{prefix}{known[at]}" if layout.kind == "views" else str(known[at]) for at in columns]
