@@ -47,6 +47,38 @@ def test_scattered_samples_are_found(seed):
     assert model.outlier_threshold_.shape == (5,)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_shops_scattered_around_clusters_in_the_plane_are_found(seed):
+    """40 of 600; those that fall into a cluster by chance cannot be told."""
+    rng = np.random.default_rng(seed)
+    centres = rng.uniform(-10, 10, size=(5, 2))
+    shops = centres[rng.integers(5, size=560)] + 0.6 * rng.normal(size=(560, 2))
+    strays = rng.uniform(-12, 12, size=(40, 2))
+    model = UnifiedSpectralClustering(5).fit(np.concatenate([shops, strays]))
+    assert model.outlier_[560:].sum() >= 28
+    assert model.outlier_[:560].sum() <= 2
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_dense_clusters_beside_a_sparse_one_have_no_outliers(seed):
+    centres = [[0, 0], [12, 0], [0, 20]]
+    X, _ = make_blobs([400, 300, 100], centers=centres, cluster_std=[1, 1, 3], random_state=seed)
+    assert not UnifiedSpectralClustering(3).fit(X).outlier_.any()
+
+
+def test_a_crowd_is_found_where_there_is_no_step():
+    """A tail, and a crowd in its far end."""
+    rng = np.random.default_rng(0)
+    tail = rng.exponential(size=560)
+    crowd = rng.normal(5.0, 0.5, size=40)
+    scores = np.exp(np.concatenate([tail, crowd]))
+    found = scores > find_thresholds(scores, np.zeros(600, dtype=int))
+    assert found[560:].sum() >= 35
+    assert found[:560].sum() <= 8
+    # By the tail alone, which has as high a score, none is found.
+    assert np.isinf(find_thresholds(np.exp(tail), np.zeros(560, dtype=int))).all()
+
+
 def test_a_tail_of_the_model_is_hardly_ever_split():
     """On exponential logarithms of scores, for which the level is exact, and lighter ones."""
     labels = np.zeros(200, dtype=int)
