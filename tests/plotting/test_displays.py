@@ -528,3 +528,24 @@ def test_overview_of_the_model_and_of_a_stranger(model, blobs):
     assert lone == ["Embedding, two main directions"]
     with pytest.raises(TypeError, match="KMeans, which has no embedding_ to draw"):
         overview(KMeans(3, n_init=1).fit(blobs))
+
+
+@pytest.mark.parametrize("method", ["map", "pca"])
+def test_names_that_were_given_are_in_every_picture(method):
+    X, _ = make_blobs(60, centers=3, n_features=4, random_state=0)
+    model = UnifiedSpectralClustering(3).fit(X).rename(["loyal", "new", "costs $5"])
+    wanted = {"loyal", "new", r"costs \$5"}
+    graph = GraphMatrixDisplay.from_estimator(model)
+    assert {label.get_text() for label in graph.ax_.get_yticklabels()} == wanted
+    drawn = EmbeddingDisplay.from_estimator(model, method=method)
+    assert {text.get_text() for text in drawn.ax_.get_legend().get_texts()} == wanted
+    assert {text.get_text() for text in drawn.ax_.texts} == wanted
+    fresh = EmbeddingDisplay.from_estimator(model, new=X[:5], method=method)
+    assert wanted <= {text.get_text() for text in fresh.ax_.get_legend().get_texts()}
+    pictures = RepresentativesDisplay.from_estimator(model, X, image_shape=(2, 2))
+    assert {text.get_text() for text in pictures.ax_.texts} == wanted
+    # Names of one's own come before those of the model, and must be enough.
+    own = GraphMatrixDisplay.from_estimator(model, names=["a", "b", "c"])
+    assert [label.get_text() for label in own.ax_.get_yticklabels()] == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="names has 2 entries, but there is a cluster 2"):
+        GraphMatrixDisplay.from_estimator(model, names=["a", "b"])

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from unispectral._compat import optional
-from unispectral._errors import InputTypeError
+from unispectral._errors import InputError, InputTypeError
 from unispectral.plotting._colors import cluster_colors
 
 __all__ = ["Clusters", "Display", "fitted", "plain", "thin"]
@@ -56,6 +56,11 @@ class Display:
     def _of(cls, estimator: Any, **given: Any) -> Self:
         return cls(*fitted(estimator, *cls.needs), **given)
 
+    @staticmethod
+    def _with_names(estimator: Any, given: dict[str, Any]) -> dict[str, Any]:
+        """The options, with the names that ``rename`` gave to the clusters."""
+        return {"names": getattr(estimator, "cluster_names_", None)} | given
+
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on ``ax``, or on new axes; keywords go to the function that draws the data."""
         pyplot = optional("matplotlib.pyplot", extra="plot")
@@ -94,11 +99,17 @@ class Clusters(NamedTuple):
     colors: np.ndarray
 
     @classmethod
-    def of(cls, labels: Any) -> Clusters:
-        """Negative labels (noise) are grey."""
-        names, codes = np.unique(np.asarray(labels), return_inverse=True)
-        noise = names < 0 if names.dtype.kind in "if" else np.zeros(len(names), bool)
-        return cls(codes.ravel(), names, cluster_colors(noise))
+    def of(cls, labels: Any, names: Any = None) -> Clusters:
+        """Negative labels (noise) are grey; ``names[k]`` is what cluster k is called."""
+        found, codes = np.unique(np.asarray(labels), return_inverse=True)
+        noise = found < 0 if found.dtype.kind in "if" else np.zeros(len(found), bool)
+        called = found
+        if names is not None and found.dtype.kind in "iu":
+            if found[-1] >= len(names):
+                problem = f"has {len(names)} entries, but there is a cluster {found[-1]}"
+                raise InputError("names", problem)
+            called = np.array([str(names[k]) if k >= 0 else str(k) for k in found], dtype=object)
+        return cls(codes.ravel(), called, cluster_colors(noise))
 
     def at(self, chosen: np.ndarray) -> Clusters:
         """The clusters of some samples, under the same names and colours."""

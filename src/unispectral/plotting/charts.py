@@ -221,15 +221,14 @@ class SpectrumDisplay(Display):
 
     @property
     def has_gap(self) -> bool:
-        """Whether a gap after the chosen number can be seen: a tenth of the height, and more than
-        any eigenvalue before it rises by.
+        """Whether a gap after the chosen number can be seen: a tenth of the height, and no other
+        eigenvalue rises by more.
         """
         chosen = self.n_clusters or self.largest_gap
         if not chosen or not 1 < chosen < len(self.eigenvalues):
             return False
         gap = self.gaps[chosen - 1]
-        before = self.gaps[: chosen - 1].max(initial=0.0)
-        return bool(gap > before and gap >= _VISIBLE * self.eigenvalues[-1])
+        return bool(gap >= self.gaps.max() and gap >= _VISIBLE * self.eigenvalues[-1])
 
     @classmethod
     def _of(cls, estimator: Any, **given: Any) -> Self:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from unispectral._errors import InputError
-from unispectral.plotting._base import Clusters, Display, plain
+from unispectral.plotting._base import Clusters, Display, fitted, plain
 from unispectral.plotting._colors import INK, NAMED, RAMP
 
 __all__ = ["BinnedGraph", "GraphMatrixDisplay", "bin_graph"]
@@ -65,6 +65,8 @@ class GraphMatrixDisplay(Display):
     labels : array of shape (n,)
     max_bins : int
         Rows and columns of the picture at most.
+    names : sequence of str, optional
+        Names of the clusters; ``cluster_names_`` by default.
 
     Attributes
     ----------
@@ -86,11 +88,16 @@ class GraphMatrixDisplay(Display):
     graph: Any
     labels: Any
     max_bins: int = 400
+    names: Any = None
     needs = ("affinity_matrix_", "labels_")
     figsize = (5.4, 5.0)
 
+    @classmethod
+    def _of(cls, estimator: Any, **given: Any) -> Self:
+        return cls(*fitted(estimator, *cls.needs), **cls._with_names(estimator, given))
+
     def __post_init__(self) -> None:
-        self.clusters = Clusters.of(self.labels)
+        self.clusters = Clusters.of(self.labels, self.names)
         self.edges = np.concatenate([[0], np.cumsum(self.clusters.sizes)])
         self.binned = bin_graph(self.graph, self.clusters.codes, self.max_bins)
         self.image, self.within = self.binned

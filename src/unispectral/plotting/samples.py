@@ -17,6 +17,10 @@ from unispectral.plotting._layout import cluster_map, free_places, spacing
 
 __all__ = ["EmbeddingDisplay", "RepresentativesDisplay"]
 
+#: Letters of a name that stands among the points; the legend has the whole of it.
+_ON_MAP = 14
+#: Letters of a name that find room between strips of pictures.
+_BETWEEN_STRIPS = 3
 _TITLES = {"map": "Map of the clusters", "pca": "Embedding, two main directions"}
 
 
@@ -44,6 +48,8 @@ class EmbeddingDisplay(Display):
         Above this, points are left out evenly.
     doubt : float
         How doubtful all clusters are, from 0 to 1: one less their stability.
+    names : sequence of str, optional
+        Names of the clusters; ``cluster_names_`` by default.
 
     Notes
     -----
@@ -73,12 +79,14 @@ class EmbeddingDisplay(Display):
     method: Any = "auto"
     max_points: int = 20_000
     doubt: float = 0.0
+    names: Any = None
     needs = ("embedding_", "labels_")
     figsize = (6.4, 5.0)
 
     @classmethod
     def _of(cls, estimator: Any, *, new: Any = None, **given: Any) -> Self:
         embedding, labels = fitted(estimator, *cls.needs)
+        given = cls._with_names(estimator, given)
         if new is None:
             if "color" in given:
                 given["color"] = align_to_fit(given["color"], estimator, argument="color")
@@ -89,7 +97,7 @@ class EmbeddingDisplay(Display):
         return cls(embedding, both, new=np.arange(len(both)) >= len(labels), **given)
 
     def __post_init__(self) -> None:
-        everyone = Clusters.of(self.labels)
+        everyone = Clusters.of(self.labels, self.names)
         n, rows = len(everyone.codes), np.asarray(self.embedding, dtype=np.float64)
         if rows.ndim != 2 or len(rows) != n:
             problem = f"has shape {rows.shape}, but needs one row for each of {n} labels"
@@ -145,7 +153,8 @@ class EmbeddingDisplay(Display):
             ax.figure.colorbar(drawn, ax=ax, label=self._heading, pad=0.02)
             key(ax, [], np.empty((0, 3)), title="", marks=marks)
         else:
-            key(ax, self._meaning.names, self._meaning.colors, title=self._heading, marks=marks)
+            names = [plain(name) for name in self._meaning.names]
+            key(ax, names, self._meaning.colors, title=self._heading, marks=marks)
         ax.set(xticks=[], yticks=[])
         ax.spines[:].set_color("#cccccc")
         return self._title
@@ -165,7 +174,7 @@ class EmbeddingDisplay(Display):
     def _name_clusters(self, ax: Any, scale: float) -> None:
         from matplotlib.patheffects import withStroke
 
-        names = [str(name) for name in self.clusters.names]
+        names = [plain(name, _ON_MAP) for name in self.clusters.names]
         box = (7.0 * max(map(len, names)) + 3) / scale, 12.0 / scale
         places = free_places(self.points, self.clusters.codes, box)
         stroke = [withStroke(linewidth=2.5, foreground="white")]
@@ -213,6 +222,8 @@ class RepresentativesDisplay(Display):
     typicality : array of shape (n,), optional
         Large for typical members; by default minus the distance to the mean of the cluster, and
         of an estimator with memberships these, and among equals the weight of the edges.
+    names : sequence of str, optional
+        Names of the clusters; ``cluster_names_`` by default.
 
     Attributes
     ----------
@@ -237,6 +248,7 @@ class RepresentativesDisplay(Display):
     n_members: int = 6
     image_order: str = "C"
     typicality: Any = None
+    names: Any = None
 
     @classmethod
     def _of(cls, estimator: Any, *data: Any, **given: Any) -> Self:
@@ -248,11 +260,12 @@ class RepresentativesDisplay(Display):
             given = {"typicality": own.round(6) + weight} | given
         given = dict(zip(("X", "image_shape"), data, strict=False)) | given
         given["X"] = align_to_fit(given.get("X"), estimator)
-        return cls(labels, **given)
+        return cls(labels, **cls._with_names(estimator, given))
 
     def __post_init__(self) -> None:
         X: Any = sp.csr_array(self.X) if sp.issparse(self.X) else np.asarray(self.X)
-        self.clusters, pixels = Clusters.of(self.labels), int(np.prod(self.image_shape))
+        self.clusters = Clusters.of(self.labels, self.names)
+        pixels = int(np.prod(self.image_shape))
         n, groups = len(self.clusters.codes), self.clusters.members()
         if X.shape[0] != n:
             raise InputError("X", f"has {X.shape[0]} rows, but there are {n} labels")
@@ -282,6 +295,8 @@ class RepresentativesDisplay(Display):
         count, longest = len(self.members), max(map(len, self.members))
         # As many strips side by side as make the whole about 1.2 times as wide as high.
         columns = max(1, round(np.sqrt(1.2 * count * height / (longest * width))))
+        if max(len(str(name)) for name in self.clusters.names) > _BETWEEN_STRIPS:
+            columns = 1
         gap = max(1, round(0.08 * height))
         between = max(4, round(0.9 * max(width, 0.6 * height)))
         step = width + max(1, gap // 2)

@@ -52,7 +52,7 @@ class TreeDisplay(Display):
     @classmethod
     def _of(cls, estimator: Any, **given: Any) -> Self:
         (tree,) = fitted(estimator, *cls.needs)
-        return cls(tree, **({"names": getattr(estimator, "cluster_names_", None)} | given))
+        return cls(tree, **cls._with_names(estimator, given))
 
     def __post_init__(self) -> None:
         if len(self.tree.linkage) < 1:
