@@ -33,7 +33,8 @@ def test_each_cluster_is_described():
     assert found["kind"]["words"][0] == "<b> 50 %, b 50 %"
     assert found["gap"]["words"][0] == "missing 50 %, x 50 %"
     assert found["day"]["words"][0].startswith("2024-02-07 (half from 2024-02-01 to 2024-02-13")
-    low, middle, high = np.quantile(FRAME["code"][:20], [0.25, 0.5, 0.75])
+    quartiles = np.quantile(FRAME["code"][:20], [0.25, 0.5, 0.75])
+    low, middle, high = np.floor(quartiles + 0.5)
     told = f"{middle:,.0f} (half from {low:,.0f} to {high:,.0f})"
     assert found["code"]["words"][0] == told
 

@@ -171,11 +171,11 @@ def test_advice_in_plain_words():
     )
     told = "\n".join(advice(stopped, labels, certainty, warnings=["Something else."]))
     assert "did not converge: it stopped because max_iter was reached." in told
-    assert "4 points have no neighbour in the learned graph" in told
+    assert "4 samples have no neighbour in the learned graph" in told
     assert "falls into 3 separate parts, more than the 2 clusters" in told
     assert "Cluster 1 has 2 members." in told
-    assert "Cluster 0 holds 83 % of all points" in told
-    assert "1 point lies between two clusters" in told
+    assert "Cluster 0 holds 83 % of all samples" in told
+    assert "1 sample lies between two clusters" in told
     assert "Something else." in told
     assert advice(None, np.repeat([0, 1], 6), np.ones(12)) == []
 
@@ -224,7 +224,7 @@ def test_features_are_shown_in_their_units():
     data = report_data(
         Fitted(labels_=labels), (X - centre) / spread, columns=["a", "b"], preparation=ready
     )
-    name, _, inside, outside, decimals = data["clusters"][0]["features"][0]
+    name, _, inside, outside, decimals, *_ = data["clusters"][0]["features"][0]
     column = "ab".index(name)
     assert inside == pytest.approx(np.median(X[labels == 0, column]), rel=1e-3)
     assert outside == pytest.approx(np.median(X[labels == 1, column]), rel=1e-3)

@@ -31,14 +31,14 @@ def advice(
         said += _sizes(labels)
     unsure = int((certainty < _UNSURE).sum())
     if unsure:
-        points = _points(unsure, "lies", "lie")
-        said.append(f"{points} between two clusters: either would do nearly as well.")
+        told = _samples(unsure, "lies", "lie")
+        said.append(f"{told} between two clusters: either would do nearly as well.")
     # The fit's own warnings say the same about convergence, with more figures.
     return said + [text for text in warnings if not text.startswith("The fit stopped")]
 
 
-def _points(count: int, one: str, many: str) -> str:
-    return f"1 point {one}" if count == 1 else f"{count:,} points {many}"
+def _samples(count: int, one: str, many: str) -> str:
+    return f"1 sample {one}" if count == 1 else f"{count:,} samples {many}"
 
 
 def _graph(affinity: Any, labels: np.ndarray) -> list[str]:
@@ -47,8 +47,8 @@ def _graph(affinity: Any, labels: np.ndarray) -> list[str]:
     graph, clusters, said = sp.csr_array(affinity), int(labels.max()) + 1, []
     lonely = int((np.asarray(abs(graph).sum(axis=1)).ravel() <= 0).sum())
     if lonely:
-        points = f"{_points(lonely, 'has', 'have')} no neighbour in the learned graph"
-        said.append(f"{points}; the cluster of such a point is a guess.")
+        told = f"{_samples(lonely, 'has', 'have')} no neighbour in the learned graph"
+        said.append(f"{told}; the cluster of such a sample is a guess.")
     parts = connected_components(graph, directed=False)[0] - lonely
     if parts > clusters:
         said.append(
@@ -67,6 +67,6 @@ def _sizes(labels: np.ndarray) -> list[str]:
     if sizes.max() > _LARGE * sizes.sum() and len(labels) > 10:
         said.append(
             f"Cluster {int(sizes.argmax())} holds {100 * sizes.max() / sizes.sum():.0f} % of all "
-            "points; the others may be outliers rather than groups."
+            "samples; the others may be outliers rather than groups."
         )
     return said

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from unispectral._alignment import align_to_fit, is_views, view_names
 from unispectral._compat import optional
 from unispectral._errors import InputError
+from unispectral.tables._encode import plans_by_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -187,7 +188,7 @@ def describe(model: Any, X: Any, *, n_features: int | None = None) -> pd.DataFra
     if labels.ndim != 1 or not len(labels):
         raise InputError("model", "has no labels_", "fit it first, or give labels in its place")
     clusters, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    values, names = as_numbers(align_to_fit(X, last), len(labels))
+    values, names, _ = as_numbers(align_to_fit(X, last), len(labels))
     found = contrasts(values, codes)
     parts = []
     for k, cluster in enumerate(clusters.tolist()):
@@ -198,18 +199,29 @@ def describe(model: Any, X: Any, *, n_features: int | None = None) -> pd.DataFra
     return pandas.concat(parts, ignore_index=True)
 
 
-def as_numbers(X: Any, n: int, names: Any = None) -> tuple[Any, list[str]]:
-    """Samples of any kind as a float table, NaN where missing, and the names of its columns."""
+class Numbers(NamedTuple):
+    """A table of any kind as floats, NaN where missing; ``plans`` say how texts became numbers."""
+
+    values: Any
+    names: list[str]
+    plans: list[dict[str, Any]]
+
+
+def as_numbers(X: Any, n: int, names: Any = None) -> Numbers:
+    """Samples of any kind as a float table, with the names of its columns."""
     if is_views(X) and not isinstance(X, Mapping):
         X = dict(zip(view_names(X), X, strict=True))
     if isinstance(X, Mapping):
         parts = {str(view): as_numbers(part, n) for view, part in X.items()}
-        listed = [f"{view}: {name}" for view, (_, own) in parts.items() for name in own]
-        tables = [values for values, _ in parts.values()]
+        listed = [f"{view}: {name}" for view, part in parts.items() for name in part.names]
+        plans = [plan for part in parts.values() for plan in part.plans]
+        tables = [part.values for part in parts.values()]
         if any(map(sp.issparse, tables)):
-            return sp.hstack([sp.csr_array(table) for table in tables], format="csr"), listed
-        return np.hstack(tables), listed
+            joined = sp.hstack([sp.csr_array(table) for table in tables], format="csr")
+            return Numbers(joined, listed, plans)
+        return Numbers(np.hstack(tables), listed, plans)
     names = getattr(X, "columns", None) if names is None else names
+    made: Sequence[dict[str, Any]] = ()
     try:
         values = sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
@@ -217,12 +229,14 @@ def as_numbers(X: Any, n: int, names: Any = None) -> tuple[Any, list[str]]:
 
         preparer = TablePreparer(impute=None, scale="none")
         values, names = np.asarray(preparer.fit_transform(X)), preparer.get_feature_names_out()
+        made = plans_by_column(preparer.columns_)
     if values.ndim != 2 or values.shape[0] != n:
         problem = f"has the shape {values.shape}, but there are labels for {n} samples"
         raise InputError("X", problem)
     if names is None or len(names) != values.shape[1]:
         names = [f"column {j}" for j in range(values.shape[1])]
-    return values, [str(name) for name in names]
+    plans = list(made) or [{} for _ in names]
+    return Numbers(values, [str(name) for name in names], plans)
 
 
 def cluster_tree(X: Any, labels: np.ndarray, affinity: Any = None) -> dict[str, Any] | None:

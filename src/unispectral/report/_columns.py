@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,30 @@ import scipy.sparse as sp
 from unispectral.tables._encode import plans_by_column
 from unispectral.tables._scaling import undo_transform
 
-__all__ = ["Columns", "decimals_for", "find_place", "write_number"]
+__all__ = [
+    "Columns",
+    "decimals_for",
+    "decimals_of_pair",
+    "find_place",
+    "is_skewed",
+    "split_unit",
+    "write_number",
+]
 
 #: Columns without names are told apart by their numbers; of more than these that says nothing.
 _ANONYMOUS = 12
-#: Whole numbers that differ by more are told without decimals.
-_COUNTS = 20
+#: Units that names of columns end in.
+_UNITS = frozenset(
+    (
+        *("mm", "cm", "m", "km", "mg", "g", "kg", "t", "ml", "l", "kw", "kwh", "hz", "mhz", "ghz"),
+        *("ms", "s", "sec", "min", "h", "hours", "days", "years", "°c", "°f", "mb", "gb"),
+        *("eur", "usd", "gbp", "chf", "€", "$", "£", "%", "pct", "percent"),
+    )
+)
+#: Below this a half between two whole numbers is told.
+_HALVES = 100
+#: Of the distance between the quartiles.
+_SKEWED = 0.25
 #: What columns of places are called, and between which values they lie.
 _PLACES = (
     (("lon", "lng", "long", "longitude"), 180.0),
@@ -38,6 +57,8 @@ class Columns:
         logarithms or ranks were taken.
     named : bool
         Whether the names were given, rather than made up.
+    plans : sequence of dict, default=None
+        How each column was made of a text, without a preparation.
     """
 
     def __init__(
@@ -47,13 +68,14 @@ class Columns:
         preparation: Sequence[dict[str, Any]] | None = None,
         *,
         named: bool = True,
+        plans: Sequence[dict[str, Any]] | None = None,
     ) -> None:
         self.X = X
         self.names = list(names)
         self.telling = named or len(self.names) <= _ANONYMOUS
         self.spread = np.ones(X.shape[1])
         self.centre = np.zeros(X.shape[1])
-        self.plans: list[dict[str, Any]] = [{} for _ in self.names]
+        self.plans: list[dict[str, Any]] = list(plans or ({} for _ in self.names))
         first = 0
         for part in preparation or ():
             last = first + len(part["columns"])
@@ -83,6 +105,28 @@ class Columns:
         found = 0.0 if abs(found) < rounding else float(found)
         return float(undo_transform(self.plans[column], np.array(found)))
 
+    def word(self, column: int, value: float) -> str | None:
+        """The answer nearest to a value, in a column of answers in order; else None."""
+        levels = self.plans[column].get("levels")
+        if not levels or not math.isfinite(value):
+            return None
+        return min(levels, key=lambda text: (abs(levels[text] - value), levels[text]))
+
+
+def split_unit(name: str) -> tuple[str, str]:
+    """The name of a column without its unit, and the unit, where the name ends in one.
+
+    Examples
+    --------
+    >>> split_unit("flipper_length_mm"), split_unit("sepal length (cm)"), split_unit("age")
+    (('flipper length', 'mm'), ('sepal length', 'cm'), ('age', ''))
+    """
+    words = name.replace("_", " ").split()
+    last = words[-1].strip("()[]") if words else ""
+    if len(words) < 2 or last.lower() not in _UNITS:
+        return " ".join(words) or name, ""
+    return " ".join(words[:-1]), last
+
 
 def decimals_for(values: np.ndarray) -> int:
     """How many decimals show the differences of a column, and no more.
@@ -91,15 +135,44 @@ def decimals_for(values: np.ndarray) -> int:
     --------
     >>> decimals_for(np.array([31_000.0, 52_300.0])), decimals_for(np.array([0.12, 0.31, 0.25]))
     (0, 2)
+    >>> decimals_for(np.array([1.0, 2.0, 5.0]))
+    0
     """
     known = values[np.isfinite(values)]
     if not len(known):
         return 0
-    if (known == np.rint(known)).all() and np.ptp(known) > _COUNTS:
+    if (known == np.rint(known)).all():
         return 0
     low, high = np.quantile(known, [0.1, 0.9])
     spread = high - low or float(np.ptp(known)) or abs(float(known[0])) or 1.0
     return int(np.clip(1 - math.floor(math.log10(spread)), 0, 6))
+
+
+def decimals_of_pair(values: np.ndarray, one: float, other: float) -> int:
+    """The decimals of two medians of a column: of small whole numbers one, where one is a half."""
+    decimals = decimals_for(values)
+    known = values[np.isfinite(values)]
+    small = len(known) > 0 and np.abs(known).max() < _HALVES and (known == np.rint(known)).all()
+    if small and (one % 1 or other % 1):
+        return 1
+    return decimals
+
+
+def is_skewed(values: np.ndarray) -> bool:
+    """Whether a few values move the mean of a column away from its median.
+
+    By a quarter of the distance between its quartiles, which in a Gaussian column hardly happens.
+
+    Examples
+    --------
+    >>> is_skewed(np.array([1.0, 2.0, 3.0, 4.0])), is_skewed(np.array([1.0, 2.0, 3.0, 400.0]))
+    (False, True)
+    """
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return False
+    low, middle, high = np.quantile(known, [0.25, 0.5, 0.75])
+    return bool(abs(known.mean() - middle) > _SKEWED * (high - low))
 
 
 def write_number(value: float, decimals: int) -> str:
@@ -107,14 +180,15 @@ def write_number(value: float, decimals: int) -> str:
 
     Examples
     --------
-    >>> write_number(-52300.4, 0), write_number(-0.2, 0), write_number(0.25, 2)
-    ('−52,300', '0', '0.25')
+    >>> write_number(-52300.4, 0), write_number(-0.2, 0), write_number(18.5, 0)
+    ('−52,300', '0', '19')
     """
     if not math.isfinite(value):
         return "–"
     if abs(value) >= 1e9 or 0 < abs(value) < 1e-6:
         return f"{value:.3g}".replace("-", "−")
-    return f"{round(value, decimals) + 0.0:,.{decimals}f}".replace("-", "−")
+    digits = Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    return f"{digits + 0:,.{decimals}f}".replace("-", "−")
 
 
 def find_place(columns: Columns) -> tuple[int, int] | None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 from datetime import datetime
-from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from unispectral._alignment import align_to_fit
 from unispectral._errors import InputError
-from unispectral._version import __version__
 from unispectral.metrics import scores
 from unispectral.plotting._base import thin
 from unispectral.plotting._colors import hex_colors
@@ -23,9 +20,10 @@ from unispectral.plotting.charts import (
     distances_in_words,
 )
 from unispectral.report._beside import columns_beside
-from unispectral.report._clusters import certainty_of, cluster_tree, contrasts, rank_members
-from unispectral.report._columns import Columns, decimals_for, find_place
-from unispectral.report._pictures import as_text, graph_picture, plane, thumbnails
+from unispectral.report._clusters import Certainty, certainty_of, cluster_tree, rank_members
+from unispectral.report._features import PageFeatures
+from unispectral.report._pictures import graph_picture, plane, shorten, thumbnails
+from unispectral.report._redo import tell_how_to_redo
 from unispectral.report._summary import (
     Summary,
     read_columns,
@@ -37,14 +35,7 @@ from unispectral.report._summary import (
 __all__ = ["report_data"]
 
 MAX_POINTS = 20_000
-_IN_TABLE, _IN_HEAT = 6, 24
-#: Columns by which points can be coloured: all, while they do not make the page large.
-_COLOURED = 1_200_000
-#: Columns that the map can be drawn along, and those where there are many points.
-_AXES, _FEW_AXES, _MANY_POINTS = 12, 4, 5_000
-_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _RISING = " Each iteration poses a new problem, so the values need not fall."
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 #: Outlier scores that differ by less tell nothing.
 _SAME_SCORE = 1e-3
 
@@ -75,198 +66,204 @@ def report_data(
     pipeline = estimator
     if hasattr(estimator, "steps"):
         estimator = estimator.steps[-1][1]
-    given = align_to_fit(labels, estimator, argument="labels")
-    leader = estimator if hasattr(estimator, "_sample_index_") else given
-    X = align_to_fit(X, leader)
-    names = align_to_fit(names, leader, argument="names")
-    truth = align_to_fit(truth, leader, argument="truth")
-    texts = align_to_fit(texts, leader, argument="texts")
-    supplementary = align_to_fit(supplementary, leader, argument="supplementary")
-    labels = read_labels(estimator, given)
-    n, sizes = len(labels), np.bincount(labels)
     along = {"names": names, "truth": truth, "texts": texts, "supplementary": supplementary}
-    for argument, values in along.items():
-        if values is not None and len(values) != n:
-            problem = f"has {len(values)} entries, but there are labels for {n} samples"
-            raise InputError(argument, problem)
-    table = read_columns(X, labels, columns, preparation, estimator)
+    given = _align(estimator, X, labels, along)
+    table = read_columns(given.X, given.labels, columns, preparation, estimator)
     if summary is None:
         pictures = image_shape is not None  # of which single pixels tell nothing
         summary = summarise(
-            pipeline, None if pictures else table, labels=labels, names=names, texts=texts,
-            samples=X, warnings=warnings, refit=refit,
+            pipeline, None if pictures else table, labels=given.labels, names=given.names,
+            texts=given.texts, samples=given.X, warnings=warnings, refit=refit,
         )  # fmt: skip
-    X = None if table is None else table.X
-    sure = certainty_of(estimator, X, labels)
+    values = None if table is None else table.X
+    fit = _read_fit(estimator, values, given.labels)
+    chosen = _choose_members(fit, max_points)
+    features = None if table is None else PageFeatures(table, given.labels)
+    data = _describe_run(estimator, fit, title, seconds, notes)
+    data |= {"columns": 0 if values is None else values.shape[1], "summary": summary.to_dict()}
+    data |= _describe_members(fit, chosen, given)
+    data |= _describe_clusters(fit, chosen, features)
+    data |= _draw_pictures(estimator, fit, chosen, values, summary)
+    data |= _describe_solver(estimator)
+    data["by_words"] = given.texts is not None
+    data["redo"] = tell_how_to_redo(estimator, command, reading or ())
+    data["beside"] = []
+    if given.supplementary is not None:
+        data["beside"] = columns_beside(given.supplementary, given.labels, chosen.shown)
+    if given.truth is not None:
+        data |= _compare_with_truth(data["members"]["truth"], given)
+    if image_shape is not None and values is not None and not sp.issparse(values):
+        data["images"] = thumbnails(values, given.labels, image_shape, chosen.shown, chosen.picked)
+        features = None  # single pixels tell nothing
+    if given.texts is not None:
+        features = None  # the columns of an embedding have no meaning
+    if features is None:
+        empty: dict[str, list[Any]] = {"names": [], "values": []}
+        return data | {"table": empty, "heat": None, "colouring": [], "axes": None}
+    return data | features.whole_page(chosen.shown)
+
+
+class _Given(NamedTuple):
+    """What came with the model, in the order of its samples."""
+
+    X: Any
+    labels: np.ndarray
+    names: Any
+    truth: Any
+    texts: Any
+    supplementary: Any
+
+
+def _align(estimator: Any, X: Any, labels: Any, along: dict[str, Any]) -> _Given:
+    """Put everything into the order of the fit, and check that there is one entry a sample."""
+    labels = align_to_fit(labels, estimator, argument="labels")
+    leader = estimator if hasattr(estimator, "_sample_index_") else labels
+    X = align_to_fit(X, leader)
+    aligned = {
+        argument: align_to_fit(values, leader, argument=argument)
+        for argument, values in along.items()
+    }
+    labels = read_labels(estimator, labels)
+    for argument, values in aligned.items():
+        if values is not None and len(values) != len(labels):
+            problem = f"has {len(values)} entries, but there are labels for {len(labels)} samples"
+            raise InputError(argument, problem)
+    return _Given(X, labels, **aligned)
+
+
+class _Fit(NamedTuple):
+    """What the model says of each sample; None where it says nothing."""
+
+    labels: np.ndarray
+    sizes: np.ndarray
+    sure: Certainty
+    affinity: Any
+    score: np.ndarray | None
+    outlier: np.ndarray | None
+
+
+def _read_fit(estimator: Any, X: Any, labels: np.ndarray) -> _Fit:
     affinity = getattr(estimator, "affinity_matrix_", None)
-    if affinity is not None and affinity.shape[0] != n:
+    if affinity is not None and affinity.shape[0] != len(labels):
         affinity = None
-    outlier = getattr(estimator, "outlier_score_", None)
-    if outlier is not None and np.ptp(outlier) < _SAME_SCORE:
-        outlier = None  # a graph in which all degrees are alike tells no outlier
-    ranked = rank_members(labels, sure.value, affinity, outlier)
+    score = getattr(estimator, "outlier_score_", None)
+    if score is not None and np.ptp(score) < _SAME_SCORE:
+        score = None  # a graph in which all degrees are alike tells no outlier
+    return _Fit(
+        labels=labels,
+        sizes=np.bincount(labels),
+        sure=certainty_of(estimator, X, labels),
+        affinity=affinity,
+        score=score,
+        outlier=getattr(estimator, "outlier_", None),
+    )
+
+
+class _Chosen(NamedTuple):
+    """The samples on the page: all shown, those named, and these by cluster."""
+
+    shown: np.ndarray
+    picked: list[int]
+    ranked: list[tuple[list[int], list[int]]]
+
+
+def _choose_members(fit: _Fit, max_points: int) -> _Chosen:
+    ranked = rank_members(fit.labels, fit.sure.value, fit.affinity, fit.score)
     picked = sorted({i for pair in ranked for part in pair for i in part})
-    shown = thin(labels, max_points)
-    if len(shown) < n:  # everyone named on the page is on it
+    shown = thin(fit.labels, max_points)
+    if len(shown) < len(fit.labels):  # everyone named on the page is on it
         shown = np.union1d(shown, picked).astype(np.int64)
-    features = None if table is None else PageFeatures(table, labels)
-    flagged = getattr(estimator, "outlier_", None)
-    doubt = 0.0 if summary.stability is None else 1.0 - summary.stability
-    path, now = _path(estimator), datetime.now().astimezone()
-    rising = np.diff(path) > 1e-9 * np.abs(path[1:])  # by more than rounding
-    data: dict[str, Any] = {
-        "title": title or f"{len(sizes)} clusters",
+    return _Chosen(shown, picked, ranked)
+
+
+def _describe_run(
+    estimator: Any, fit: _Fit, title: str | None, seconds: float | None, notes: Sequence[str]
+) -> dict[str, Any]:
+    now = datetime.now().astimezone()
+    return {
+        "title": title or f"{len(fit.sizes)} clusters",
         "method": type(estimator).__name__,
         "made": f"{now.day} {now:%B %Y, %H:%M}",
-        "n": n,
-        "columns": 0 if X is None else X.shape[1],
+        "n": len(fit.labels),
         "seconds": seconds,
         "n_iter": getattr(estimator, "n_iter_", None),
         "converged": getattr(estimator, "converged_", None),
-        "summary": summary.to_dict(),
-        "evidence": _evidence(estimator),
         "notes": [str(note).strip() for note in notes],
         "changes": _tell_changes(estimator),
-        "sizes": sizes,
-        "colours": hex_colors(len(sizes)),
-        "plane": plane(estimator, X, labels, shown, doubt),
+        "sizes": fit.sizes,
+        "colours": hex_colors(len(fit.sizes)),
+        "scores": None,
+    }
+
+
+def _describe_members(fit: _Fit, chosen: _Chosen, given: _Given) -> dict[str, Any]:
+    shown = chosen.shown
+    outlier = None if fit.outlier is None else fit.outlier[shown].astype(int)
+    return {
         "members": {
             "row": shown,
-            "name": _texts(names, shown),
-            "cluster": labels[shown],
-            "certainty": np.round(sure.value[shown], 3),
-            "second": sure.second[shown],
-            "outlier": None if outlier is None else np.asarray(outlier)[shown],
-            "nowhere": None if flagged is None else flagged[shown].astype(int),
-            "truth": _texts(truth, shown),
+            "name": _texts(given.names, shown),
+            "cluster": fit.labels[shown],
+            "certainty": np.round(fit.sure.value[shown], 3),
+            "second": fit.sure.second[shown],
+            "outlier": None if fit.score is None else np.asarray(fit.score)[shown],
+            "nowhere": outlier,
+            "truth": _texts(given.truth, shown),
         },
-        "clear": share_clear(sure.value),
-        "nowhere": 0 if flagged is None else int(flagged.sum()),
-        "clusters": [
+        "clear": share_clear(fit.sure.value),
+        "nowhere": 0 if fit.outlier is None else int(fit.outlier.sum()),
+    }
+
+
+def _describe_clusters(
+    fit: _Fit, chosen: _Chosen, features: PageFeatures | None
+) -> dict[str, Any]:
+    described = []
+    for cluster, (typical, doubtful) in enumerate(chosen.ranked):
+        own = fit.labels == cluster
+        described.append(
             {
-                "typical": np.searchsorted(shown, typical).tolist(),
-                "doubtful": np.searchsorted(shown, doubtful).tolist(),
-                "features": [] if features is None else features.of(k),
-                "certainty": sure.value[labels == k].mean() if sizes[k] else None,
+                "typical": np.searchsorted(chosen.shown, typical).tolist(),
+                "doubtful": np.searchsorted(chosen.shown, doubtful).tolist(),
+                "features": [] if features is None else features.of(cluster),
+                "certainty": fit.sure.value[own].mean() if own.any() else None,
             }
-            for k, (typical, doubtful) in enumerate(ranked)
-        ],
-        "graph": None if affinity is None else graph_picture(affinity, labels),
-        "tree": cluster_tree(X, labels, affinity),
-        "levels": _levels(estimator, labels, shown),
+        )
+    return {"clusters": described}
+
+
+def _draw_pictures(
+    estimator: Any, fit: _Fit, chosen: _Chosen, X: Any, summary: Summary
+) -> dict[str, Any]:
+    doubt = 0.0 if summary.stability is None else 1.0 - summary.stability
+    graph = None if fit.affinity is None else graph_picture(fit.affinity, fit.labels)
+    return {
+        "plane": plane(estimator, X, fit.labels, chosen.shown, doubt),
+        "graph": graph,
+        "tree": cluster_tree(X, fit.labels, fit.affinity),
+        "levels": _levels(estimator, fit.labels, chosen.shown),
+        "spectrum": _spectrum(estimator, fit.affinity, len(fit.sizes)),
+        "evidence": _evidence(estimator),
+    }
+
+
+def _describe_solver(estimator: Any) -> dict[str, Any]:
+    path = _path(estimator)
+    rising = np.diff(path) > 1e-9 * np.abs(path[1:])  # by more than rounding
+    return {
         "weights": _weights(estimator),
         "distances": _distances(estimator),
-        "spectrum": _spectrum(estimator, affinity, len(sizes)),
         "objective": path,
         "objective_words": _RISING if rising.any() else "",
-        "redo": _redo(estimator, command, reading or ()),
-        "scores": None,
-        "beside": [] if supplementary is None else columns_beside(supplementary, labels, shown),
     }
-    if truth is not None:
-        classes = sorted(set(data["members"]["truth"]))
-        data["classes"] = {"names": classes, "colours": hex_colors(len(classes))}
-        data["scores"] = scores(np.asarray(truth), labels)
-    if image_shape is not None and X is not None and not sp.issparse(X):
-        data["images"] = thumbnails(X, labels, image_shape, shown, picked)
-        features = None  # single pixels tell nothing
-    if features is None:
-        return data | {
-            "table": {"names": [], "values": []},
-            "heat": None,
-            "colouring": [],
-            "axes": None,
-        }
-    return data | features.whole_page(shown)
 
 
-class PageFeatures:
-    """What the page shows of the columns."""
-
-    def __init__(self, columns: Columns, labels: np.ndarray) -> None:
-        self.columns, self.labels = columns, labels
-        self.found = contrasts(columns.X, labels)
-        self.names = [_text(name) for name in columns.names]
-
-    def of(self, cluster: int) -> list[list[Any]]:
-        """What sets a cluster apart: name, effect, medians inside and outside, decimals.
-
-        A column of 0 and 1 has shares in place of medians, and −1 decimals.
-        """
-        rows = []
-        member = self.labels == cluster
-        for j in self.found.top(cluster):
-            values = self.values(j)
-            known = values[~np.isnan(values)]
-            shares = bool(np.isin(known, (0.0, 1.0)).all())
-            middle = np.nanmean if shares else np.nanmedian
-            parts = [part[~np.isnan(part)] for part in (values[member], values[~member])]
-            pair = [float(middle(part)) if len(part) else np.nan for part in parts]
-            decimals = -1 if shares else decimals_for(known)
-            rows.append([self.names[j], self.found.effect[cluster, j], *pair, decimals])
-        return rows
-
-    def whole_page(self, shown: np.ndarray) -> dict[str, Any]:
-        """What is shown of the columns beside the clusters."""
-        best = self.found.telling(_IN_TABLE)
-        values = [self.values(j)[shown] for j in best]
-        decimals = [decimals_for(part) for part in values]
-        table = {"names": [self.names[j] for j in best], "values": values, "decimals": decimals}
-        return {
-            "table": table,
-            "heat": self.heat(),
-            "colouring": self.colouring(shown),
-            "axes": self.axes(shown),
-        }
-
-    def axes(self, shown: np.ndarray) -> dict[str, Any]:
-        """Columns that the map can be drawn along: their names, ends and values from −1 to 1.
-
-        ``place`` are the columns of longitude and latitude, where there are such.
-        """
-        place = find_place(self.columns)
-        best = self.found.telling(_AXES if len(shown) <= _MANY_POINTS else _FEW_AXES).tolist()
-        listed = list(dict.fromkeys([*(place or ()), *best]))
-        columns = []
-        for j in listed:
-            values = self.values(j)[shown]
-            low, high = np.nanmin(values), np.nanmax(values)
-            level = 2 * (values - low) / (high - low) - 1 if high > low else values * 0.0
-            columns.append({"name": self.names[j], "ends": [low, high], "at": np.round(level, 3)})
-        return {"columns": columns, "place": None if place is None else [0, 1]}
-
-    def values(self, column: int) -> np.ndarray:
-        return self.columns.values(column)
-
-    def heat(self) -> dict[str, Any] | None:
-        """Clusters × telling columns: effects, and quantiles of the values of each cluster."""
-        best = self.found.telling(_IN_HEAT)
-        if not len(best):
-            return None
-        groups = [np.flatnonzero(self.labels == k) for k in range(self.labels.max() + 1)]
-        quantiles = []
-        for j in best:
-            column = self.values(j)
-            parts = [part[~np.isnan(part)] for part in (column[group] for group in groups)]
-            quantiles.append([np.quantile(p, _QUANTILES) if len(p) else None for p in parts])
-        names = [self.names[j] for j in best]
-        return {"names": names, "effect": self.found.effect[:, best], "quantiles": quantiles}
-
-    def colouring(self, shown: np.ndarray) -> list[dict[str, Any]]:
-        """Columns as levels 0 … 254 between their least and largest value; 255 is missing."""
-        found = []
-        for j in self.found.telling(_COLOURED // len(shown)):
-            values = self.values(j)[shown]
-            low, high = np.nanmin(values), np.nanmax(values)
-            level = 254 * (values - low) / (high - low) if high > low else values * 0.0
-            level = np.where(np.isnan(level), 255, np.rint(level))
-            found.append({"name": self.names[j], "ends": [low, high], "levels": as_text(level)})
-        return found
-
-
-def _text(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 200 else text[:199] + "…"
+def _compare_with_truth(shown: list[str], given: _Given) -> dict[str, Any]:
+    classes = sorted(set(shown))
+    return {
+        "classes": {"names": classes, "colours": hex_colors(len(classes))},
+        "scores": scores(np.asarray(given.truth), given.labels),
+    }
 
 
 def _tell_changes(estimator: Any) -> list[str]:
@@ -283,7 +280,7 @@ def _texts(values: Any, rows: np.ndarray) -> list[str] | None:
     if values is None:
         return None
     values = list(values)  # a column of a frame would be asked for names of rows
-    return [_text(values[i]) for i in rows]
+    return [shorten(values[i]) for i in rows]
 
 
 def _weights(estimator: Any) -> list[list[Any]]:
@@ -291,7 +288,7 @@ def _weights(estimator: Any) -> list[list[Any]]:
     names = getattr(estimator, "kernel_names_", ())
     if len(weights) != len(names) or len(weights) < 2:
         return []
-    return [[_text(names[r]), weights[r]] for r in np.argsort(-weights, kind="stable")]
+    return [[shorten(names[r]), weights[r]] for r in np.argsort(-weights, kind="stable")]
 
 
 def _distances(estimator: Any) -> dict[str, Any] | None:
@@ -300,7 +297,7 @@ def _distances(estimator: Any) -> dict[str, Any] | None:
     if not isinstance(weights, dict) or len(weights) < 2 or _weights(estimator):
         return None  # several kernels are shown by their own weights
     order = sorted(weights.items(), key=lambda item: -item[1])
-    rows = [[_text(name), value] for name, value in order]
+    rows = [[shorten(name), value] for name, value in order]
     return {"words": distances_in_words(weights) + ".", "rows": rows}
 
 
@@ -350,63 +347,3 @@ def _path(estimator: Any) -> np.ndarray:
     if path.ndim != 1 or len(path) < 3:
         return np.empty(0)
     return path[:: max(1, -(-len(path) // 400))]
-
-
-def _redo(
-    estimator: Any, command: str | None, reading: Sequence[dict[str, Any]]
-) -> dict[str, Any]:
-    """How to do the same again: the command, the lines of Python, the versions."""
-    known = hasattr(estimator, "get_params")
-    given = estimator.get_params(False) if known else {}
-    versions = {"unispectral": __version__, "Python": platform.python_version()}
-    return {
-        "command": command,
-        "python": _python(type(estimator), given, reading) if known else None,
-        "versions": [*versions.items(), *((name, version(name)) for name in _PACKAGES)],
-        "parameters": [[name, repr(value)] for name, value in sorted(given.items())],
-    }
-
-
-def _python(cls: type, given: dict[str, Any], reading: Sequence[dict[str, Any]]) -> str:
-    """Lines that read the tables and build the estimator anew."""
-    home = cls.__module__
-    if home.startswith(("sklearn.", "unispectral.")):  # where they are documented
-        deep = home.startswith(("sklearn.", "unispectral.baselines"))
-        home = ".".join(home.split(".")[: 2 if deep else 1])
-    usual = {name: repr(value) for name, value in cls().get_params(False).items()}  # type: ignore[attr-defined]
-    changed = {name: repr(v) for name, v in given.items() if usual.get(name) != repr(v)}
-    listed = ", ".join(f"{name}={value}" for name, value in changed.items())
-    lines = [f"from {home} import {cls.__name__}"]
-    if reading:
-        lines += ["from unispectral.tables import read_table", "", *_reading(reading)]
-    lines += [f"model = {cls.__name__}({listed})", "labels = model.fit_predict(X)"]
-    return "\n".join(lines)
-
-
-#: Lines that match the rows of several tables by their names.
-_MATCHING = """import pandas as pd
-
-# A row that a table lacks is NaN there.
-names = {view: pd.Index(map(str, table.index)) for view, table in tables.items()}
-everyone = list(dict.fromkeys(name for index in names.values() for name in index))
-X = {}
-for view, table in tables.items():
-    rows = names[view].get_indexer(everyone)
-    X[view] = table.values[rows]
-    if (rows < 0).any():
-        X[view][rows < 0] = float("nan")
-"""
-
-
-def _reading(reading: Sequence[dict[str, Any]]) -> list[str]:
-    """Lines that read X; a part may say that rows are ``matched`` by their names."""
-    matched = any(part.get("matched") for part in reading)
-    calls = {}
-    for part in reading:
-        options = "".join(f", {name}={value!r}" for name, value in part["options"].items())
-        call = f"read_table({part['source']!r}{options})"
-        calls[part["view"]] = call if matched else f"{call}.values"
-    if len(calls) == 1:
-        return [f"X = {call}" for call in calls.values()]
-    listed = [f"    {view!r}: {call}," for view, call in calls.items()]
-    return [f"{'tables' if matched else 'X'} = {{", *listed, "}", *[_MATCHING][:matched]]

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unispectral.report._clusters import Contrasts
-from unispectral.report._columns import Columns, decimals_for, write_number
+from unispectral.report._columns import Columns, decimals_of_pair, split_unit, write_number
 
-__all__ = ["Portrait", "draw_portraits", "name_by_words"]
+__all__ = ["Portrait", "draw_portraits", "name_by_words", "write_pair"]
 
 #: Columns that a portrait tells of, and those that make a name; a smaller difference of the means,
 #: in deviations, is left out.
@@ -62,27 +62,41 @@ def _traits(columns: Columns, found: Contrasts, labels: np.ndarray, cluster: int
     for j in found.top(cluster, _LOOKED_AT):
         if abs(found.effect[cluster, j]) < _LEAST:
             break
-        values = columns.values(j)
-        trait = _trait(columns.names[j].replace("_", " "), values[member], values[~member])
+        trait = _trait(columns, j, member)
         traits.setdefault(trait.subject, trait)
     return list(traits.values())
 
 
-def _trait(name: str, inside: np.ndarray, outside: np.ndarray) -> _Trait:
-    inside = inside[~np.isnan(inside)]
-    outside = outside[~np.isnan(outside)]
-    everyone = np.concatenate([inside, outside])
+def _trait(columns: Columns, column: int, member: np.ndarray) -> _Trait:
+    values = columns.values(column)
+    name = columns.names[column]
+    known = ~np.isnan(values)
+    inside = values[known & member]
+    outside = values[known & ~member]
+    everyone = values[known]
     if np.isin(everyone, (0.0, 1.0)).all():
-        return _category(name, float(inside.mean()), float(outside.mean()))
-    decimals = decimals_for(everyone)
+        return _category(name.replace("_", " "), float(inside.mean()), float(outside.mean()))
     here = float(np.median(inside))
     there = float(np.median(outside)) if len(outside) else here
     below = np.mean(everyone < here) + np.mean(everyone == here) / 2
     level = next(word for least, word in _LEVELS if below > least)
     if not level:
         level = "higher" if here > there else "lower"
-    told = f"{name} {write_number(here, decimals)} (others {write_number(there, decimals)})"
-    return _Trait(name, f"{level} {name}", told)
+    subject, unit = split_unit(name)
+    pair = write_pair(columns, column, here, there)
+    told = f"{subject} {pair[0]}{' ' * bool(unit)}{unit} (others {pair[1]})"
+    if pair[0] == columns.word(column, here):
+        return _Trait(subject, f"{subject} {pair[0]}", told)
+    return _Trait(subject, f"{level} {subject}", told)
+
+
+def write_pair(columns: Columns, column: int, here: float, there: float) -> tuple[str, str]:
+    """Two medians of a column: as answers where these differ, or as numbers of the same digits."""
+    answers = columns.word(column, here), columns.word(column, there)
+    if answers[0] is not None and answers[1] is not None and answers[0] != answers[1]:
+        return answers[0], answers[1]
+    decimals = decimals_of_pair(columns.values(column), here, there)
+    return write_number(here, decimals), write_number(there, decimals)
 
 
 def _category(name: str, inside: float, outside: float) -> _Trait:

@@ -15,11 +15,12 @@ from unispectral.plotting.graph import bin_graph
 from unispectral.plotting.samples import EmbeddingDisplay
 from unispectral.report._clusters import contrasts
 
-__all__ = ["as_text", "graph_picture", "plane", "thumbnails"]
+__all__ = ["as_text", "graph_picture", "plane", "shorten", "thumbnails"]
 
 _BINS = 220
 _SIDE = 48
 _PIXELS = 3_000_000
+_LONGEST = 200
 
 
 def plane(
@@ -121,6 +122,12 @@ def _stretched(pictures: np.ndarray) -> np.ndarray:
     """From black to white, each picture by itself."""
     low, high = pictures.min(axis=1, keepdims=True), pictures.max(axis=1, keepdims=True)
     return 255 * (pictures - low) / np.maximum(high - low, 1e-300)
+
+
+def shorten(value: Any) -> str:
+    """A text of limited length."""
+    text = str(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def as_text(values: np.ndarray) -> str:

@@ -76,6 +76,9 @@ class Summary:
         The agreement behind ``sure``.
     others : dict
         The agreement of other numbers of clusters, by number.
+    by : str
+        Whose agreement that is: of "candidates" for the clusters, or of "fits" without a tenth of
+        the samples.
     """
 
     answer: str
@@ -87,6 +90,7 @@ class Summary:
     doubts: tuple[str, ...] = ()
     stability: float | None = None
     others: Mapping[int, float] = field(default_factory=dict)
+    by: str = ""
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -154,6 +158,7 @@ class Summary:
             "doubts": list(self.doubts),
             "stability": self.stability,
             "others": {str(count): value for count, value in self.others.items()},
+            "by": self.by,
         }
 
 
@@ -242,6 +247,7 @@ def summarise(
         doubts=(*advice(model, labels, certainty, warnings), *_way_out(sure, len(sizes))),
         stability=sure.value,
         others=sure.others,
+        by=sure.by,
     )
 
 
@@ -289,7 +295,9 @@ def _runner_up(found: Any) -> str:
     if found.n_clusters < 2:
         return f"; of more than one, {counts[best]} would stand out most"
     own = scores[found.n_clusters - 2]
-    return f"; next best is {counts[best]} (evidence {scores[best]:.2f} against {own:.2f})"
+    digits = 2 if f"{own:.2f}" != f"{scores[best]:.2f}" else 4
+    told = f"{scores[best]:.{digits}f} against {own:.{digits}f}"
+    return f"; next best is {counts[best]} (evidence {told})"
 
 
 class _Sureness(NamedTuple):
@@ -386,11 +394,13 @@ def read_columns(
     asked = columns
     if columns is None and not hasattr(X, "columns"):
         columns = getattr(model, "feature_names_in_", None)
-    named = columns is not None or hasattr(X, "columns") or isinstance(X, Mapping)
-    values, listed = as_numbers(X, len(labels), columns)
-    if asked is not None and len(asked) != len(listed):
-        raise InputError("columns", f"has {len(asked)} names, but X {len(listed)} columns")
-    return Columns(values, listed, preparation, named=named)
+    tables = list(X.values()) if isinstance(X, Mapping) else [X]
+    named = columns is not None or all(hasattr(table, "columns") for table in tables)
+    table = as_numbers(X, len(labels), columns)
+    count = len(table.names)
+    if asked is not None and len(asked) != count:
+        raise InputError("columns", f"has {len(asked)} names, but X {count} columns")
+    return Columns(table.values, table.names, preparation, named=named, plans=table.plans)
 
 
 def _describe(

@@ -29,22 +29,38 @@ const UI = (() => {
   const svg = (tag, props, ...children) => fill(document.createElementNS(SVG, tag), props, children);
 
   // ---- numbers and words ----------------------------------------------------------------
-  const whole = new Intl.NumberFormat("en", {maximumFractionDigits: 0});
+  // Thousands and decimals as the reader writes them; plain English where the browser knows no better.
+  const formats = new Map();
+  function written(value, options) {
+    const key = Object.entries(options).join();
+    if (!formats.has(key)) {
+      let made;
+      try { made = new Intl.NumberFormat(undefined, options); } catch (error) { made = new Intl.NumberFormat("en", options); }
+      formats.set(key, made);
+    }
+    return formats.get(key).format(value).replace("-", "−").replace(/^−(?=[0.,]+$)/, "");
+  }
+  const whole = {format: value => written(value, {maximumFractionDigits: 0})};
+  // Sentences come with numbers in English: 1,234.5. Those of the reader take their places.
+  const localise = text => text.replace(/(?<![\w.,=])(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+)(?![\w.=]|,\d)/g, found => {
+    const decimals = (found.split(".")[1] || "").length;
+    return written(Number(found.replaceAll(",", "")), {minimumFractionDigits: decimals, maximumFractionDigits: decimals});
+  }).replace(/(\d) %/g, "$1\u00a0%");
   function number(value, digits = 3) {
     if (value === null || value === undefined || value === "") return "–";
     if (typeof value !== "number") return String(value);
-    if (Number.isInteger(value) && Math.abs(value) < 1e15) return whole.format(value).replace("-", "−");
+    if (Number.isInteger(value) && Math.abs(value) < 1e15) return whole.format(value);
     const size = Math.abs(value);
-    const text = size !== 0 && (size < 1e-4 || size >= 1e7) ? value.toExponential(2) : String(+value.toPrecision(Math.max(digits, size >= 1 ? Math.floor(Math.log10(size)) + 2 : digits)));
-    return text.replace("-", "−");
+    if (size !== 0 && (size < 1e-4 || size >= 1e7)) return value.toExponential(2).replaceAll("-", "−");
+    return written(value, {maximumSignificantDigits: Math.max(digits, size >= 1 ? Math.floor(Math.log10(size)) + 2 : digits)});
   }
   // So many decimals, thousands apart.
   function fixed(value, decimals) {
     if (value === null || value === undefined) return "–";
     if (Math.abs(value) >= 1e9) return number(value);
-    return new Intl.NumberFormat("en", {minimumFractionDigits: decimals, maximumFractionDigits: decimals}).format(value).replace("-", "−");
+    return written(value, {minimumFractionDigits: decimals, maximumFractionDigits: decimals});
   }
-  const percent = (value, digits = 1) => value === null || value === undefined ? "–" : (100 * value).toFixed(digits) + " %";
+  const percent = (value, digits = 1) => value === null || value === undefined ? "–" : fixed(100 * value, digits) + "\u00a0%";
   const count = (n, one, many) => whole.format(n) + " " + (n === 1 ? one : many || one + "s");
 
   // A long name with its beginning and its end: names of one table often begin alike.
@@ -100,8 +116,10 @@ const UI = (() => {
       main, el("div", {id: "tip", role: "tooltip"}));
     return main;
   }
+  // What sections are called in the bar, where their titles are long.
+  const SHORT = {answer: "Answer", levels: "Tree", graph: "Graph", heat: "Columns", beside: "Beside", redo: "Again"};
   function section(id, title, lead, ...children) {
-    if (nav && id) nav.append(el("a", {href: "#" + id}, id === "answer" ? "Answer" : title));
+    if (nav && id) nav.append(el("a", {href: "#" + id}, SHORT[id] || title));
     return el("section", {id}, el("h2", {}, title), lead && el("p", {class: "lead"}, lead), ...children);
   }
   const tiles = items => el("div", {class: "tiles"}, items.map(item =>
@@ -322,7 +340,7 @@ const UI = (() => {
   return {
     get data() { return JSON.parse(document.getElementById("data").textContent); },
     get main() { return main; },
-    source, save, fixed, el, svg, number, percent, count, short, css, amount, difference, between, inkOn, shell, section, tiles, notes, code, choice, facts, tip, table, bars, line, ticks, figure,
+    source, save, fixed, localise, el, svg, number, percent, count, short, css, amount, difference, between, inkOn, shell, section, tiles, notes, code, choice, facts, tip, table, bars, line, ticks, figure,
     onTheme: redraw => listeners.push(redraw),
     dot: colour => { const node = el("span", {class: "dot"}); node.style.background = colour; return node; },
   };

@@ -28,7 +28,7 @@
       fill.style.width = Math.max(1, 100 * one.size / largest) + "%";
       fill.style.background = colour(c);
       return el("li", {}, el("button", {class: "number", type: "button", title: "Look at this cluster alone", onclick: () => select(c)}, dot(c), String(c)),
-        k > 1 ? input : el("span"), el("span", {class: "share"}, fill), el("span", {class: "size"}, `${number(one.size)} · ${percent(one.share)}`), el("span", {class: "apart"}, one.text));
+        k > 1 ? input : el("span"), el("span", {class: "share"}, fill), el("span", {class: "size"}, `${number(one.size)} · ${percent(one.share)}`), el("span", {class: "apart"}, UI.localise(one.text)));
     });
     const keep = el("div", {class: "tools keep", hidden: true}, el("span", {class: "small"}, "Names were changed here:"),
       el("button", {class: "plain", type: "button", onclick: savePage}, "Save this page with them"),
@@ -36,10 +36,14 @@
     const code = el("div", {});
     const edited = () => { keep.hidden = false; if (code.firstChild) code.replaceChildren(UI.code(inPython())); refresh(); };
     const odd = told.outliers && el("p", {}, told.outliers, d.nowhere > 0 && [" ", el("button", {class: "plain", type: "button", id: "show-nowhere", onclick: () => select(NOWHERE)}, "Show them")]);
-    const box = UI.section("answer", told.answer, null, told.why && el("p", {class: "why"}, told.why), told.sure && el("p", {class: "sure-line"}, told.sure),
+    const box = UI.section("answer", UI.localise(told.answer), null, told.why && el("p", {class: "why"}, UI.localise(told.why)), told.sure && el("p", {class: "sure-line"}, UI.localise(told.sure)),
       k > 1 && el("ul", {class: "answers"}, rows), told.clusters.length > 60 && el("p", {class: "small"}, `The first 60 of ${number(told.clusters.length)} clusters.`), keep, code,
+<<<<<<< HEAD
       odd, d.changes.length > 0 && [el("h3", {}, "Since last time"), el("ul", {id: "changes"}, d.changes.map(text => el("li", {}, text)))],
       told.columns.map(text => el("p", {}, text)), told.doubts.length > 0 && [el("h3", {}, "What speaks against it"), UI.notes(told.doubts.map(text => ({text})))]);
+=======
+      odd, told.columns.map(text => el("p", {}, UI.localise(text))), told.doubts.length > 0 && [el("h3", {}, "What speaks against it"), UI.notes(told.doubts.map(text => ({text: UI.localise(text)})))]);
+>>>>>>> a3e39b0 (Write the numbers of the page as its reader does, and fill its cards)
     return box;
   }
   const inPython = () => `model.rename({${names.map((name, c) => name && `${c}: ${JSON.stringify(name)}`).filter(Boolean).join(", ")}})`;
@@ -106,13 +110,14 @@
   }
   let meaning = meanings[0], recolour = () => null;
   const how = {
-    map: "Clusters lie side by side, similar ones near each other; a point between two of them belongs partly to both. The less sure a cluster is, the wider it is drawn: clusters that run into each other are not clearly apart. Distances between clusters mean little.",
+    map: "Clusters lie side by side, similar ones near each other; a sample between two of them belongs partly to both. The less sure a cluster is, the wider it is drawn: clusters that run into each other are not clearly apart. Distances between clusters mean little.",
     features: "The two directions in which the columns vary most. Clusters that lie apart here are apart; those that overlap may be apart in other columns.",
+    one: "The two directions in which the columns vary most.",
     columns: "Two columns, each from its least to its largest value; a missing value lies at the edge.",
-    place: "Where each point lies on earth, north upwards.",
+    place: "Where each sample lies on earth, north upwards.",
   };
   function drawMap() {
-    const canvas = el("canvas", {role: "img", tabindex: "0", "aria-label": `Map of ${count(shownCount, "point")} in ${count(k, "cluster")}`});
+    const canvas = el("canvas", {role: "img", tabindex: "0", "aria-label": `Map of ${count(shownCount, "sample")} in ${count(k, "cluster")}`});
     // Where points lie: the map of the clusters, the main directions, two columns, or places on earth.
     const planes = [{name: d.plane.how === "map" ? "map of the clusters" : "main directions of the columns", kind: d.plane.how, xs: d.plane.x, ys: d.plane.y, words: how[d.plane.how]}];
     if (d.plane.main) planes.push({name: "main directions of the columns", kind: "features", xs: d.plane.main.x, ys: d.plane.main.y, words: how.features});
@@ -322,7 +327,7 @@
     function show() {
       if (plane.kind === "columns") [plane.xs, plane.ys] = pair.map(j => axes[j].at.map(v => v === null ? -1.04 : v));
       sides.hidden = plane.kind !== "columns";
-      caption.textContent = plane.words + " Click a cluster to look at it alone; zoom with the buttons, or with Ctrl and the wheel.";
+      caption.textContent = (k === 1 && plane.kind === "features" ? how.one : plane.words) + (k > 1 ? " Click a cluster to look at it alone; zoom" : " Zoom") + " with the buttons, or with Ctrl and the wheel.";
       zoom(0);
     }
     const lay = el("select", {id: "draw-as", onchange: () => { plane = planes[Number(lay.value)]; show(); }}, planes.map((one, j) => el("option", {value: j}, one.name)));
@@ -399,37 +404,41 @@
   // ---- clusters by columns ---------------------------------------------------------------
   // Effects as colours; a column's name opens the values of each cluster: 5, 25, 50, 75 and 95 %.
   function heat() {
-    const h = d.heat, rows = Math.min(k, 60), CW = 34, CH = 24, left = 78, top = 96, cut = Math.max(1, Math.min(3, ...[Math.max(...h.effect.flat().map(Math.abs))]));
-    const art = UI.svg("svg", {class: "chart", viewBox: `0 0 ${left + CW * h.names.length + 58} ${top + CH * rows + 4}`, role: "img", "aria-label": "Clusters by columns"});
-    art.style.width = left + CW * h.names.length + 58 + "px";
+    const h = d.heat, rows = Math.min(k, 60), CW = 34, CH = 24, called = c => UI.short(titled(c), 26), cut = Math.max(1, Math.min(3, ...[Math.max(...h.effect.flat().map(Math.abs))]));
+    const letters = Math.max(...h.names.map(name => Math.min(24, name.length)));
+    const left = 20 + 6.4 * Math.max(...Array.from({length: rows}, (_, c) => called(c).length));
+    const top = 18 + 5.4 * letters, slope = Math.max(58, 4.4 * letters + 8 - 14);
+    const wide = left + CW * h.names.length + slope, high = top + CH * rows + 4;
+    const art = UI.svg("svg", {class: "chart", viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": "Clusters by columns"});
+    art.style.width = wide + "px";
     const box = el("div", {class: "values"});
     h.names.forEach((name, j) => art.append(UI.svg("text", {class: "link strong", transform: `translate(${left + CW * j + 14} ${top - 8}) rotate(-50)`, role: "button", tabindex: "0", "data-tip": `${name}: show its values in each cluster`,
-      onclick: () => open(j), onkeydown: event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); open(j); } }}, UI.short(name, 15))));
+      onclick: () => open(j), onkeydown: event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); open(j); } }}, UI.short(name, 24))));
     for (let c = 0; c < rows; c++) {
-      art.append(UI.svg("text", {class: "strong", x: left - 8, y: top + CH * c + 16, "text-anchor": "end"}, "Cluster " + c));
+      art.append(UI.svg("text", {class: "strong", x: left - 8, y: top + CH * c + 16, "text-anchor": "end"}, called(c)));
       h.names.forEach((name, j) => {
         const effect = h.effect[c][j], fill = UI.difference(effect / cut), q = h.quantiles[j][c];
         const rect = UI.svg("rect", {class: "link", x: left + CW * j, y: top + CH * c, width: CW - 2, height: CH - 2, rx: 3, fill, onclick: () => open(j),
-          "data-tip": `Cluster ${c}, ${name}\n${effect < 0 ? "−" : "+"}${Math.abs(effect).toFixed(1)} standard deviations from the rest` + (q ? `\nmedian ${number(q[2])}, half of it from ${number(q[1])} to ${number(q[3])}` : "")});
-        const text = UI.svg("text", {x: left + CW * j + CW / 2 - 1, y: top + CH * c + 15, "text-anchor": "middle", "pointer-events": "none", "font-size": 10}, (effect <= -.05 ? "−" : "") + Math.abs(effect).toFixed(1));
+          "data-tip": `Cluster ${c}, ${name}\n${effect < 0 ? "−" : "+"}${UI.fixed(Math.abs(effect), 1)} standard deviations from the rest` + (q ? `\nmedian ${number(q[2])}, half of it from ${number(q[1])} to ${number(q[3])}` : "")});
+        const text = UI.svg("text", {x: left + CW * j + CW / 2 - 1, y: top + CH * c + 15, "text-anchor": "middle", "pointer-events": "none", "font-size": 10}, UI.fixed(effect, 1));
         text.style.fill = UI.inkOn(fill);
         art.append(rect, text);
       });
     }
     function open(j) {
       const parts = h.quantiles[j].slice(0, rows), known = parts.filter(Boolean).flat();
-      const low = Math.min(...known), high = Math.max(...known), wide = 420;
+      const low = Math.min(...known), high = Math.max(...known), wide = 420, left = 20 + 6.4 * Math.max(...parts.map((_, c) => called(c).length));
       const x = v => left + wide * (v - low) / Math.max(high - low, 1e-300);
       const drawn = UI.svg("svg", {class: "chart", viewBox: `0 0 ${left + wide + 30} ${parts.length * 22 + 30}`, role: "img", "aria-label": `${h.names[j]} in each cluster`},
         UI.ticks(low, high).map(t => [UI.svg("line", {class: "grid", x1: x(t), x2: x(t), y1: 0, y2: parts.length * 22}), UI.svg("text", {x: x(t), y: parts.length * 22 + 18, "text-anchor": "middle"}, number(t))]),
-        parts.map((q, c) => [UI.svg("text", {class: "strong", x: left - 8, y: 22 * c + 15, "text-anchor": "end"}, "Cluster " + c), q && [
+        parts.map((q, c) => [UI.svg("text", {class: "strong", x: left - 8, y: 22 * c + 15, "text-anchor": "end"}, called(c)), q && [
           UI.svg("line", {class: "range", x1: x(q[0]), x2: x(q[4]), y1: 22 * c + 11, y2: 22 * c + 11}),
           UI.svg("rect", {x: x(q[1]), width: Math.max(1.5, x(q[3]) - x(q[1])), y: 22 * c + 4, height: 14, rx: x(q[3]) - x(q[1]) > 8 ? 2 : 0, fill: colour(c), "data-tip": `Cluster ${c}: 5 % ${number(q[0])}, 25 % ${number(q[1])}, median ${number(q[2])}, 75 % ${number(q[3])}, 95 % ${number(q[4])}`}),
           UI.svg("line", {class: "range", x1: x(q[2]), x2: x(q[2]), y1: 22 * c + 2, y2: 22 * c + 20})]]));
       box.replaceChildren(el("h3", {}, `${h.names[j]} in each cluster`), UI.figure(`${h.names[j]} in each cluster`, drawn, () => [["cluster", "5 %", "25 %", "median", "75 %", "95 %"], ...parts.map((q, c) => [c, ...(q || [])])]));
     }
     open(0);
-    return [el("div", {class: "scroll"}, UI.figure("Clusters by columns", art, () => [["cluster", ...h.names], ...h.effect.map((line, c) => [c, ...line])])), box];
+    return [el("div", {class: "both"}, el("div", {class: "scroll"}, UI.figure("Clusters by columns", art, () => [["cluster", ...h.names], ...h.effect.map((line, c) => [c, ...line])])), box)];
   }
 
   // ---- how clusters relate: which two are joined first ------------------------------------
@@ -446,7 +455,7 @@
 
   // ---- why this number -------------------------------------------------------------------
   function whyPicture() {
-    const e = d.evidence, W = 520, H = 230, left = 46, bottom = 40, top = 22, low = Math.min(0, ...e.scores), high = Math.max(1e-9, ...e.scores);
+    const e = d.evidence, W = 520, H = 196, left = 46, bottom = 40, top = 22, low = Math.min(0, ...e.scores), high = Math.max(1e-9, ...e.scores);
     const step = (W - left - 10) / e.counts.length, y = v => top + (H - top - bottom) * (high - v) / (high - low), every = Math.ceil(e.counts.length / 20);
     const art = UI.svg("svg", {class: "chart", viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": "Evidence for each number of clusters"},
       UI.ticks(low, high, 4).map(t => [UI.svg("line", {class: "grid", x1: left, x2: W - 10, y1: y(t), y2: y(t)}), UI.svg("text", {x: left - 8, y: y(t) + 4, "text-anchor": "end"}, number(t))]),
@@ -497,8 +506,8 @@
       m.row.forEach((_, i) => { const at = leafAt[tree.leaf[i]]; if (!first.has(at)) first.set(at, first.size); });
       shown.textContent = String(wanted);
       const stable = wanted === k ? d.summary.stability : d.summary.others[String(wanted)];
-      said.textContent = `${count(wanted, "cluster")}: ${nodes.map(at => node[at].size).sort((a, b) => b - a).slice(0, 12).map(v => number(v)).join(", ")}${wanted > 12 ? ", …" : ""} points` +
-        (stable === undefined || stable === null ? "." : `; found again without a tenth of the points by ${stable.toFixed(2)} (1 is the same).`) + (wanted === k ? " These are the clusters of the fit." : "");
+      said.textContent = `${count(wanted, "cluster")}: ${nodes.map(at => node[at].size).sort((a, b) => b - a).slice(0, 12).map(v => number(v)).join(", ")}${wanted > 12 ? ", …" : ""} samples` +
+        (stable === undefined || stable === null ? "." : wanted === k && d.summary.by === "candidates" ? `; the ways to cluster that were tried agree by ${UI.fixed(stable, 2)} (1 is the same).` : `; found again without a tenth of the samples by ${UI.fixed(stable, 2)} (1 is the same).`) + (wanted === k ? " These are the clusters of the fit." : "");
       own.of = i => colours.get(leafAt[tree.leaf[i]]);
       own.value = i => first.get(leafAt[tree.leaf[i]]);
       own.name = wanted === k ? "cluster" : `${wanted} clusters`;
@@ -508,7 +517,7 @@
       const inside = new Map(nodes.flatMap(at => { const found = [], walk = one => { found.push([one, colours.get(at)]); if (node[one].a !== undefined) { walk(node[one].a); walk(node[one].b); } }; walk(at); return found; }));
       const art = UI.svg("svg", {class: "chart", viewBox: `0 0 ${left + wide + 300} ${ROW * leaves + 8}`, role: "img", "aria-label": "Tree of the clusters"},
         node.map((one, at) => one.a === undefined ? null : [one.a, one.b].map(child => { const path = UI.svg("path", {class: "branch", d: `M${x(one.x)} ${one.y}V${node[child].y}H${x(node[child].x)}`}); if (inside.has(at)) path.style.stroke = inside.get(at); return path; })),
-        nodes.map(at => [UI.svg("circle", {cx: x(node[at].x), cy: node[at].y, r: 5, fill: colours.get(at), "data-tip": `${number(node[at].size)} points, ${percent(node[at].size / total)}`}),
+        nodes.map(at => [UI.svg("circle", {cx: x(node[at].x), cy: node[at].y, r: 5, fill: colours.get(at), "data-tip": `${number(node[at].size)} samples, ${percent(node[at].size / total)}`}),
           wanted === k && node[at].leaves.length ? UI.svg("text", {class: "strong", x: left + wide + 14, y: node[at].y + 4}, UI.short(titled(fittedOf[node[at].leaves[0]]), 40)) : UI.svg("text", {x: left + wide + 14, y: node[at].y + 4}, number(node[at].size))]));
       picture.replaceChildren(UI.figure("Tree of the clusters", el("div", {class: "scroll"}, art), () => [["joined", "with", "as", "at", "size"], ...tree.merges.map(([a, b, height], i) => [a, b, leaves + i, height, node[leaves + i].size])]));
     }
@@ -526,13 +535,15 @@
   }));
   function effects(rows) {
     const top = Math.max(...rows.map(row => Math.abs(row[1])), 1);
-    return el("div", {class: "effects"}, rows.map(([name, effect, inside, outside, decimals]) => {
+    return el("div", {class: "effects"}, rows.map(([name, effect, inside, outside, decimals, words, means]) => {
       const mark = el("i"), width = 50 * Math.min(1, Math.abs(effect) / top);
       mark.style.width = width + "%";
       mark.style.left = (effect < 0 ? 50 - width : 50) + "%";
       mark.style.background = effect < 0 ? "var(--minus)" : "var(--accent)";
       return [el("div", {class: "name", title: name}, UI.short(name, 22)), el("div", {class: "axis"}, mark),
-        el("div", {class: "value", title: `${effect > 0 ? "+" : "−"}${Math.abs(effect).toFixed(1)} standard deviations`}, decimals < 0 ? `${percent(inside, 0)} against ${percent(outside, 0)}` : `${UI.fixed(inside, decimals)} against ${UI.fixed(outside, decimals)}`)];
+        el("div", {class: "value", title: `${effect > 0 ? "+" : "−"}${UI.fixed(Math.abs(effect), 1)} standard deviations`},
+          decimals < 0 ? `${percent(inside, 0)} against ${percent(outside, 0)}` : words ? `${words[0]} against ${words[1]}` : `${UI.fixed(inside, decimals)} against ${UI.fixed(outside, decimals)}`,
+          means && el("span", {class: "means"}, `means ${UI.fixed(means[0], decimals)}, ${UI.fixed(means[1], decimals)}`))];
     }));
   }
   function card(info, c) {
@@ -541,7 +552,7 @@
         `${count(d.sizes[c], "member")}, ${percent(d.sizes[c] / d.n)}`, info.certainty === null ? "" : `, mean certainty ${percent(info.certainty, 0)}`)),
       el("div", {}, info.typical.length ? [el("h4", {}, "Most typical"), people(info.typical)] : null,
         el("h4", {}, "Most doubtful"), info.doubtful.length ? people(info.doubtful) : el("p", {class: "small none"}, "None: all are clearly assigned.")),
-      el("div", {}, d.images ? faces(c) : info.features.length ? [el("h4", {}, "What sets it apart: median, or share, here against elsewhere"), effects(info.features)] : null));
+      el("div", {}, d.images ? faces(c) : d.by_words ? [el("h4", {}, "What sets it apart: words of its texts"), el("p", {class: "small"}, UI.localise(d.summary.clusters[c].text))] : info.features.length ? [el("h4", {}, "What sets it apart: median, answer or share, here against elsewhere"), effects(info.features)] : null));
   }
 
   // A page of clusters at a time, or the chosen one alone.
@@ -585,7 +596,7 @@
     if (k > 1) add({label: "Name of cluster", format: (_, row) => names[row[at]] || "–", value: row => names[row[at]], text: row => names[row[at]]}, m.cluster);
     if (m.outlier) add({label: "Outlier score", number: true, format: v => v === null ? "–" : UI.fixed(v, 3)}, m.outlier);
     const odd = columns.length;
-    if (m.nowhere) add({label: "Fits nowhere", format: v => v ? "yes" : ""}, m.nowhere);
+    if (m.nowhere && d.nowhere) add({label: "Fits nowhere", format: v => v ? "yes" : ""}, m.nowhere);
     if (m.truth) add({label: "Known class"}, m.truth);
     d.table.names.forEach((name, j) => add({label: name, number: true, format: v => v === null ? "–" : UI.fixed(v, d.table.decimals[j])}, d.table.values[j]));
     const rows = all.map(i => cells.map(values => values[i]));
@@ -601,13 +612,13 @@
   }
 
   // ---- the page ------------------------------------------------------------------------
-  const main = UI.shell({title: d.title, lead: `${count(d.n, "point")}${d.columns ? " with " + count(d.columns, "column") : ""}, clustered by ${d.method} on ${d.made}.`});
+  const main = UI.shell({title: d.title, lead: `${count(d.n, "sample")}${d.columns ? " with " + count(d.columns, "column") : ""}, clustered by ${d.method} on ${d.made}.`});
   main.append(answer());
   const tiles = [];
-  if (d.graph && k > 1) tiles.push({label: "Graph within clusters", value: percent(d.graph.within), note: `${count(d.graph.links, "link")}, ${number(d.graph.median_degree)} per point`});
-  if (k > 1) tiles.push({label: "Clearly assigned", value: d.clear, note: "certainty of at least 50 %"});
-  if (d.summary.stability !== null) tiles.push({label: "Found again", value: number(+d.summary.stability.toFixed(2)), note: "agreement; 1 is the same"});
-  if (d.nowhere) tiles.push({label: "Fit nowhere", value: number(d.nowhere), note: percent(d.nowhere / d.n) + " of the points"});
+  if (d.graph && k > 1) tiles.push({label: "Graph within clusters", value: percent(d.graph.within), note: `${count(d.graph.links, "link")}, ${number(d.graph.median_degree)} per sample`});
+  if (k > 1) tiles.push({label: "Clearly assigned", value: d.clear, note: "certainty of at least 50\u00a0%"});
+  if (d.summary.stability !== null) tiles.push({label: d.summary.by === "candidates" ? "Ways to cluster agree" : "Found again", value: UI.fixed(d.summary.stability, 2), note: "from 0, chance, to 1, the same"});
+  if (d.nowhere) tiles.push({label: "Fit nowhere", value: number(d.nowhere), note: percent(d.nowhere / d.n) + " of the samples"});
   if (d.scores) tiles.push({label: "Accuracy", value: percent(d.scores.accuracy), note: `NMI ${percent(d.scores.nmi)}, purity ${percent(d.scores.purity)}, ARI ${number(d.scores.ari)}`});
   if (d.seconds !== null) tiles.push({label: "Time", value: d.seconds < 1 ? number(Math.round(d.seconds * 1000)) + " ms" : number(+d.seconds.toFixed(1)) + " s", note: d.n_iter ? count(d.n_iter, "iteration") + (d.converged === false ? ", not converged" : "") : null});
   if (tiles.length > 1) main.append(UI.tiles(tiles));
@@ -616,7 +627,7 @@
   const evidence = d.evidence && UI.section("evidence", `Why ${d.evidence.chosen}`, d.evidence.chosen > 1 ? `The evidence for each number of clusters${d.evidence.second ? `; next best is ${d.evidence.second}` : ""}.` : "The evidence for each number of clusters: none is beyond what samples without clusters show.", whyPicture());
   const levels = d.levels && d.levels.merges.length && UI.section("levels", "Every number of clusters", "Clusters merge and split along one tree; nothing is fitted anew. Move the slider to see them on the map.", levelsPicture());
 
-  const graph = d.graph && UI.section("graph", "Learned graph", "Points in the order of their clusters; filled cells are edges. Blocks along the diagonal, and little else, are good.", matrix());
+  const graph = d.graph && UI.section("graph", "Learned graph", "Samples in the order of their clusters; filled cells are edges. Blocks along the diagonal, and little else, are good.", matrix());
   const weights = (id, title, lead, rows) => {
     const heavy = rows.filter(([, value]) => value >= .0005), light = rows.length - heavy.length;
     return UI.section(id, title, lead, heavy.length > 1 || id === "kernels" ? UI.bars(title, heavy.map(([name, value]) => ({name, value}))) : null,
@@ -625,7 +636,7 @@
   const kernels = d.weights.length ? weights("kernels", "Kernel weights", "How much each kernel contributes.", d.weights) : null;
   const geometries = d.distances ? weights("distances", "How distances are measured", d.distances.words, d.distances.rows) : null;
   const spectrum = d.spectrum && UI.section("spectrum", "Spectrum", d.spectrum.gap === null ? "The smallest eigenvalues of the graph." : "The smallest eigenvalues of the graph; a wide gap after the number of clusters speaks for it.",
-    UI.line({series: [{values: d.spectrum.values, name: "Eigenvalue"}], xlabel: "number", ylabel: "eigenvalue", zero: true, label: "Eigenvalues",
+    UI.line({series: [{values: d.spectrum.values, name: "Eigenvalue"}], xlabel: "number", ylabel: "eigenvalue", zero: true, label: "Eigenvalues", height: evidence || geometries ? 200 : 330,
       marks: d.spectrum.gap === null ? [] : [{from: d.spectrum.count, to: d.spectrum.count + 1, text: `gap ${number(d.spectrum.gap)}`}]}));
   const beside = [evidence, geometries, spectrum].filter(Boolean);
   if (levels) main.append(levels);
@@ -636,7 +647,7 @@
     : "Which share most edges of the graph: the further right two meet, the more they share.", tree());
   const across = d.heat && UI.section("heat", "Clusters by columns", `How far each cluster lies above (green) or below (brown) the rest, in standard deviations; the ${count(d.heat.names.length, "column")} that ${d.heat.names.length === 1 ? "tells" : "tell"} clusters apart most.${k > 60 ? " The first 60 clusters." : ""} Click a column for its values.`, heat());
   if (across) main.append(across);
-  if (k > 1) main.append(UI.section("clusters", "Clusters", "Certainty is the lead of a point's own cluster over the next best one.", cards()));
+  if (k > 1) main.append(UI.section("clusters", "Clusters", "Certainty is the lead of a sample's own cluster over the next best one.", cards()));
   if (d.beside.length) main.append(UI.section("beside", "Columns beside the clusters", "They did not make the clusters; what they are in each of them.", UI.table({name: "Columns beside the clusters", size: 30,
     columns: [{label: "cluster", number: true}, ...d.beside.map(part => ({label: part.name}))], rows: d.sizes.map((_, c) => [c, ...d.beside.map(part => part.words[c])])}).node));
 
@@ -646,7 +657,7 @@
   while (extra.length > 1) main.append(el("div", {class: "two"}, extra.shift(), extra.shift()));
   if (extra.length) main.append(extra[0]);
 
-  main.append(UI.section("members", "Members", shownCount < d.n ? `An even part of each cluster, ${number(shownCount)} of ${number(d.n)} points; the file of labels has all.` : null, members()));
+  main.append(UI.section("members", "Members", shownCount < d.n ? `An even part of each cluster, ${number(shownCount)} of ${number(d.n)} samples; the file of labels has all.` : null, members()));
 
   const again = UI.section("redo", "How to do it again", null);
   if (d.redo.command) again.append(el("h3", {}, "On the command line"), UI.code(d.redo.command));
