@@ -77,6 +77,6 @@ sphinx_gallery_conf = {
     "reference_url": {"unispectral": None},
     "doc_module": ("unispectral",),
     "backreferences_dir": None,
-    "capture_repr": (),
+    "capture_repr": ("_repr_html_",),
     "parallel": False,
 }

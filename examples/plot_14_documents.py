@@ -26,18 +26,19 @@ print(len(texts), "documents, such as", names[0])
 print(" ".join(texts[0].split())[:150], "…")
 
 # %%
-# Vectors of length one in 40 dimensions. Any other embedding takes the place of these three steps:
+# Vectors of length one in 20 dimensions. Any other embedding takes the place of these three steps:
 
 embed = make_pipeline(
     TfidfVectorizer(stop_words="english", sublinear_tf=True, min_df=2),
-    TruncatedSVD(40, random_state=0),
+    TruncatedSVD(20, random_state=0),
     Normalizer(),
 )
 vectors = embed.fit_transform(texts)
-model = UnifiedSpectralClustering(n_clusters=8).fit(vectors)
+model = UnifiedSpectralClustering(n_clusters=10).fit(vectors)
 
 # %%
-# ``texts`` gives the words by which each cluster differs from the others, ``names`` the documents:
+# ``texts`` gives the words by which each cluster differs from the others, ``names`` the documents.
+# Descriptions of methods shade into each other, and the summary does not hide it:
 
 summary = summarise(model, vectors, texts=texts, names=names)
 print(summary)
