@@ -71,3 +71,12 @@ def test_private_names_of_scikit_learn_are_in_one_file(path):
         assert len(used) > 5  # what is looked for is found where it is
     else:
         assert not used
+
+
+def test_no_file_holds_an_unresolved_merge():
+    signs = ("<" * 7 + " ", ">" * 7 + " ")
+    files = [path for path in SOURCE.rglob("*") if path.suffix in {".py", ".js", ".css", ".toml"}]
+    assert any(path.suffix == ".js" for path in files)
+    for path in files:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert not any(line.startswith(signs) for line in lines), path.name

@@ -38,12 +38,8 @@
     const odd = told.outliers && el("p", {}, told.outliers, d.nowhere > 0 && [" ", el("button", {class: "plain", type: "button", id: "show-nowhere", onclick: () => select(NOWHERE)}, "Show them")]);
     const box = UI.section("answer", UI.localise(told.answer), null, told.why && el("p", {class: "why"}, UI.localise(told.why)), told.sure && el("p", {class: "sure-line"}, UI.localise(told.sure)),
       k > 1 && el("ul", {class: "answers"}, rows), told.clusters.length > 60 && el("p", {class: "small"}, `The first 60 of ${number(told.clusters.length)} clusters.`), keep, code,
-<<<<<<< HEAD
-      odd, d.changes.length > 0 && [el("h3", {}, "Since last time"), el("ul", {id: "changes"}, d.changes.map(text => el("li", {}, text)))],
-      told.columns.map(text => el("p", {}, text)), told.doubts.length > 0 && [el("h3", {}, "What speaks against it"), UI.notes(told.doubts.map(text => ({text})))]);
-=======
-      odd, told.columns.map(text => el("p", {}, UI.localise(text))), told.doubts.length > 0 && [el("h3", {}, "What speaks against it"), UI.notes(told.doubts.map(text => ({text: UI.localise(text)})))]);
->>>>>>> a3e39b0 (Write the numbers of the page as its reader does, and fill its cards)
+      odd, d.changes.length > 0 && [el("h3", {}, "Since last time"), el("ul", {id: "changes"}, d.changes.map(text => el("li", {}, UI.localise(text))))],
+      told.columns.map(text => el("p", {}, UI.localise(text))), told.doubts.length > 0 && [el("h3", {}, "What speaks against it"), UI.notes(told.doubts.map(text => ({text: UI.localise(text)})))]);
     return box;
   }
   const inPython = () => `model.rename({${names.map((name, c) => name && `${c}: ${JSON.stringify(name)}`).filter(Boolean).join(", ")}})`;
