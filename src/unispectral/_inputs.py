@@ -5,14 +5,15 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from unispectral._alignment import align, align_columns, is_views, view_names
+from unispectral._alignment import align, align_columns, is_views, sample_index, view_names
 from unispectral._arrays import absent_rows
+from unispectral._compat import count_samples
 from unispectral._errors import InputError, InputTypeError
 from unispectral._validation import (
     Shift,
@@ -35,6 +36,8 @@ from unispectral.graph.given import (
 from unispectral.kernels import Abilities, Kernel, KernelBank, as_kernels
 
 Scaling = Callable[[Any], tuple[Shift | None, str]]
+#: Why the rows of a graph are not scaled.
+AS_ROWS = "as given: the rows of the graph"
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,8 @@ class Layout:
     "kernels" (precomputed) or "graph": for these two ``n_features`` is the number of training
     samples. A shift says how a table was moved and scaled; it is None where it was not.
     ``feature_names`` are the names of the columns of several tables, None for one without; those
-    of one are in the estimator.
+    of one are in the estimator. ``graphs`` says which of several views are graphs beside tables,
+    whose columns are the training samples.
     """
 
     kind: str
@@ -55,6 +59,12 @@ class Layout:
     shifts: tuple[Shift | None, ...] = ()
     sparse: tuple[bool, ...] = ()
     feature_names: tuple[tuple[str, ...] | None, ...] = ()
+    graphs: tuple[bool, ...] = ()
+
+    @property
+    def has_graph(self) -> bool:
+        """Whether samples are the nodes of a graph, alone or beside tables."""
+        return self.kind == "graph" or any(self.graphs)
 
     def n_kept(self, view: int) -> int:
         """The columns of a table that take part."""
@@ -78,6 +88,18 @@ class Layout:
                     table = table.toarray()
             moved.append(table if shift is None else recentre(table, shift)[0])
         return moved
+
+
+class GraphsBeside(NamedTuple):
+    """Views by their names, the kernels of the tables, which views are graphs, and notes.
+
+    Graphs that stand beside tables are rows of nodes already.
+    """
+
+    views: dict[str, Any]
+    kernels: Any
+    graphs: list[str]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -142,6 +164,7 @@ def read(
     views: Mapping[Any, Any] | None = None,
     normalize: Any = None,
     scaling: Scaling | None = None,
+    graphs: Sequence[str] = (),
 ) -> Samples:
     """Check X and bring it into the form that the solvers take.
 
@@ -149,7 +172,8 @@ def read(
     names the columns of each view, for an X that is one table. ``scaling`` gives the shift of a
     table, or None, and a reason: it is for the label-free model, which takes distances in units of
     their median alone, so that a table may be moved also under the linear kernel, and which knows
-    what to do with samples that a view lacks.
+    what to do with samples that a view lacks. ``graphs`` are the views that hold the rows of
+    graphs, which stay as they are.
     """
     if hasattr(estimator, "feature_names_in_"):  # of a fit before, on one frame
         del estimator.feature_names_in_
@@ -199,6 +223,10 @@ def read(
     for at, table in enumerate(tables):
         shift = None
         reason = "as given: the kernels are of the table as it is"
+        if names[at] in graphs:
+            shifts.append(None)
+            reasons.append(AS_ROWS)
+            continue
         if movable and scaling is not None:
             shift, reason = scaling(table)
         if movable:
@@ -206,7 +234,16 @@ def read(
         shifts.append(shift)
         reasons.append(reason)
     sparse = tuple(sp.issparse(table) for table in tables)
-    layout = Layout(kind, tuple(names), sizes, columns, tuple(shifts), sparse, named)
+    layout = Layout(
+        kind,
+        tuple(names),
+        sizes,
+        columns,
+        tuple(shifts),
+        sparse,
+        named,
+        tuple(name in graphs for name in names) if graphs else (),
+    )
     return Samples(layout, tuple(tables), tuple(kernels), None, normalize, tuple(reasons))
 
 
@@ -237,6 +274,11 @@ def read_nodes(estimator: BaseEstimator, X: Any) -> Samples:
         graphs = _stack(X)
     given: list[GivenGraph] = []
     for name, graph in zip(names, graphs, strict=True):
+        shape: tuple[int, ...] = getattr(graph, "shape", ())
+        if len(graphs) > 1 and len(shape) == 2 and shape[0] != shape[1]:
+            problem = f"has the shape {shape}, which is not square, as kernels='graph' asks of all"
+            remedy = f"name the views that are graphs: kernels={{{names[0]!r}: 'graph'}}"
+            raise InputError(f"graph {name!r}", problem, remedy)
         if len(graphs) == 1:
             argument = "X"
         else:
@@ -250,6 +292,7 @@ def read_nodes(estimator: BaseEstimator, X: Any) -> Samples:
     estimator.n_features_in_ = n
     rows = _beside([describe_nodes(one.weights) for one in given])
     notes = list(dict.fromkeys(note for one in given for note in one.notes))
+    notes += [one.note_of_isolated for one in given if len(given) == 1 and one.note_of_isolated]
     layout = Layout("graph", tuple(names), (n,) * len(given))
     return Samples(
         layout,
@@ -257,10 +300,69 @@ def read_nodes(estimator: BaseEstimator, X: Any) -> Samples:
         as_kernels("linear"),
         None,
         None,
-        ("as given: the rows of the graph",),
+        (AS_ROWS,),
         add_graphs(given),
         tuple(notes),
     )
+
+
+def take_graphs(X: Any, kernels: Any) -> GraphsBeside | None:
+    """Views of which some are graphs, with the rows of these in their place; None without graphs.
+
+    A view is a graph if ``kernels``, a mapping of views to kernels, calls it one, or if it is an
+    object of networkx or igraph. The other views share the kernels that are named for them.
+    """
+    named = isinstance(kernels, Mapping)
+    if not _is_several(X):
+        if named:
+            problem = "names the kernels of views, but X holds none"
+            raise InputError("kernels", problem, "give views, or one kernel", value=dict(kernels))
+        return None
+    tables = dict(zip(view_names(X), _stack_any(X), strict=True))
+    graphs = [name for name, table in tables.items() if is_graph_object(table)]
+    rest = kernels
+    if named:
+        asked = _kernels_of_views(kernels, X, list(tables))
+        graphs += [name for name, kernel in asked.items() if _is_graph(kernel)]
+        others = [kernel for kernel in asked.values() if not _is_graph(kernel)]
+        if any(other != others[0] for other in others):
+            problem = "names different kernels for different tables"
+            raise InputError("kernels", problem, "name the same ones, as a list")
+        rest = others[0] if others else "linear"
+    graphs = [name for name in tables if name in graphs]
+    if not graphs or len(graphs) == len(tables):
+        return None if not named and not graphs else GraphsBeside(tables, rest, graphs, ())
+    plain = {name: table for name, table in tables.items() if name not in graphs}
+    index = sample_index(plain)
+    n = count_samples(next(iter(plain.values())))
+    notes: list[str] = []
+    for name in graphs:
+        one = read_graph(tables[name], f"graph {name!r}", n_nodes=n, names=index)
+        notes += one.notes
+        tables[name] = describe_nodes(one.weights)
+    return GraphsBeside(tables, rest, graphs, tuple(dict.fromkeys(notes)))
+
+
+def _is_graph(kernel: Any) -> bool:
+    return isinstance(kernel, str) and kernel == "graph"
+
+
+def _kernels_of_views(kernels: Mapping[Any, Any], X: Any, names: list[str]) -> dict[str, Any]:
+    """The kernels that are named for views, by their names; views of a list are counted."""
+    found = {}
+    for key, kernel in kernels.items():
+        name = str(key)
+        if not isinstance(X, Mapping) and isinstance(key, numbers.Integral):
+            name = f"view{key}"
+        if name not in names:
+            problem = f"names the view {key!r}, but X holds {', '.join(names)}"
+            raise InputError("kernels", problem)
+        found[name] = kernel
+    return found
+
+
+def _stack_any(X: Any) -> list[Any]:
+    return list(X.values() if isinstance(X, Mapping) else X)
 
 
 def _read_new_nodes(X: Any, layout: Layout) -> list[Any]:
@@ -309,6 +411,8 @@ def read_new(estimator: BaseEstimator, X: Any, layout: Layout) -> list[Any]:
         if layout.kind == "columns":
             return layout.move([table[:, numbers_] for numbers_ in layout.columns])
         return layout.move([table])
+    if any(layout.graphs):
+        X = _describe_new_nodes(X, layout)
     if not is_views(X):
         views = f"{len(layout.view_names)} views ({', '.join(layout.view_names)})"
         problem = f"is one table, but the model was fitted on {views}"
@@ -324,6 +428,24 @@ def read_new(estimator: BaseEstimator, X: Any, layout: Layout) -> list[Any]:
     for name, table, known in zip(layout.view_names, tables, layout.n_features, strict=True):
         _require_fitted(f"view {name!r}", "has", table.shape[1], "features", known)
     return layout.move(tables)
+
+
+def _describe_new_nodes(X: Any, layout: Layout) -> Any:
+    """New samples with rows of nodes in place of their affinities to the nodes of the fit.
+
+    A sample without an affinity is told of by its tables alone.
+    """
+    if not is_views(X):
+        return X
+    names = view_names(X) if isinstance(X, Mapping) else layout.view_names
+    tables = dict(zip(names, _stack_any(X), strict=False))
+    for name, is_one, size in zip(
+        layout.view_names, layout.graphs, layout.n_features, strict=True
+    ):
+        if is_one and name in tables:
+            rows = check_affinities(tables[name], f"graph {name!r}", size)
+            tables[name] = describe_nodes(rows, loops=False)
+    return tables if isinstance(X, Mapping) else [*tables.values(), *_stack_any(X)[len(names) :]]
 
 
 def _is_named(X: Any) -> bool:

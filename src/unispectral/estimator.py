@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -20,7 +21,7 @@ from unispectral._base import (
 )
 from unispectral._compat import Interval, StrOptions, fit_context
 from unispectral._errors import InputError
-from unispectral._inputs import Samples, read, read_nodes
+from unispectral._inputs import Samples, read, read_nodes, take_graphs
 from unispectral._result import Fitted
 from unispectral._run import Run
 from unispectral._validation import check_cluster_count
@@ -46,7 +47,7 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
     ----------
     n_clusters : int or "auto"
         The number of clusters; "auto" leaves it to the data, and cluster_count_ says why.
-    kernels : str, kernel object, callable, list of these, "precomputed" or "graph"
+    kernels : str, kernel object, callable, list of these, mapping, "precomputed" or "graph"
         ``"linear"`` (Euclidean distances), ``"gaussian"``, ``"polynomial"``, a name of the
         paper's twelve such as ``"polyplus_4"``, any scikit-learn kernel name, a function of two
         samples, or a list of them; ``"paper"`` are its twelve. ``"precomputed"`` takes a square
@@ -54,7 +55,8 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
         ``np.exp(-D / np.median(D))``. Several kernels are weighted. ``"graph"`` takes a graph, or
         a list or mapping of graphs on the same nodes, as X: a symmetric matrix of weights of at
         least 0, sparse or dense, or a graph of networkx or igraph (what scikit-learn calls
-        ``affinity="precomputed"``); new nodes are given by their weights to the old ones.
+        ``affinity="precomputed"``); new nodes are given by their weights to the old ones. Where
+        some of several views are graphs, a mapping names these: ``{"ties": "graph"}``.
     views : mapping or None
         Names of views and the columns that make up each (names, numbers, a slice or a mask), for
         an X that is one table. X itself may also be a list or a mapping of tables; a row of NaN
@@ -366,13 +368,22 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
                 problem = "names columns of a table, but kernels='graph' takes a graph"
                 raise InputError("views", problem, "leave views out")
             return read_nodes(self, X)
-        kernels = kernel_specs(self.kernels, "kernels")
+        given = self.kernels
+        beside = None if self.views is not None else take_graphs(X, given)
+        if beside is not None and len(beside.graphs) == len(beside.views):
+            return read_nodes(self, X)
+        if beside is not None:
+            X = beside.views
+            given = beside.kernels
+        kernels = kernel_specs(given, "kernels")
         scaling: Any = partial(scaling_of, scaling=self.scaling)
         if weights is not None:
             from unispectral.labelfree._known import repeat_rows
 
             scaling = lambda table: scaling_of(repeat_rows(table, weights), scaling=self.scaling)  # noqa: E731
-        return read(self, X, kernels, views=self.views, scaling=scaling)
+        graphs = () if beside is None else beside.graphs
+        samples = read(self, X, kernels, views=self.views, scaling=scaling, graphs=graphs)
+        return samples if beside is None else replace(samples, notes=beside.notes)
 
 
 def _strengths(whiten: Any) -> tuple[float, ...]:

@@ -196,3 +196,88 @@ def test_a_graph_given_as_a_kernel_is_told_the_right_spelling():
         UnifiedSpectralClustering(3, kernels="precomputed").fit(graph)
     with pytest.raises(ValueError, match="views names columns of a table"):
         UnifiedSpectralClustering(3, kernels="graph", views={"a": [0]}).fit(graph)
+
+
+def beside(seed=0):
+    """Ties that are sparse, and columns that overlap: each alone says little of four groups."""
+    graph, truth = planted((60,) * 4, 0.08, 0.02, seed)
+    rng = np.random.default_rng(seed)
+    return graph, 1.5 * rng.normal(size=(4, 6))[truth] + rng.normal(size=(240, 6)), truth
+
+
+def quietly(model, X, **more):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return model.fit(X, **more)
+
+
+def test_graphs_beside_tables_tell_more_than_either():
+    graph, table, truth = beside()
+    views = {"ties": graph, "words": table}
+    model = UnifiedSpectralClustering(4, kernels={"ties": "graph"})
+    both = adjusted_rand_score(truth, quietly(model, views).labels_)
+    alone = adjusted_rand_score(truth, quietly(UnifiedSpectralClustering(4), table).labels_)
+    assert both > max(alone, adjusted_rand_score(truth, fit(graph, 4).labels_)) + 0.03
+    assert set(model.view_weights_) == {"ties", "words"}
+    assert model.scaling_["ties"] == "as given: the rows of the graph"
+
+
+def test_graphs_beside_tables_in_any_container(tmp_path):
+    graph, table, _ = beside()
+    named = {"ties": graph, "words": table}
+    model = quietly(UnifiedSpectralClustering(4, kernels={"ties": "graph"}), named)
+    as_object = nx.from_scipy_sparse_array(graph)
+    for views, kernels in (
+        ([graph, table], {0: "graph"}),
+        ([as_object, table], "linear"),
+        ({"ties": as_object, "words": table}, "linear"),
+    ):
+        found = quietly(UnifiedSpectralClustering(4, kernels=kernels), views)
+        np.testing.assert_array_equal(found.labels_, model.labels_)
+    new = {"ties": graph[:9], "words": table[:9] + 0.01}
+    save_model(model, tmp_path / "m.npz")
+    loaded = load_model(tmp_path / "m.npz")
+    np.testing.assert_array_equal(loaded.predict_proba(new), model.predict_proba(new))
+    assert adjusted_rand_score(model.predict(new), model.labels_[:9]) == 1.0
+    assert quietly(UnifiedSpectralClustering(kernels={0: "graph"}), [graph, table]).n_clusters_ > 1
+    with pytest.raises(ValueError, match="the model knows no kernel between new samples"):
+        model.update(new)
+
+
+def test_graphs_beside_frames_are_matched_by_name():
+    pandas = pytest.importorskip("pandas")
+    graph, table, _ = beside()
+    names = [f"d{row}" for row in range(240)]
+    frame = pandas.DataFrame(table, index=names)
+    ties = pandas.DataFrame(graph.toarray(), index=names, columns=names)
+    model = UnifiedSpectralClustering(4, kernels={"ties": "graph"})
+    expected = quietly(model, {"ties": ties, "words": frame}).labels_
+    back = names[::-1]
+    found = quietly(model, {"ties": ties.loc[back, back], "words": frame}).labels_
+    np.testing.assert_array_equal(found, expected)
+    other = ties.rename(index={"d3": "x"}, columns={"d3": "x"})
+    with pytest.raises(ValueError, match="graph 'ties' has no node 'd3', which is the name of a"):
+        model.fit({"ties": other, "words": frame})
+    with pytest.raises(ValueError, match="has the row 'x', which is none of its columns"):
+        model.fit({"ties": ties.rename(index={"d3": "x"}), "words": frame})
+    with pytest.raises(ValueError, match="has its columns in another order than its rows"):
+        model.fit({"ties": ties[back], "words": frame})
+
+
+@pytest.mark.parametrize(
+    ("kernels", "words"),
+    [
+        ({"tie": "graph"}, "names the view 'tie', but X holds ties, words"),
+        (
+            {"ties": "graph", "words": "graph"},
+            "graph 'words' has the shape .240, 6., which is",
+        ),
+        ("graph", "name the views that are graphs: kernels={'ties': 'graph'}"),
+    ],
+)
+def test_views_that_are_no_graphs_get_a_sentence(kernels, words):
+    graph, table, _ = beside()
+    with pytest.raises(ValueError, match=words):
+        UnifiedSpectralClustering(4, kernels=kernels).fit({"ties": graph, "words": table})
+    with pytest.raises(ValueError, match="names the kernels of views, but X holds none"):
+        UnifiedSpectralClustering(4, kernels={"ties": "graph"}).fit(graph)

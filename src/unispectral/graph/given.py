@@ -23,6 +23,7 @@ __all__ = [
     "check_affinities",
     "describe_nodes",
     "is_graph_object",
+    "name_nodes",
     "read_graph",
 ]
 
@@ -44,6 +45,16 @@ class GivenGraph(NamedTuple):
         return self.weights.shape[0]
 
     @property
+    def note_of_isolated(self) -> str:
+        """A sentence where some nodes have no edge, which matters where there is nothing else."""
+        isolated = int((np.diff(self.weights.indptr) == 0).sum())
+        if isolated == 1:
+            return "One node has no edge; nothing says which cluster it belongs to."
+        if isolated:
+            return f"{isolated} nodes have no edge; nothing says which cluster they belong to."
+        return ""
+
+    @property
     def degrees(self) -> np.ndarray:
         """The sum of the weights of each node's edges."""
         return np.asarray(self.weights.sum(axis=1)).ravel()
@@ -60,7 +71,9 @@ def is_graph_object(graph: Any) -> bool:
     return _is_networkx(graph) or _is_igraph(graph)
 
 
-def read_graph(graph: Any, argument: str = "X", *, n_nodes: int | None = None) -> GivenGraph:
+def read_graph(
+    graph: Any, argument: str = "X", *, n_nodes: int | None = None, names: Any = None
+) -> GivenGraph:
     """A symmetric affinity from whatever holds a graph.
 
     Parameters
@@ -71,6 +84,9 @@ def read_graph(graph: Any, argument: str = "X", *, n_nodes: int | None = None) -
         The name that messages give it.
     n_nodes : int, default=None
         How many nodes it must have.
+    names : index, default=None
+        What the samples are called, in their order. A graph whose nodes have names is brought
+        into it.
 
     Returns
     -------
@@ -79,8 +95,8 @@ def read_graph(graph: Any, argument: str = "X", *, n_nodes: int | None = None) -
     Raises
     ------
     InputError
-        If it is not square, has negative, missing or infinite weights, no edges, or another number
-        of nodes.
+        If it is not square, has negative, missing or infinite weights, no edges, another number
+        of nodes, or other names.
 
     Examples
     --------
@@ -91,6 +107,10 @@ def read_graph(graph: Any, argument: str = "X", *, n_nodes: int | None = None) -
     'The graph is directed; each edge counts half in either direction.'
     """
     weights = _weights_of(graph, argument)
+    called = name_nodes(graph, argument)
+    if called is not None and names is not None:
+        places = _match_names(called, names, argument)
+        weights = sp.csr_array(weights[places][:, places])
     if weights.shape[0] != weights.shape[1]:
         problem = f"is a graph of shape {weights.shape}, which is not square"
         raise InputError(argument, problem, "give one row and one column for each node")
@@ -107,11 +127,6 @@ def read_graph(graph: Any, argument: str = "X", *, n_nodes: int | None = None) -
     notes.append(note)
     if weights.nnz == 0:
         raise InputError(argument, "is a graph without edges", "give at least one weight above 0")
-    isolated = int((np.diff(weights.indptr) == 0).sum())
-    if isolated == 1:
-        notes.append("One node has no edge; nothing says which cluster it belongs to.")
-    elif isolated:
-        notes.append(f"{isolated} nodes have no edge; nothing says which cluster they belong to.")
     return GivenGraph(weights, tuple(note for note in notes if note))
 
 
@@ -158,7 +173,8 @@ def describe_nodes(affinities: sp.csr_array, loops: bool = True) -> sp.csr_array
     """Rows of length one whose inner products say how alike the surroundings of nodes are.
 
     A node of the graph counts among its own neighbours, as much as the nearest of them, so that
-    two nodes are alike that are joined and have no other neighbour in common.
+    two nodes are alike that are joined and have no other neighbour in common; one without edges
+    is like no other.
 
     Parameters
     ----------
@@ -176,7 +192,7 @@ def describe_nodes(affinities: sp.csr_array, loops: bool = True) -> sp.csr_array
     rows = affinities.astype(np.float64)
     if loops:
         largest = rows.max(axis=1).toarray().ravel()
-        rows = rows + sp.diags_array(largest)
+        rows = rows + sp.diags_array(np.where(largest > 0, largest, 1.0))
     lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     return _with_short_indices(sp.csr_array(sp.diags_array(scale) @ rows))
@@ -193,6 +209,62 @@ def _weights_of(graph: Any, argument: str) -> sp.csr_array:
         attribute = "weight" if "weight" in graph.es.attributes() else None
         return _from_matrix(graph.get_adjacency_sparse(attribute), argument)
     return _from_matrix(graph, argument)
+
+
+def name_nodes(graph: Any, argument: str = "X") -> list[Any] | None:
+    """What the nodes of a graph are called; None where they are counted.
+
+    Examples
+    --------
+    >>> import networkx
+    >>> name_nodes(networkx.Graph([("a", "b")])), name_nodes(networkx.path_graph(3))
+    (['a', 'b'], None)
+    """
+    if _is_networkx(graph):
+        called = list(graph.nodes)
+    elif _is_igraph(graph):
+        called = list(graph.vs["name"]) if "name" in graph.vs.attributes() else []
+    elif hasattr(graph, "iloc"):
+        called = _name_frame(graph, argument)
+    else:
+        return None
+    if not called or called == list(range(len(called))):
+        return None
+    return called
+
+
+def _name_frame(frame: Any, argument: str) -> list[Any]:
+    """What a frame calls its rows, which are its columns in the same order."""
+    rows = list(frame.index)
+    columns = list(frame.columns)
+    counted = list(range(len(rows)))
+    if rows == columns or counted in (rows, columns):
+        return columns if rows == counted else rows
+    odd = next((name for name in rows if name not in set(columns)), None)
+    if odd is None:
+        problem = "has its columns in another order than its rows"
+        raise InputError(argument, problem, "reorder it: frame.loc[names, names]")
+    problem = f"has the row {odd!r}, which is none of its columns"
+    raise InputError(argument, problem, "give rows and columns the same names")
+
+
+def _match_names(called: list[Any], names: Any, argument: str) -> np.ndarray:
+    """The nodes in the order of the samples of these names."""
+    place = {name: at for at, name in enumerate(called)}
+    wanted = list(names)
+    if wanted == list(range(len(wanted))):
+        return np.arange(len(called))  # the samples are counted: the order is all there is
+    missing = [name for name in wanted if name not in place]
+    if missing:
+        problem = f"has no node {missing[0]!r}, which is the name of a sample"
+        if len(missing) > 1:
+            problem += f" (and lacks {len(missing) - 1} more)"
+        raise InputError(argument, problem, "name the nodes as the samples are named")
+    if len(place) > len(wanted):
+        surplus = next(name for name in called if name not in set(wanted))
+        problem = f"has the node {surplus!r}, which is the name of no sample"
+        raise InputError(argument, problem, "leave it out")
+    return np.array([place[name] for name in wanted], dtype=np.int64)
 
 
 def _is_networkx(graph: Any) -> bool:

@@ -130,7 +130,8 @@ def count_rows(X: Any) -> int | None:
     from unispectral._compat import count_samples
     from unispectral.graph.given import is_graph_object
 
-    if is_views(X) or (isinstance(X, (list, tuple)) and X and is_graph_object(X[0])):
+    several = isinstance(X, (list, tuple)) and any(is_graph_object(one) for one in X)
+    if is_views(X) or several:
         tables = list(X.values()) if hasattr(X, "values") else list(X)
         return count_rows(tables[0]) if tables else None
     if is_graph_object(X):

@@ -92,6 +92,8 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     With ``n_clusters=0`` in the recipe their number is sought. Samples are taken in an order of
     their own, and what is found of them is put back into that in which they came.
     """
+    for note in samples.notes:
+        warn(note)
     if samples.graph is not None:
         return fit_graph(samples, recipe, run)
     copies = find_copies(samples, recipe)

@@ -59,8 +59,6 @@ def fit_graph(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     """Learn the weights of a given graph's edges, and the clusters of its nodes."""
     edges = samples.graph
     assert edges is not None, "the samples are the nodes of a graph"
-    for note in samples.notes:
-        warn(note)
     numbers = _find_joined(edges, recipe)
     inner = edges
     if numbers is not None:

@@ -97,7 +97,7 @@ class LivingMixin:
         if not isinstance(refit, (bool, np.bool_)) and refit != "auto":
             raise InputError("refit", "must be True, False or 'auto'", value=refit)
         predictor = self._predictor_
-        if predictor.layout.kind in ("kernels", "graph"):
+        if predictor.layout.kind == "kernels" or predictor.layout.has_graph:
             problem = "cannot be taken in: the model knows no kernel between new samples"
             raise InputError("X", problem, "fit the model to all samples, or to tables")
         index = sample_index(X)

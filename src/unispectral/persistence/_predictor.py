@@ -43,7 +43,9 @@ _MOST_CANDIDATES = 100_000
 _KINDS = ("table", "columns", "views", "kernels", "graph")
 #: What is written of each class; labels and embedding are saved with the estimator.
 _PREDICTOR = ("alpha", "ridge", "n_candidates", "typical_degree", "by_labels")
-_LAYOUT = ("kind", "view_names", "n_features", "columns", "shifts", "sparse", "feature_names")
+_LAYOUT = (
+    "kind", "view_names", "n_features", "columns", "shifts", "sparse", "feature_names", "graphs",
+)  # fmt: skip
 _PART = ("weight", "outlier_weight", "close")
 _GEOMETRY_PART = (*_PART, "rate", "samples", "n_indexed")
 _WHITENING = (
@@ -158,7 +160,12 @@ def _layout(state: Any, n: int, n_features_in: int) -> Layout:
         told = len(sizes)
     require(len(sparse) == told, "the kind of its input")
     named = _feature_names(state.get("feature_names", ()), sizes)
-    return Layout(kind, names, sizes, columns, shifts, sparse, named)
+    graphs = tuple(boolean(one) for one in sequence(state.get("graphs", ())))
+    require(len(graphs) in (0, len(sizes)), "the kind of its input")
+    for is_graph, size, is_sparse in zip(graphs, sizes, sparse, strict=False):
+        fits = kind == "views" and size == n and is_sparse
+        require(fits or not is_graph, "the number of its features")
+    return Layout(kind, names, sizes, columns, shifts, sparse, named, graphs)
 
 
 def _feature_names(state: Any, sizes: Sequence[int]) -> tuple[tuple[str, ...] | None, ...]:
