@@ -15,7 +15,7 @@ from unispectral.datasets._registry import DATASETS
 
 NAMES = ["yale", "jaffe", "orl", "ar", "coil20", "binary_alphadigits", "tr11", "tr41", "tr45"]
 NAMES += ["tdt2"]
-VIEWS = ["msrcv1", "3sources", "bbcsport", "ngs"]
+VIEWS = ["msrcv1", "3sources", "bbcsport", "ngs", "bbc", "webkb", "hw2sources"]
 
 
 def files(names=None):

@@ -15,10 +15,11 @@ from unispectral.datasets._fetch import dataset_info, fetch, list_datasets
 from unispectral.datasets._registry import DatasetInfo, File
 
 __all__ = [
-    "DatasetInfo", "File", "dataset_info", "fetch", "fetch_3sources", "fetch_ar", "fetch_bbcsport",
-    "fetch_binary_alphadigits", "fetch_coil20", "fetch_jaffe", "fetch_mnist", "fetch_msrcv1",
-    "fetch_ngs", "fetch_orl", "fetch_tdt2", "fetch_tr11", "fetch_tr41", "fetch_tr45", "fetch_yale",
-    "list_datasets", "load_multiview_digits",
+    "DatasetInfo", "File", "dataset_info", "fetch", "fetch_3sources", "fetch_ar", "fetch_bbc",
+    "fetch_bbcsport", "fetch_binary_alphadigits", "fetch_coil20", "fetch_hw2sources",
+    "fetch_jaffe", "fetch_mnist", "fetch_msrcv1", "fetch_ngs", "fetch_orl", "fetch_tdt2",
+    "fetch_tr11", "fetch_tr41", "fetch_tr45", "fetch_webkb", "fetch_yale", "list_datasets",
+    "load_multiview_digits",
 ]  # fmt: skip
 
 
@@ -62,3 +63,6 @@ fetch_msrcv1 = _fetcher("msrcv1")
 fetch_3sources = _fetcher("3sources")
 fetch_bbcsport = _fetcher("bbcsport")
 fetch_ngs = _fetcher("ngs")
+fetch_bbc = _fetcher("bbc")
+fetch_webkb = _fetcher("webkb")
+fetch_hw2sources = _fetcher("hw2sources")
