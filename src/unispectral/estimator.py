@@ -338,6 +338,7 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
 
     def _cluster_held(self, run: Run) -> Fitted:
         from unispectral.labelfree._fit import fit
+        from unispectral.labelfree._known import fit_knowing
         from unispectral.living._refit import held_samples, spread_views
 
         kernels = kernel_specs(self.kernels, "kernels")
@@ -349,7 +350,13 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
         recipe = self._recipe()
         if recipe.n_clusters:
             recipe = recipe.with_clusters(min(recipe.n_clusters + self._record_.added, n))
-        found = fit(samples, recipe, run)
+        if self.min_cluster_size is None and self.max_cluster_size is None:
+            found = fit(samples, recipe, run)
+        else:
+            limits = {"least": self.min_cluster_size, "most": self.max_cluster_size}
+            known = self._read_knowledge(samples.tables[0], None, None, None, **limits)
+            assert known is not None
+            found = fit_knowing(samples, recipe, known, run)
         whole = spread_views(found, views, predictor.layout, len(kernels), self.kernel_names_)
         return self._note(whole)
 

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from unispectral import UnifiedSpectralClustering, load_model, save_model
+from unispectral.living.report import describe_changes
 from unispectral.predict import row_blocks
 
 
@@ -123,12 +124,12 @@ def test_drift_is_reported_with_its_amount(blobs):
 def test_refit_is_the_fit_on_everything_with_the_old_numbers(blobs):
     X, _ = blobs
     model = fitted(X[:300])
-    names = {"of": model.labels_[:300].copy()}
+    before = model.labels_.copy()
     model.rename({0: "first"})
     model.update(X[300:], refit=True)
     whole = fitted(X)
     assert adjusted_rand_score(model.labels_, whole.labels_) == 1.0
-    np.testing.assert_array_equal(model.labels_[:300], names["of"])
+    np.testing.assert_array_equal(model.labels_[:300], before)
     assert model.cluster_names_[0] == "first"
     assert model.changes_["change"].tolist().count("refitted") == 1
 
@@ -311,6 +312,10 @@ def test_models_that_cannot_grow_say_so(blobs):
     model = fitted(kernel, kernels="precomputed")
     with pytest.raises(ValueError, match="fit the model to all samples"):
         model.update(kernel[:5])
+    with pytest.raises(ValueError, match="no edges between new nodes"):
+        fitted(
+            np.exp(kernel / 99) - np.diag(np.exp(np.diag(kernel) / 99)), kernels="graph"
+        ).update(np.ones((5, 100)))
     with pytest.raises(ValueError, match="must be True, False or 'auto'"):
         fitted(X).update(X, refit="never")
     with pytest.raises(NotFittedError):
@@ -387,3 +392,61 @@ def test_many_samples_are_found_by_an_index_and_those_that_came_later(monkeypatc
     model.update(np.tile(X[600:], (4, 1)), refit=False)
     assert model._predictor_.parts[0].n_indexed is None  # all get one index
     assert len(list(row_blocks(X))) == 1
+
+
+def test_a_drift_that_no_single_batch_shows_is_seen_over_several(blobs):
+    X, y = blobs
+    model = fitted(X[:400])
+    moved = X[400:][y[400:] == y[0]][:24] + 1.0
+    for start in range(0, 24, 6):  # fewer than are needed to speak of drift
+        model.update(moved[start : start + 6], refit=False)
+    drifted = model.changes_.query("change == 'drifted'")
+    assert set(drifted["cluster"]) == {int(model.labels_[0])}
+    assert drifted["rows"].tolist() == (6 * drifted["update"]).tolist()
+
+
+def test_a_model_keeps_to_what_fit_was_told(blobs):
+    X, y = blobs
+    told = np.where(np.arange(400) < 40, y[:400], -1)
+    model = UnifiedSpectralClustering(5, committee=False).fit(X[:400], told)
+    model.update(X[400:])  # half as many more: others would be clustered anew
+    assert "refitted" not in set(model.changes_["change"])
+    with pytest.raises(ValueError, match="refit=True would forget what fit was told"):
+        model.update(X[:5], refit=True)
+    weights = np.where(np.arange(400) < 20, 0, 1)
+    model = UnifiedSpectralClustering(5, committee=False).fit(X[:400], sample_weight=weights)
+    model.update(X[400:])
+    assert len(model.labels_) == 600
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_limits_of_size_hold_when_all_are_clustered_anew(blobs):
+    X, _ = blobs
+    model = fitted(X[:300], min_cluster_size=50, max_cluster_size=70)
+    model.update(X[300:500], refit=False)
+    model.set_params(min_cluster_size=95, max_cluster_size=105)
+    model.update(X[500:510], refit=True)
+    sizes = np.bincount(model.labels_)
+    assert sizes.min() >= 95
+    assert sizes.max() <= 105
+
+
+def test_the_summary_says_what_was_born_since(blobs):
+    X, y = blobs
+    for count, why in ((4, "Why 5: 4 were asked for"), ("auto", "stand out most")):
+        model = fitted(X[y < 4], count).update(X[y == 4], refit=False)
+        told = str(model.summary(refit=False))
+        assert why in told
+        assert "since then 1 more was born" in told
+    assert "since then" not in str(model.update(X[:5], refit=True).summary(refit=False))
+
+
+def test_changes_are_told_with_names_as_they_were_given(blobs):
+    X, y = blobs
+    model = fitted(X[y < 4][:200], 4).rename({0: "VIPs", 1: "Others"})
+    model.set_params(n_clusters=2)
+    model.update(X[y < 4][200:300], refit=True)
+    told = describe_changes(model)
+    assert "All 300 rows were clustered anew." in told
+    assert any(line.startswith("Cluster ") and " merged into cluster " in line for line in told)
+    assert not any("vips" in line or "others)" in line for line in told)

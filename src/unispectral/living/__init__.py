@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unispectral._alignment import sample_index
 from unispectral._errors import InputError
-from unispectral._inputs import read_new
+from unispectral._inputs import Layout, read_new
 from unispectral._result import Fitted
 from unispectral._run import Run, whole_or_as_before
 from unispectral.labels import label_shares, memberships
@@ -24,6 +24,8 @@ __all__ = ["LivingMixin"]
 
 #: All samples are clustered anew once there are so many times those of the last clustering.
 _GROWN = 1.2
+#: What is known of the samples by a parameter: clustering anew keeps to it.
+_OF_PARAMETERS = {"min_cluster_size", "max_cluster_size"}
 
 
 class LivingMixin:
@@ -72,13 +74,15 @@ class LivingMixin:
         refit : bool or "auto"
             Whether all samples are clustered anew now: True does so in any case, False never.
             Where ``n_clusters`` is a number, there are then as many clusters and one more for each
-            that was born. What ``fit`` was told of its samples (known labels, links, weights) is
-            not kept for that.
+            that was born. A model that ``fit`` was told something of its samples (known labels,
+            links, weights) keeps to it, and is not clustered anew.
 
         Returns
         -------
         self
-            ``labels_[-len(X):]`` are the labels of the new samples.
+            ``labels_[-len(X):]`` are the labels of the new samples. What describes a whole
+            clustering (such as ``structure_``, ``agreement_``, ``cluster_count_``,
+            ``eigenvalues_`` and ``diagnostics_``) is of the last one.
 
         Examples
         --------
@@ -94,11 +98,11 @@ class LivingMixin:
         ['born']
         """
         check_is_fitted(self)
-        if not isinstance(refit, (bool, np.bool_)) and refit != "auto":
-            raise InputError("refit", "must be True, False or 'auto'", value=refit)
+        refit = self._check_refit(refit)
         predictor = self._predictor_
-        if predictor.layout.kind == "kernels" or predictor.layout.has_graph:
-            problem = "cannot be taken in: the model knows no kernel between new samples"
+        lacking = _find_lacking(predictor.layout)
+        if lacking:
+            problem = f"cannot be taken in: the model knows no {lacking}"
             raise InputError("X", problem, "fit the model to all samples, or to tables")
         index = sample_index(X)
         run = Run.of(self.n_jobs, self.random_state, self.verbose)
@@ -116,17 +120,29 @@ class LivingMixin:
     def changes_(self) -> Any:
         """What updates have changed since the fit: a frame with one row for each change.
 
-        ``update`` is its number; ``change`` is "grew", "born", "drifted" (new samples lie
-        elsewhere than those of the last clustering), "merged" (into ``other``), "split" (from
-        ``other``), "ended" or "refitted" (all were clustered anew); ``cluster`` and ``other`` are
-        lasting numbers, as in ``cluster_ids_``; ``rows`` are the samples concerned, ``samples``
-        all that there were then, and ``amount`` is how far a cluster drifted, in units of its
-        spread.
+        ``update`` is its number; ``change`` is "grew", "born", "drifted" (its samples since the
+        last clustering lie elsewhere than those of before), "merged" (into ``other``), "split"
+        (from ``other``), "ended" or "refitted" (all were clustered anew); ``cluster`` and
+        ``other`` are lasting numbers, as in ``cluster_ids_``; ``rows`` are the samples concerned,
+        ``samples`` all that there were then, and ``amount`` is how far a cluster drifted, in
+        units of its spread.
         """
         check_is_fitted(self)
         return as_frame(self._record_)
 
-    def _update(self, new: list[Any], refit: bool | str, run: Run) -> None:
+    def _check_refit(self, refit: Any) -> bool | Literal["auto"]:
+        """The argument of that name; a model that keeps to what it was told is never refitted."""
+        if isinstance(refit, (bool, np.bool_)):
+            refit = bool(refit)
+        elif refit != "auto":
+            raise InputError("refit", "must be True, False or 'auto'", value=refit)
+        told = set(getattr(self, "knowledge_", {})) - _OF_PARAMETERS
+        if told and refit is True:
+            problem = "would forget what fit was told of its samples (knowledge_)"
+            raise InputError("refit", problem, "fit the model to all samples", value=refit)
+        return False if told else refit
+
+    def _update(self, new: list[Any], refit: bool | Literal["auto"], run: Run) -> None:
         """Take checked samples in; notes what changes."""
         before = len(self.labels_)
         trained = Trained(self.labels_, self.embedding_, self.rotation_, self.outlier_score_)
@@ -186,30 +202,36 @@ class LivingMixin:
         ]
 
     def _measure_changes(self, before: int) -> list[Change]:
-        """Which clusters have grown by the samples from ``before`` on, and which have drifted."""
+        """Which clusters have grown by the samples from ``before`` on, and which have drifted.
+
+        Samples that came since the last clustering are compared with those that were there then:
+        a drift that one small batch does not show is seen over several.
+        """
         labels = self.labels_
         ids = self.cluster_ids_
         everyone = np.arange(len(labels))
         settled = np.bincount(labels[:before], minlength=len(ids)) > 0
         grown = np.bincount(labels[before:], minlength=len(ids))
+        first = self._record_.n_clustered
+        later = np.bincount(labels[first:], minlength=len(ids))
         drift = np.zeros(len(ids))
         seen = set()
         for part in self._predictor_.parts:
             own = everyone if part.samples is None else part.samples
-            old = own < self._record_.n_clustered
+            old = own < first
             for one in part.geometry.base.parts:
                 if one.view in seen or part.weight <= 0:
                     continue
                 seen.add(one.view)
                 source = one.kernel.source
-                shift = measure_drift(source, labels[own], old, own >= before, len(ids))
+                shift = measure_drift(source, labels[own], old, len(ids))
                 drift = np.maximum(drift, shift)
         changes = [
             Change("grew", int(ids[at]), int(grown[at])) for at in np.flatnonzero(grown * settled)
         ]
         return changes + [
-            Change("drifted", int(ids[at]), int(grown[at]), amount=float(drift[at]))
-            for at in np.flatnonzero(drift)
+            Change("drifted", int(ids[at]), int(later[at]), amount=float(drift[at]))
+            for at in np.flatnonzero(drift * grown)
         ]
 
     def _cluster_anew(self, run: Run) -> list[Change]:
@@ -231,6 +253,15 @@ class LivingMixin:
         self.cluster_names_ = np.array([*kept, *_name(fallow, kept)], dtype=object)
         self._record_ = record.cluster_anew(self._record_)._replace(next_id=match.next_id)
         return [Change("refitted", -1, len(labels)), *match.changes]
+
+
+def _find_lacking(layout: Layout) -> str:
+    """What a model would have to know of new samples, and does not."""
+    if layout.kind == "kernels":
+        return "kernel between new samples"
+    if layout.has_graph:
+        return "edges between new nodes"
+    return ""
 
 
 def _name(ids: np.ndarray, taken: Any) -> list[str]:

@@ -48,68 +48,96 @@ def find_births(
     True
     """
     # Those that come after the first of their kind fit to these.
-    free = fresh & ~np.isin(labels, np.setdiff1d(labels[fresh], labels[~fresh]))
-    outside = _gather(W, free, np.flatnonzero(rejected), keep=True)
-    sizes = np.bincount(labels[~fresh])
-    least = max(_LEAST, int(_LEAST_SHARE * sizes.mean()))
+    settled = np.bincount(labels[~fresh], minlength=int(labels.max()) + 1)
+    free = fresh & (settled[labels] > 0)
+    least = max(_LEAST, int(_LEAST_SHARE * settled[settled > 0].mean()))
+    edges = _Edges(W, np.flatnonzero(free))
+    able = edges.peel()
+    if len(able) < least:
+        return []
+    edges = _Edges(W, able)
+    start = np.zeros(len(labels))
+    start[able] = rejected[able]
+    outside = edges.gather(start, keep=True)
     if len(outside) < least:
         return []
     usual = conductances(W, labels)
     limit = min(_MOST_LEAVE, max(float(np.nanmax(usual)), _MOST_LEAVE / 2))
-    inside = sp.csr_array(W[outside][:, outside])
+    inside = sp.csr_array(edges.rows[np.searchsorted(able, outside)][:, outside])
     found: list[list[np.ndarray]] = []
     for resolution in _RESOLUTIONS:
         groups = find_communities(inside, resolution)
         sizes = np.bincount(groups)
         large = np.flatnonzero(sizes >= least)
         cores = [outside[groups == group] for group in large[np.argsort(-sizes[large])]]
-        found.append(_keep_clear(W, labels, free, cores, least, limit))
+        found.append(_keep_clear(edges, cores, least, limit))
     placed = np.array([sum(map(len, groups)) for groups in found])
     enough = np.flatnonzero(placed >= _NEARLY * placed.max())
     return found[enough[-1]]
 
 
 def _keep_clear(
-    W: sp.csr_array,
-    labels: np.ndarray,
-    free: np.ndarray,
-    cores: list[np.ndarray],
-    least: int,
-    limit: float,
+    edges: _Edges, cores: list[np.ndarray], least: int, limit: float
 ) -> list[np.ndarray]:
     """The groups around some cores of which at most this share of the edges leave."""
-    labels = labels.copy()
-    free = free.copy()
+    taken = np.zeros(edges.n_samples, dtype=bool)
     kept: list[np.ndarray] = []
     for core in cores:
-        members = _gather(W, free, core)
-        if len(members) < least:
-            continue
-        number = int(labels.max()) + 1
-        trial = labels.copy()
-        trial[members] = number
-        if conductances(W, trial)[number] <= limit:
-            labels = trial
-            free[members] = False
+        start = np.zeros(edges.n_samples)
+        start[core] = 1.0
+        start[taken] = 0.0
+        members = edges.gather(start, without=taken)
+        if len(members) >= least and edges.share_leaving(members) <= limit:
+            taken[members] = True
             kept.append(members)
     return kept
 
 
-def _gather(
-    W: sp.csr_array, free: np.ndarray, core: np.ndarray, *, keep: bool = False
-) -> np.ndarray:
-    """The free samples more than half of whose edges lead to a group.
+class _Edges:
+    """The edges of some samples: which of them lean on each other."""
 
-    With ``keep`` the core stays in any case.
-    """
-    inside = np.zeros(len(free))
-    inside[core] = 1.0
-    kept = inside if keep else np.zeros(len(free))
-    degrees = np.maximum(np.asarray(W.sum(axis=1)).ravel(), 1e-300)
-    for _ in range(_ROUNDS):
-        share = (W @ inside) / degrees
-        joined = np.where(free & (share > 0.5), 1.0, kept)
-        if np.array_equal(joined, inside):
-            break
-        inside = joined
-    return np.flatnonzero(inside)
+    def __init__(self, W: sp.csr_array, samples: np.ndarray) -> None:
+        self.n_samples = W.shape[0]
+        self.samples = samples
+        self.rows = sp.csr_array(W[samples])
+        self.degrees = np.maximum(np.asarray(self.rows.sum(axis=1)).ravel(), 1e-300)
+
+    def peel(self) -> np.ndarray:
+        """The samples that lean mostly on each other: those of any group are among them."""
+        inside = np.zeros(self.n_samples)
+        left = np.ones(len(self.samples), dtype=bool)
+        while left.any():
+            inside[self.samples] = left
+            still = left & (self.rows @ inside > 0.5 * self.degrees)
+            if np.array_equal(still, left):
+                break
+            left = still
+        return self.samples[left]
+
+    def gather(
+        self, start: np.ndarray, *, keep: bool = False, without: np.ndarray | None = None
+    ) -> np.ndarray:
+        """The samples more than half of whose edges lead to a group, which begins as given.
+
+        With ``keep`` those of the beginning stay in any case.
+        """
+        inside = start
+        for _ in range(_ROUNDS):
+            leans = self.rows @ inside > 0.5 * self.degrees
+            if without is not None:
+                leans &= ~without[self.samples]
+            joined = np.zeros(self.n_samples)
+            joined[self.samples] = leans
+            if keep:
+                joined = np.maximum(joined, start)
+            if np.array_equal(joined, inside):
+                break
+            inside = joined
+        return np.flatnonzero(inside)
+
+    def share_leaving(self, members: np.ndarray) -> float:
+        """The share of the edges of a group that lead out of it."""
+        inside = np.zeros(self.n_samples)
+        inside[members] = 1.0
+        at = np.searchsorted(self.samples, members)
+        return 1.0 - float((self.rows @ inside)[at].sum() / self.degrees[at].sum())

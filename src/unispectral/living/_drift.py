@@ -17,7 +17,7 @@ _BEYOND_CHANCE, _LEAST_SHIFT = 4.0, 0.5
 
 
 def measure_drift(
-    features: Features, labels: np.ndarray, old: np.ndarray, new: np.ndarray, n_clusters: int
+    features: Features, labels: np.ndarray, old: np.ndarray, n_clusters: int
 ) -> np.ndarray:
     """How far the new samples of each cluster lie from its old ones, in units of its spread.
 
@@ -29,20 +29,20 @@ def measure_drift(
     features : Features
         Of n samples.
     labels : int array of shape (n,)
-    old, new : bool arrays of shape (n,)
-        The samples that are compared.
+    old : bool array of shape (n,)
+        The samples with which the others are compared.
     n_clusters : int
 
     Examples
     --------
     >>> table = np.concatenate([np.linspace(-1, 1, 50), np.linspace(4, 6, 50)])[:, None]
     >>> old = np.arange(100) < 50
-    >>> drift = measure_drift(Features(table), np.zeros(100, dtype=int), old, ~old, 1)
+    >>> drift = measure_drift(Features(table), np.zeros(100, dtype=int), old, 1)
     >>> drift.round(1).tolist()
     [8.5]
     """
     mean, square, count = _moments(features, labels, old, n_clusters)
-    later, _, more = _moments(features, labels, new, n_clusters)
+    later, _, more = _moments(features, labels, ~old, n_clusters)
     spread = np.sqrt(np.maximum(square - np.einsum("cd,cd->c", mean, mean), 0.0))
     gap = np.linalg.norm(later - mean, axis=1)
     shift = gap / np.where(spread > 0, spread, np.inf)

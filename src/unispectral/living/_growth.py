@@ -55,21 +55,22 @@ def grow(predictor: Predictor, new: list[Any], trained: Trained, run: Run) -> Gr
     n = len(trained.labels)
     m = new[0].shape[0]
     chosen = list(predictor.choose_parts(new))
-    found: list[list[Nearest]] = [[] for _ in chosen]
+    nearest_of: list[list[Nearest]] = [[] for _ in chosen]
+    codes_of: list[list[Coded]] = [[] for _ in chosen]
     blocks = []
     for start in range(0, m, _ROWS):
         block = [table[start : start + _ROWS] for table in new]
         near = [part.nearest(block, predictor.n_candidates, run) for part in chosen]
         coded = [predictor.code(part, one) for part, one in zip(chosen, near, strict=True)]
         blocks.append(predictor.place(coded, trained)[0])
-        for kept, one in zip(found, near, strict=True):
-            kept.append(one)
+        for at in range(len(chosen)):
+            nearest_of[at].append(near[at])
+            codes_of[at].append(coded[at])
     prediction = Prediction(*(np.concatenate(values) for values in zip(*blocks, strict=True)))
     grown = _grow_parts(predictor, new, n)
-    places = [predictor.parts.index(part) for part in chosen]
     joined = [
-        _join_new(predictor, grown.parts[at], chosen[here], found[here], run)
-        for here, at in enumerate(places)
+        _join_new(predictor, grown.parts[predictor.parts.index(part)], near, codes, run)
+        for part, near, codes in zip(chosen, nearest_of, codes_of, strict=True)
     ]
     return Growth(prediction, grown, _put_codes(joined, n + m))
 
@@ -105,35 +106,36 @@ def _count_indexed(part: GeometryPart, n_samples: int) -> int | None:
 
 
 def _join_new(
-    predictor: Predictor, grown: Any, before: Any, found: Sequence[Nearest], run: Run
+    predictor: Predictor, grown: Any, found: list[Nearest], told: list[Coded], run: Run
 ) -> Coded:
-    """The codes of new samples in one part, over the samples of before and each other."""
+    """The codes of new samples in one part, over the samples of before and each other.
+
+    They are coded anew where one of their nearest is new.
+    """
     near = Nearest(*(np.concatenate(values) for values in zip(*found, strict=True)))
-    n = before.n_samples
-    m = len(near.known)
-    k = predictor.n_candidates
+    fields = list(zip(*told, strict=True))[1:]
+    coded = Coded(grown, *(np.concatenate(values) for values in fields))
+    n = grown.n_samples - int(near.known.sum())
     own = np.flatnonzero(near.known)
-    among = _nearest_among_new(grown.geometry, n, k, run)
-    indices = near.indices.astype(np.int64)
-    distance = np.where(near.valid, near.distance, np.inf)
-    later = np.full((m, k), -1, dtype=np.int64)
-    later_distance = np.full((m, k), np.inf)
-    width = among.indices.shape[1]
-    later[own, :width] = among.indices
-    later_distance[own, :width] = among.distances
-    one = among._replace(indices=indices, distances=distance)
-    other = among._replace(indices=later, distances=later_distance)
-    both = merge_nearest(one, other, n)
+    among = _nearest_among_new(grown.geometry, n, predictor.n_candidates, run)
+    distance = np.where(near.valid, near.distance, np.inf)[own]
+    before = among._replace(indices=near.indices[own].astype(np.int64), distances=distance)
+    both = merge_nearest(before, among, n)
     valid = np.isfinite(both.distances)
-    squared = np.where(valid, both.distances, 0.0)
-    # A sample that the part lacks has no neighbours in it, and no share of it.
-    numbers = np.where(valid, both.indices, 0)
-    merged = Nearest(numbers, valid, squared, np.exp(squared * grown.rate), near.own, near.known)
-    parts = [
-        predictor.code(grown, Nearest(*(values[start : start + _ROWS] for values in merged)))
-        for start in range(0, m, _ROWS)
-    ]
-    return Coded(grown, *(np.concatenate(values) for values in list(zip(*parts, strict=True))[1:]))
+    anew = np.flatnonzero((valid & (both.indices >= n)).any(axis=1))
+    for start in range(0, len(anew), _ROWS):
+        some = anew[start : start + _ROWS]
+        rows = own[some]
+        squared = np.where(valid[some], both.distances[some], 0.0)
+        numbers = np.where(valid[some], both.indices[some], 0)
+        kernel = np.exp(squared * grown.rate)
+        nearest_now = Nearest(
+            numbers, valid[some], squared, kernel, near.own[rows], near.known[rows]
+        )
+        again = predictor.code(grown, nearest_now)
+        coded.neighbours[rows] = again.neighbours
+        coded.shares[rows] = again.shares
+    return coded
 
 
 def _nearest_among_new(geometry: KernelDistance, first: int, k: int, run: Run) -> Any:
@@ -173,13 +175,15 @@ def _nearest_among_new(geometry: KernelDistance, first: int, k: int, run: Run) -
 def _put_codes(coded: Sequence[Coded], total: int) -> sp.csr_array:
     """The weighted sum of the codes of all parts, as rows over all samples."""
     m = len(coded[0].total)
-    rows = np.repeat(np.arange(m), coded[0].shares.shape[1])
-    found = sp.csr_array((m, total))
-    for portion, one in zip(portions(coded), coded, strict=True):
-        weights = (portion[:, None] * one.shares).ravel()
-        kept = weights > 0
-        places = (rows[kept], one.neighbours.ravel()[kept])
-        found = sp.csr_array(found + sp.csr_array((weights[kept], places), shape=(m, total)))
+    weights = [
+        portion[:, None] * one.shares for portion, one in zip(portions(coded), coded, strict=True)
+    ]
+    values = np.hstack(weights)
+    columns = np.hstack([one.neighbours for one in coded])
+    kept = values > 0
+    starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+    found = sp.csr_array((values[kept], columns[kept], starts), shape=(m, total))
+    found.sum_duplicates()
     return found
 
 
@@ -192,7 +196,8 @@ def grow_graph(graph: sp.csr_array, codes: sp.csr_array) -> sp.csr_array:
     >>> grow_graph(graph, sp.csr_array([[0.5, 0.5, 0.0]])).toarray().tolist()
     [[0.0, 1.0, 0.5], [1.0, 0.0, 0.5], [0.0, 0.0, 0.0]]
     """
-    return sp.csr_array(_pad(graph, codes.shape[1]) + _as_columns(codes).astype(graph.dtype))
+    added = _as_last_rows(codes.astype(graph.dtype))
+    return _add_rows(graph, added.shape[0]) + added.T.tocsr()
 
 
 def grow_affinity(W: sp.csr_array, codes: sp.csr_array) -> sp.csr_array:
@@ -204,22 +209,19 @@ def grow_affinity(W: sp.csr_array, codes: sp.csr_array) -> sp.csr_array:
     >>> grow_affinity(W, sp.csr_array([[0.0, 1.0, 0.0]])).toarray().tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.5], [0.0, 0.5, 0.0]]
     """
-    added = _as_columns(codes)
-    half = ((added + added.T) * 0.5).astype(W.dtype)
-    return sp.csr_array(_pad(W, codes.shape[1]) + half)
+    added = _as_last_rows((codes * 0.5).astype(W.dtype))
+    return _add_rows(W, added.shape[0]) + (added + added.T.tocsr())
 
 
-def _pad(matrix: sp.csr_array, total: int) -> sp.csr_array:
+def _add_rows(matrix: sp.csr_array, total: int) -> sp.csr_array:
     """The same matrix with empty rows and columns behind its own."""
     more = np.full(total - matrix.shape[0], matrix.indptr[-1], dtype=matrix.indptr.dtype)
     starts = np.concatenate([matrix.indptr, more])
     return sp.csr_array((matrix.data, matrix.indices, starts), shape=(total, total))
 
 
-def _as_columns(codes: sp.csr_array) -> sp.csr_array:
-    """Codes of the last samples as the last columns of a square matrix."""
+def _as_last_rows(codes: sp.csr_array) -> sp.csr_array:
+    """Codes of the last samples as the last rows of a square matrix."""
     m, total = codes.shape
-    columns = sp.csc_array((codes.data, codes.indices, codes.indptr), shape=(total, m))
-    starts = np.concatenate([np.zeros(total - m, dtype=columns.indptr.dtype), columns.indptr])
-    square = sp.csc_array((columns.data, columns.indices, starts), shape=(total, total))
-    return square.tocsr()
+    starts = np.concatenate([np.zeros(total - m, dtype=codes.indptr.dtype), codes.indptr])
+    return sp.csr_array((codes.data, codes.indices, starts), shape=(total, total))

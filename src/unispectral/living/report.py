@@ -7,13 +7,26 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral.living._record import CHANGES
+from unispectral.living._record import CHANGES, Record
 from unispectral.living._refit import held_tables
 
-__all__ = ["describe_changes", "held_columns"]
+__all__ = ["count_born", "describe_changes", "held_columns"]
 
 #: Clusters whose growth is told one by one.
 _LISTED = 12
+#: What is said of each change.
+_SENTENCES = {
+    "grew": "{cluster} grew by {rows}.",
+    "born": "{cluster} was born: {rows} that fit nowhere else.",
+    "drifted": (
+        "{cluster} drifts: the {rows} since the last clustering lie {amount} of its spreads "
+        "from those of before."
+    ),
+    "merged": "{cluster} merged into {other}, with {rows}.",
+    "split": "{cluster} split from {other}, with {rows}.",
+    "ended": "{cluster} ended: its {rows} went to several others.",
+    "refitted": "all {samples} rows were clustered anew.",
+}
 
 
 def describe_changes(model: Any, update: int | None = None) -> list[str]:
@@ -35,34 +48,39 @@ def describe_changes(model: Any, update: int | None = None) -> list[str]:
     others: list[str] = []
     for event, amount in zip(record.events[chosen], record.amounts[chosen], strict=True):
         _, what, cluster, other, rows, samples = event.tolist()
-        kind = CHANGES[what]
-        called = _call(cluster, names)
-        count = f"{rows:,} row{'' if rows == 1 else 's'}"
-        if kind == "grew":
-            grown.append(f"{called} grew by {count}.")
-        elif kind == "born":
-            others.append(f"{called} was born: {count} that fit nowhere else.")
-        elif kind == "drifted":
-            others.append(
-                f"{called} drifts: its {count} lie {amount:.1f} of its spreads from those before."
-            )
-        elif kind == "merged":
-            others.append(f"{called} merged into {_call(other, names).lower()}, with {count}.")
-        elif kind == "split":
-            others.append(f"{called} split from {_call(other, names).lower()}, with {count}.")
-        elif kind == "ended":
-            others.append(f"{called} ended: its {count} went to several others.")
-        else:
-            others.append(f"All {samples:,} rows were clustered anew.")
+        told = _SENTENCES[CHANGES[what]].format(
+            cluster=_call(cluster, names),
+            other=_call(other, names),
+            rows=f"{rows:,} row{'' if rows == 1 else 's'}",
+            samples=f"{samples:,}",
+            amount=f"{amount:.1f}",
+        )
+        said = grown if CHANGES[what] == "grew" else others
+        said.append(told[0].upper() + told[1:])
     if len(grown) > _LISTED:
         grown = [f"{len(grown)} clusters grew."]
     return [*others, *grown] or ["Nothing changed."]
 
 
+def count_born(record: Record) -> int:
+    """The clusters that were born since all samples were clustered together.
+
+    Examples
+    --------
+    >>> from unispectral.living._record import Change, begin
+    >>> record = begin(2, np.zeros(9)).note([Change("born", 2, 5)], 14)
+    >>> count_born(record), count_born(record.note([Change("refitted", -1, 14)], 14))
+    (1, 0)
+    """
+    update, what = record.events.T[:2]
+    anew = update[what == CHANGES.index("refitted")].max(initial=0)
+    return int(((what == CHANGES.index("born")) & (update > anew)).sum())
+
+
 def _call(cluster: int, names: dict[int, str]) -> str:
     """A cluster by its lasting number, and its name where it has another."""
     name = names.get(cluster, str(cluster))
-    return f"Cluster {cluster}" if name == str(cluster) else f"Cluster {cluster} ({name})"
+    return f"cluster {cluster}" if name == str(cluster) else f"cluster {cluster} ({name})"
 
 
 def held_columns(model: Any) -> tuple[Any, list[str] | None]:

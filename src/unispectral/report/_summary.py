@@ -276,12 +276,26 @@ def _answer(labels: np.ndarray, model: Any) -> str:
 def _why(model: Any, count: int) -> str:
     """Why this number, and which came next."""
     found = getattr(model, "cluster_count_", None)
+    born = _count_born(model)
+    since = f"; since then {born} more {'was' if born == 1 else 'were'} born" if born else ""
     if found is not None:
-        return f"Why {count}: {found.reason}{_runner_up(found)}."
+        return f"Why {count}: {found.reason}{_runner_up(found)}{since}."
     if not hasattr(model, "structure_"):
         return ""
+    if born:
+        return f"Why {count}: {count - born} were asked for{since}."
     asked = f"Why {count}: so many were asked for; n_clusters='auto' leaves it to the data."
     return asked
+
+
+def _count_born(model: Any) -> int:
+    """The clusters of a model that were born since all samples were clustered together."""
+    record = getattr(model, "_record_", None)
+    if record is None:
+        return 0
+    from unispectral.living.report import count_born
+
+    return count_born(record)
 
 
 def _runner_up(found: Any) -> str:
