@@ -29,7 +29,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -66,26 +66,74 @@ _SWAPS: dict[type, type] = {
 }  # fmt: skip
 
 
-def mutants(source: str) -> Iterator[tuple[int, str, str]]:
-    """Every mutant of a module: line, what was changed, new source.
+class Mutant(NamedTuple):
+    """A change of one node of a module's syntax."""
 
-    A number says nothing by itself: the line in which it stands is told with it.
+    line: int
+    what: str
+    place: int
+    kind: Any
+
+
+def mutants(source: str) -> Iterator[Mutant]:
+    """Every mutant of a module: what is changed, and where.
+
+    Where is the function, and for a number, which says nothing by itself, the expression around
+    it; both are read from the syntax, so that moving or reformatting the code changes neither.
     """
-    tree, lines = ast.parse(source), source.splitlines()
-    places = [node for node in ast.walk(tree) if _kinds(node)]
+    tree = ast.parse(source)
     skipped = {id(n) for d in ast.walk(tree) if isinstance(d, ast.Call) for n in _of_jit(d)}
-    for number, node in enumerate(places):
+    around = dict(_surroundings(tree))
+    for place, node in enumerate(_places(tree)):
         if id(node) in skipped:
             continue
+        function, expression = around[id(node)]
         for kind in _kinds(node):
-            changed = copy.deepcopy(tree)
-            twin = [other for other in ast.walk(changed) if _kinds(other)][number]
-            before = ast.unparse(twin)
+            twin = copy.deepcopy(node)
             _change(twin, kind)
-            what = f"{before} → {ast.unparse(twin)}"
+            what = f"{ast.unparse(node)} → {ast.unparse(twin)}"
             if isinstance(node, (ast.Constant, ast.UnaryOp)):
-                what += f" in {lines[node.lineno - 1].strip()}"
-            yield node.lineno, what, ast.unparse(changed)
+                what += f" in {expression}"
+            if function:
+                what = f"{function}: {what}"
+            yield Mutant(node.lineno, what, place, kind)
+
+
+def mutate(source: str, mutant: Mutant) -> str:
+    """The source of a module with one mutant."""
+    tree = ast.parse(source)
+    _change(_places(tree)[mutant.place], mutant.kind)
+    return ast.unparse(tree)
+
+
+def _places(tree: ast.AST) -> list[Any]:
+    """The nodes of a syntax tree that have mutants."""
+    return [node for node in ast.walk(tree) if _kinds(node)]
+
+
+def _surroundings(
+    node: ast.AST, function: str = "", expression: str = ""
+) -> Iterator[tuple[int, tuple[str, str]]]:
+    """For every node its function, and the smallest expression or statement that is around it."""
+    yield id(node), (function, expression)
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        function = f"{function}.{node.name}".lstrip(".")
+    if isinstance(node, ast.arguments):
+        usual = [None] * (len(node.posonlyargs + node.args) - len(node.defaults))
+        named = zip(node.posonlyargs + node.args, [*usual, *node.defaults], strict=True)
+        for name, default in (*named, *zip(node.kwonlyargs, node.kw_defaults, strict=True)):
+            if default is not None:
+                around = f"{name.arg}={ast.unparse(default)}"
+                yield from _surroundings(default, function, around)
+        return
+    simple = isinstance(node, (ast.expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return))
+    simple = simple and not isinstance(node, ast.UnaryOp)
+    children = list(ast.iter_child_nodes(node))
+    parts = [child.value if isinstance(child, ast.keyword) else child for child in children]
+    if simple and any(isinstance(part, (ast.Constant, ast.UnaryOp)) for part in parts):
+        expression = ast.unparse(node)
+    for child in children:
+        yield from _surroundings(child, function, expression)
 
 
 def _of_jit(call: ast.Call) -> list[ast.AST]:
@@ -232,8 +280,8 @@ def _load() -> None:
     gc.freeze()  # pytest looks for garbage at its end: not in all of this each time
 
 
-def _key(line: int, what: str) -> str:
-    return f"{line}: {what}"
+def _key(mutant: Mutant) -> str:
+    return f"{mutant.line}: {mutant.what}"
 
 
 class _Book:
@@ -268,21 +316,21 @@ def try_module(module: str, book: _Book, sample: int, seed: int, until: float) -
     every = list(mutants(source))
     found = book.open(module, source, tests, len(every))
     chosen = np.random.default_rng(seed).permutation(len(every))[:sample]
-    todo = [every[i] for i in chosen if _key(*every[i][:2]) not in found]
+    todo = [every[i] for i in chosen if _key(every[i]) not in found]
     if not todo or time.monotonic() > until:
         return True
     reached = _in_fork(name, source, tests, 600, reach=True)
     if reached is None:
         print(f"{module}: the tests fail without a mutant")
         return False
-    for line, what, changed in todo:
+    for mutant in todo:
         if time.monotonic() > until:
             break
-        alive = found[_key(line, what)] = survives(
-            name, changed, reached, _enclosing(source, line)
-        )
+        changed = mutate(source, mutant)
+        alive = survives(name, changed, reached, _enclosing(source, mutant.line))
+        found[_key(mutant)] = alive
         if alive:
-            print(f"  survives: {module}:{line}: {what}", flush=True)
+            print(f"  survives: {module}:{_key(mutant)}", flush=True)
         book.save()
     killed = len(found) - sum(found.values())
     print(f"{module}: {killed} of {len(found)} killed, of {len(every)} mutants", flush=True)

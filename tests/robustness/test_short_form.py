@@ -209,16 +209,32 @@ def test_every_promise_of_the_security_page_names_tests_that_exist():
 
 def test_mutants_are_kept_and_explained(tmp_path):
     source = "def f(a, b=True):\n    return -a + 1 if a < 2 else b\n"
-    found = {what for _, what, _ in mutation.mutants(source)}
-    line = "return -a + 1 if a < 2 else b"
-    assert found >= {"a < 2 → a <= 2", f"1 → 2 in {line}", f"-a → +a in {line}"}
-    assert found >= {"True → False in def f(a, b=True):", "-a + 1 → -a - 1"}
-    known = "19 → 20 in _BATCH_ENTRIES = 2**19"
+    found = {mutant.what for mutant in mutation.mutants(source)}
+    assert found >= {"f: a < 2 → a <= 2", "f: 1 → 2 in -a + 1", "f: -a → +a in -a + 1"}
+    assert found >= {"f: True → False in b=True", "f: -a + 1 → -a - 1"}
+    known = "19 → 20 in 2 ** 19"
     tried = {f"9: {known}": True, "9: 19 → 20 in other": True, "8: a → b": False}
     page = mutation.page({"paper._weights": {"every": 4, "survives": tried}})
     assert "| paper._weights | 4 | 3 | 1 | 2 | 1 |" in page
     assert f"line 9, `{known}`: the size of a batch" in page
     assert "line 9, `19 → 20 in other`: a test for it is lacking" in page
+
+
+def test_mutants_are_named_by_the_syntax_not_by_the_lines():
+    packed = "def f(a):\n    return a[0] if a else 1  # why\n"
+    moved = (
+        "X = 'x'\n\n\ndef f(a):\n    return (\n        a[0]\n        if a\n        else 1\n    )\n"
+    )
+    names = [[one.what for one in mutation.mutants(source)] for source in (packed, moved)]
+    assert names[0] == names[1]
+    assert "f: 0 → 1 in a[0]" in names[0]
+
+
+def test_every_reason_is_about_a_mutant_that_exists():
+    for module, reasons in _equivalent._REASONS.items():
+        path = Path(cover.__file__).parents[1] / "src" / "unispectral" / module.replace(".", "/")
+        found = {one.what for one in mutation.mutants(path.with_suffix(".py").read_text())}
+        assert set(reasons) <= found, module
 
 
 def test_options(capsys):
