@@ -27,7 +27,7 @@ from unispectral._compat import (
     optional,
     output_container,
 )
-from unispectral._errors import warn
+from unispectral._errors import Sentence, warn
 from unispectral._inputs import read_new
 from unispectral._result import Fitted
 from unispectral._run import Run, whole_or_as_before
@@ -65,7 +65,7 @@ class LearnedGraphClustering(
 
     #: Which parameter holds the kernels, and what to do where a fit did not converge.
     _kernel_argument = "kernels"
-    _remedy = "Raise max_iter, max_time or tol."
+    _remedy = Sentence("Raise {max_iter}, {max_time} or {tol}.", "max_iter", "max_time", "tol")
     _parameter_constraints: dict[str, list[Any]] = {
         "n_clusters": [AT_LEAST_ONE],
         "ridge": [AT_LEAST_ZERO],
@@ -182,8 +182,12 @@ class LearnedGraphClustering(
         self._predictor_ = fitted.predictor
         if not solution.converged:
             warn(
-                f"The fit stopped because {solution.reason}; kkt_residual_ is "
-                f"{solution.kkt:.2g}. {self._remedy}",
+                Sentence(
+                    f"The fit stopped because {solution.reason}; kkt_residual_ is "
+                    f"{solution.kkt:.2g}. {self._remedy.template}",
+                    about="convergence",
+                    **self._remedy.values,
+                ),
                 ConvergenceWarning,
             )
 

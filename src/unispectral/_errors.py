@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any
 
@@ -77,6 +78,63 @@ class InputError(ValueError):
             name, effect = self.switch
             parts.append(f"{options.get(name, f'{name}=True')} {effect}")
         return f"{'; '.join(parts)}."
+
+
+class Sentence(str):
+    """A sentence that names parameters, which the command line says with its options.
+
+    Parameters
+    ----------
+    template : str
+        The sentence, with the names of parameters in braces.
+    *names : str
+        Parameters that are named alone.
+    about : str, default=""
+        What the sentence is about, for readers that say the same by themselves.
+    **values
+        Parameters that are named with these values.
+
+    Examples
+    --------
+    >>> said = Sentence("{X} is small; try {n_clusters}.", "X", n_clusters="auto")
+    >>> said
+    "X is small; try n_clusters='auto'."
+    >>> said.rename(lambda name, value: f"--{name}" if value is None else f"--{name} {value}")
+    '--X is small; try --n_clusters auto.'
+    """
+
+    template: str
+    values: dict[str, Any]
+    about: str
+
+    def __new__(cls, template: str, *names: str, about: str = "", **values: Any) -> Sentence:
+        named = dict.fromkeys(names) | values
+        sentence = super().__new__(cls, _fill(template, named, _name_in_python))
+        sentence.template = template
+        sentence.values = named
+        sentence.about = about
+        return sentence
+
+    def rename(self, name: Callable[[str, Any], str]) -> str:
+        """The same with other names: a function of a parameter and its value, or None."""
+        return _fill(self.template, self.values, name)
+
+
+def _fill(template: str, values: Mapping[str, Any], name: Callable[[str, Any], str]) -> str:
+    """A template with its parameters named; braces around anything else are text."""
+
+    def fill(found: re.Match[str]) -> str:
+        if found[1] not in values:
+            return found[0]
+        return name(found[1], values[found[1]])
+
+    return re.sub(r"\{(\w+)\}", fill, template)
+
+
+def _name_in_python(name: str, value: Any) -> str:
+    if value is None:
+        return name
+    return f"{name}={value!r}"
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

@@ -14,7 +14,13 @@ from sklearn.utils.validation import check_array, validate_data
 
 from unispectral._alignment import align, view_names
 from unispectral._arrays import absent_rows, locate, pick_evenly
-from unispectral._errors import DoubtfulResultWarning, InputError, InputTypeError, warn
+from unispectral._errors import (
+    DoubtfulResultWarning,
+    InputError,
+    InputTypeError,
+    Sentence,
+    warn,
+)
 from unispectral.kernels._features import Table
 
 #: How far a kernel may be from symmetric, relative to its largest entry.
@@ -202,15 +208,16 @@ def check_cluster_count(n_clusters: int, n_samples: int, tables: Sequence[Table]
         problem = f"is more than n_samples={n_samples}"
         remedy = "ask for fewer or give more"
         raise InputError("n_clusters", problem, remedy, value=n_clusters)
-    said = ""
     if n_clusters == 1:
-        said = "n_clusters=1 puts all samples into one cluster; there is nothing to find."
-    elif (distinct := _distinct(tables, 2 * n_clusters)) < n_clusters:
+        said = "{n_clusters} puts all samples into one cluster; there is nothing to find."
+        warn(Sentence(said, n_clusters=1), DoubtfulResultWarning)
+        return
+    distinct = _distinct(tables, 2 * n_clusters)
+    if distinct < n_clusters:
         samples = f"{distinct} distinct sample{'s' if distinct > 1 else ''}"
-        said = f"X has {samples}, fewer than n_clusters={n_clusters}: equal samples are put into "
+        said = f"{{X}} has {samples}, fewer than {{n_clusters}}: equal samples are put into "
         said += "different clusters."
-    if said:
-        warn(said, DoubtfulResultWarning)
+        warn(Sentence(said, "X", n_clusters=n_clusters), DoubtfulResultWarning)
 
 
 def _distinct(tables: Sequence[Table], enough: int) -> int:

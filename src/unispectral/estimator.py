@@ -20,7 +20,7 @@ from unispectral._base import (
     kernel_specs,
 )
 from unispectral._compat import Interval, StrOptions, fit_context
-from unispectral._errors import InputError
+from unispectral._errors import InputError, Sentence
 from unispectral._inputs import Samples, read, read_nodes, take_graphs
 from unispectral._result import Fitted
 from unispectral._run import Run
@@ -195,7 +195,7 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
     True
     """
 
-    _remedy = "Compare the clusters with those of another n_neighbors."
+    _remedy = Sentence("Compare the clusters with those of another {n_neighbors}.", "n_neighbors")
     _parameter_constraints: dict[str, list[Any]] = {
         **LearnedGraphClustering._parameter_constraints,
         "n_clusters": [AT_LEAST_ONE, AUTO],

@@ -13,9 +13,9 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from unispectral import tables
-from unispectral._errors import InputError
+from unispectral._errors import InputError, Sentence
 from unispectral.cli import _options, _outputs
-from unispectral.cli._app import in_shell, run, sentence
+from unispectral.cli._app import run, say_in_shell, sentence
 from unispectral.cli._methods import DEFAULT, METHODS, build_method
 from unispectral.graph_files import GRAPH_FORMATS
 from unispectral.tables import TableError, TablePreparer, _prepare
@@ -227,19 +227,22 @@ def test_errors_are_worded_for_the_shell(error, words):
 @pytest.mark.parametrize(
     ("warning", "words"),
     [
-        ("4 clusters stand out; try n_clusters=4.", "4 clusters stand out; try -k 4."),
-        ("Try n_clusters='auto', other columns\nor another kernel.",
+        (Sentence("4 clusters stand out; try {n_clusters}.", n_clusters=4),
+         "4 clusters stand out; try -k 4."),
+        (Sentence("Try {n_clusters}, other columns\nor another kernel.", n_clusters="auto"),
          "Try -k auto, other columns or another kernel."),
-        ("Cluster 2 is tiny; try a smaller n_clusters.", "Cluster 2 is tiny; try a smaller -k."),
-        ("X has 1 distinct sample.", "The table has 1 distinct sample."),
-        ("Stopped by max_iter=9. Raise max_iter.",
-         "Stopped by --param max_iter=9. Raise --param max_iter."),
-        ("Or use solver='exact'; raise alpha.", "Or use --param solver=exact; raise alpha."),
-        ("The view 'X' has n_bits=3.", "The view 'X' has n_bits=3."),
+        (Sentence("Cluster 2 is tiny; try a smaller {n_clusters}.", "n_clusters"),
+         "Cluster 2 is tiny; try a smaller -k."),
+        (Sentence("{X} has 1 distinct sample.", "X"), "The table has 1 distinct sample."),
+        (Sentence("Of {X} one column is left.", "X"), "Of the table one column is left."),
+        (Sentence("Stopped. Raise {max_iter}.", "max_iter"), "Stopped. Raise --param max_iter."),
+        (Sentence("Use {solver}.", solver="exact"), "Use --param solver=exact."),
+        (Sentence("The view {X} has {n_clusters}."), "The view {X} has {n_clusters}."),
+        ("What others say of n_clusters=3\nstays.", "What others say of n_clusters=3 stays."),
     ],
 )  # fmt: skip
 def test_warnings_are_worded_for_the_shell(warning, words):
-    assert in_shell(warning, build_method("SCMK", 3).get_params()) == words
+    assert say_in_shell(warning) == words
 
 
 def test_warnings_of_a_fit_name_options(capsys, tmp_path):

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from unispectral._alignment import align, is_views, sample_index
 from unispectral._compat import CallbackSupportMixin, fit_context, fit_tasks
-from unispectral._errors import warn
+from unispectral._errors import Sentence, warn
 from unispectral._parameters import Declared, count, non_negative, parameter
 from unispectral._run import Run, whole_or_as_before
 from unispectral._validation import (
@@ -145,11 +145,11 @@ class ClusteringMethod(Declared, CallbackSupportMixin, ClusterMixin, BaseEstimat
             setattr(self, f"{name}_", value)
         if not found.converged:
             text = (
-                f"{type(self).__name__} stopped because the limit of max_iter={self.max_iter} "
-                f"iterations was reached; the residual, how much the last one still changed, is "
-                f"{found.residual:.2g}. Raise max_iter."
+                f"{type(self).__name__} stopped because the limit of {self.max_iter} iterations "
+                "was reached; the residual, how much the last one still changed, is "
+                f"{found.residual:.2g}. Raise {{max_iter}}."
             )
-            warn(text, ConvergenceWarning)
+            warn(Sentence(text, "max_iter"), ConvergenceWarning)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import re
 import sys
 import traceback
-from collections.abc import Collection
 from typing import Any
 
 import click
 
-from unispectral._errors import InputError
+from unispectral._errors import InputError, Sentence
 from unispectral._version import __version__
 from unispectral.cli._options import debug_option
 
@@ -35,8 +33,6 @@ _OPTIONS = {name: f"--{name}" for name in _SAME} | {
     "n_jobs": "--jobs", "X": "The table", "impute": "--missing", "missing": "--na",
     "leave_out": "--leave-out", "header_row": "--header-row", "skip_footer": "--skip-footer",
 }  # fmt: skip
-_NAMED = re.compile(r"\b([a-z_]+)\b(?:=('?)([\w.-]*\w)\2)?")
-_TABLE = re.compile(r"(?<!['\w])X(?!['\w])")
 _EXPECTED = (ValueError, TypeError, OSError, ImportError, MemoryError, ArithmeticError)
 _EPILOG = """\b
 Examples:
@@ -141,20 +137,25 @@ def sentence(error: Exception) -> str:
     return f"{type(error).__name__}: {text} (--debug shows where)"
 
 
-def in_shell(warning: str, parameters: Collection[str]) -> str:
-    """A warning in the words of the shell: options for the parameters that it names.
+def say_in_shell(said: str) -> str:
+    """A sentence in the words of the shell: options for the parameters that it names.
 
-    >>> in_shell("X is small; try n_clusters='auto'.", ["n_clusters"])
+    >>> from unispectral._errors import Sentence
+    >>> say_in_shell(Sentence("{X} is small; try {n_clusters}.", "X", n_clusters="auto"))
     'The table is small; try -k auto.'
     """
+    text: str = said
+    if isinstance(said, Sentence):
+        text = said.rename(_option)
+        if said.template.startswith("{X}"):
+            text = text[:1].upper() + text[1:]
+    return " ".join(text.split())
 
-    def option(found: re.Match[str]) -> str:
-        name, _, value = found.groups()
-        if name not in parameters or (value is None and "_" not in name):  # an ordinary word
-            return found[0]
-        if name in _OPTIONS:
-            return _OPTIONS[name] + ("" if value is None else f" {value}")
-        return f"--param {name}" + ("" if value is None else f"={value}")
 
-    text = _NAMED.sub(option, " ".join(warning.split()))
-    return _TABLE.sub(lambda found: "the table" if found.start() else "The table", text)
+def _option(name: str, value: Any) -> str:
+    """A parameter, and its value unless it is None, as the shell has them."""
+    if name == "X":
+        return "the table"
+    if name in _OPTIONS:
+        return _OPTIONS[name] + ("" if value is None else f" {value}")
+    return f"--param {name}" + ("" if value is None else f"={value}")

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from unispectral._errors import Sentence
 from unispectral._version import __version__
-from unispectral.cli._app import in_shell
+from unispectral.cli._app import say_in_shell
 from unispectral.cli._input import Input
 from unispectral.cli._methods import METHODS
 from unispectral.cli._outputs import say
@@ -66,9 +67,8 @@ def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> Comm
     seconds = time.perf_counter() - begun
     # Packages warn about each other; what the fit says is for people.
     others = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
-    said = [str(warning.message) for warning in caught if not issubclass(warning.category, others)]
-    parameters = estimator.get_params(deep=False)
-    sentences = list(dict.fromkeys(in_shell(text, parameters) for text in said))
+    ours = [warning for warning in caught if not issubclass(warning.category, others)]
+    sentences = list(dict.fromkeys(map(_read_warning, ours)))
     sentences += explain_by_one_column(data, labels)
     if known.ours:
         estimator.set_params(verbose=verbose)  # how it was shown is no part of the model
@@ -124,8 +124,15 @@ def describe_fit(fitted: CommandFit) -> Summary:
         samples=data.samples(),
         warnings=fitted.warnings,
     )
-    parameters = estimator.get_params(deep=False)
-    return told.in_words(lambda text: in_shell(text, parameters))
+    return told.in_words(say_in_shell)
+
+
+def _read_warning(caught: warnings.WarningMessage) -> str:
+    """What a warning says, with the parameters that it names where it is one of ours."""
+    arguments = getattr(caught.message, "args", ())
+    if arguments and isinstance(arguments[0], Sentence):
+        return arguments[0]
+    return str(caught.message)
 
 
 def _is_compiled() -> bool:

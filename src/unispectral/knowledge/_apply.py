@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
-from unispectral._errors import DoubtfulResultWarning, InputError, warn
+from unispectral._errors import DoubtfulResultWarning, InputError, Sentence, warn
 from unispectral._result import Fitted
 from unispectral._run import Run, one_thread
 from unispectral.graph.quality import normalized_cut
@@ -135,8 +135,11 @@ def _merge_to(W: sp.csr_array, found: _Clusters, wanted: int, known: Knowledge) 
         count -= 1
     shared = [" and ".join(repr(known.classes[at]) for at in one) for one in holds if len(one) > 1]
     warn(
-        f"y knows {len(known.classes)} classes, more than the {wanted} clusters that n_clusters "
-        f"asks for: {'; '.join(shared)} share a cluster.",
+        Sentence(
+            f"y knows {len(known.classes)} classes, more than the {wanted} clusters that "
+            f"{{n_clusters}} asks for: {'; '.join(shared)} share a cluster.",
+            "n_clusters",
+        ),
         DoubtfulResultWarning,
     )
     return _Clusters(labels, holds, count)

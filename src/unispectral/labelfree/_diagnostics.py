@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._errors import Sentence
 from unispectral._run import Run
 from unispectral.graph.quality import normalized_cut
 from unispectral.labelfree._assignment import sweep
@@ -59,18 +60,25 @@ def diagnose(
     ranks = np.unique(labels, return_inverse=True)[1]
     came = ranks if numbers is None else ranks[np.argsort(numbers)]
     labels = np.argsort(order_of_appearance(came))[ranks]
-    found = _tiny(labels) + _two_in_one(W, labels, run) + _fewer(eigenvalues)
+    found: list[str] = _tiny(labels) + _two_in_one(W, labels, run) + _fewer(eigenvalues)
     if structure is not None and structure > STRUCTURELESS:
         found.append(
-            f"The {labels.max() + 1} clusters are no clearer than those of Gaussian samples "
-            f"without clusters ({structure:.2f}, from 0 for separate clusters to 1 for none); try "
-            "n_clusters='auto', other columns or another kernel before you trust them."
+            Sentence(
+                f"The {labels.max() + 1} clusters are no clearer than those of Gaussian samples "
+                f"without clusters ({structure:.2f}, from 0 for separate clusters to 1 for none); "
+                "try {n_clusters}, other columns or another kernel before you trust them.",
+                n_clusters="auto",
+            )
         )
     if agreement is not None and agreement < _AGREEMENT:
         found.append(
-            "Clusterings of different kinds (graphs, a mixture, spanning trees) find different "
-            f"clusters here: the adjusted Rand index between these and the others is only "
-            f"{agreement:.2f}; try n_clusters='auto' or other columns before you trust them."
+            Sentence(
+                "Clusterings of different kinds (graphs, a mixture, spanning trees) find "
+                "different clusters here: the adjusted Rand index between these and the others "
+                f"is only {agreement:.2f}; try {{n_clusters}} or other columns before you trust "
+                "them.",
+                n_clusters="auto",
+            )
         )
     return found
 
@@ -82,8 +90,11 @@ def _tiny(labels: np.ndarray) -> list[str]:
         return []
     have = "s {} have" if len(tiny) > 1 else " {} has"
     return [
-        f"Cluster{have.format(_listed(tiny))} only {_listed(sizes[tiny])} of {len(labels):,} "
-        "samples, perhaps outliers; try a smaller n_clusters."
+        Sentence(
+            f"Cluster{have.format(_listed(tiny))} only {_listed(sizes[tiny])} of {len(labels):,} "
+            "samples, perhaps outliers; try a smaller {n_clusters}.",
+            "n_clusters",
+        )
     ]
 
 
@@ -111,8 +122,12 @@ def _two_in_one(W: sp.csr_array, labels: np.ndarray, run: Run | None) -> list[st
     if found is None:
         return []
     return [
-        f"Cluster {found[0]} falls into two parts, of {found[1]:,} and {found[2]:,} samples, that "
-        "have less to do with each other than the clusters have; try a larger n_clusters."
+        Sentence(
+            f"Cluster {found[0]} falls into two parts, of {found[1]:,} and {found[2]:,} samples, "
+            "that have less to do with each other than the clusters have; try a larger "
+            "{n_clusters}.",
+            "n_clusters",
+        )
     ]
 
 
@@ -134,6 +149,9 @@ def _fewer(eigenvalues: np.ndarray) -> list[str]:
     if rise < max(_RISE, values[-1] / values[count]):
         return []
     return [
-        f"{count} clusters stand out more clearly than {len(values)}: after the first {count} "
-        f"eigenvalues of the graph the next is {rise:.0f} times as large; try n_clusters={count}."
+        Sentence(
+            f"{count} clusters stand out more clearly than {len(values)}: after the first {count} "
+            f"eigenvalues of the graph the next is {rise:.0f} times as large; try {{n_clusters}}.",
+            n_clusters=count,
+        )
     ]

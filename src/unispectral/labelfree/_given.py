@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral._errors import DoubtfulResultWarning, warn
+from unispectral._errors import DoubtfulResultWarning, Sentence, warn
 from unispectral._inputs import Samples
 from unispectral._result import Fitted, Solution
 from unispectral._run import Run
@@ -106,9 +106,12 @@ def _warn_of_parts(edges: sp.csr_array, recipe: Recipe) -> None:
     parts, _ = components(edges)
     if parts > recipe.n_clusters:
         warn(
-            f"The graph falls into {parts} parts without an edge between them, more than the "
-            f"{recipe.n_clusters} clusters; nothing says which parts belong together. Ask for "
-            f"n_clusters={parts}, or give edges between them.",
+            Sentence(
+                f"The graph falls into {parts} parts without an edge between them, more than the "
+                f"{recipe.n_clusters} clusters; nothing says which parts belong together. Ask for "
+                "{n_clusters}, or give edges between them.",
+                n_clusters=parts,
+            ),
             DoubtfulResultWarning,
         )
 

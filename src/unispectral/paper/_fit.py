@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral._arrays import locate, median_of_positive, pick_evenly
-from unispectral._errors import DoubtfulResultWarning, warn
+from unispectral._errors import DoubtfulResultWarning, Sentence, warn
 from unispectral._inputs import Samples
 from unispectral._memory import require_memory
 from unispectral._result import Fitted, Solution
@@ -55,8 +55,11 @@ def fit(
     if solver == "alm":
         if bank.n_samples > _SLOW_ALM:
             warn(
-                f"solver='alm' factorises a matrix of all pairs of {bank.n_samples} samples in "
-                "every iteration, which takes minutes; solver='exact' or 'local' is faster."
+                Sentence(
+                    f"{{solver}} factorises a matrix of all pairs of {bank.n_samples} samples in "
+                    "every iteration, which takes minutes; 'exact' or 'local' is faster.",
+                    solver="alm",
+                )
             )
         # On one BLAS thread, as all of a fit: the rounding of a factorisation depends on their
         # number, and the iterations would carry it into the labels.
@@ -68,10 +71,10 @@ def fit(
     bank.release()
     if not solution.Z.nnz:
         text = (
-            f"The graph has no edges, because alpha={objective.alpha:g} is more than any kernel "
-            "value pays for, and the labels say nothing; lower alpha, or normalize the kernels."
+            "The graph has no edges, because {alpha} is more than any kernel value pays for, and "
+            "the labels say nothing; lower it, or normalize the kernels."
         )
-        warn(text, DoubtfulResultWarning)
+        warn(Sentence(text, alpha=objective.alpha), DoubtfulResultWarning)
     names = samples.kernel_names
     degrees = np.asarray((solution.Z + solution.Z.T).sum(axis=1)).ravel()
     typical = median_of_positive(degrees, 1.0)
@@ -177,13 +180,16 @@ def _warn_of_lost_digits(samples: Samples) -> None:
         if far > _FAR * spread:
             shown = ", ".join(lost[:3]) + (" …" if len(lost) > 3 else "")
             if name == "X":
-                where = "X"
+                where = "{X}"
             else:
-                where = f"The view {name!r} of X"
+                where = f"The view {name!r} of {{X}}"
             warn(
-                f"{where} lies {far / spread:.1g} times its spread "
-                f"from the origin, where the kernels {shown} have no digits left to tell samples "
-                "apart; subtract the mean of each column."
+                Sentence(
+                    f"{where} lies {far / spread:.1g} times its spread from the origin, where the "
+                    f"kernels {shown} have no digits left to tell samples apart; subtract the "
+                    "mean of each column.",
+                    "X",
+                )
             )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from unispectral._errors import warn
+from unispectral._errors import Sentence, warn
 from unispectral._result import Solution
 from unispectral._run import Run, map_blocks
 from unispectral.graph import Codes
@@ -66,9 +66,13 @@ def descend_locally(
         growths -= 1
     if left > gap:
         warn(
-            f"Without the limit of {k} candidates per sample the objective would be about "
-            f"{100 * left:.0f} % lower (measured on {n_columns} samples); raise alpha, or use "
-            "solver='exact'.",
+            Sentence(
+                f"Without the limit of {k} candidates per sample the objective would be about "
+                f"{100 * left:.0f} % lower (measured on {n_columns} samples); raise {{alpha}}, or "
+                "use {solver}.",
+                "alpha",
+                solver="exact",
+            ),
             ConvergenceWarning,
         )
     solution = descend(graph, objective, run=run, **settings)

@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from unispectral._errors import Sentence
+
 __all__ = ["advice"]
 
 _SMALL = 2
@@ -20,12 +22,13 @@ def advice(
     estimator: Any, labels: np.ndarray, certainty: np.ndarray, warnings: Sequence[str] = ()
 ) -> list[str]:
     """Sentences about what is odd; none if nothing is."""
-    said = []
+    said: list[str] = []
     if not getattr(estimator, "converged_", True):
         reason = str(getattr(estimator, "stop_reason_", "")).rstrip(".")
         why = f" because {reason}" if reason else ""
-        more = "The clusters may change with more iterations (max_iter) or time (max_time)."
-        said.append(f"The fit did not converge: it stopped{why}. {more}")
+        more = "The clusters may change with more iterations ({max_iter}) or time ({max_time})."
+        stopped = f"The fit did not converge: it stopped{why}. {more}"
+        said.append(Sentence(stopped, "max_iter", "max_time"))
     said += _graph(getattr(estimator, "affinity_matrix_", None), labels)
     if not hasattr(estimator, "structure_"):  # which says more of its sizes in its warnings
         said += _sizes(labels)
@@ -33,8 +36,9 @@ def advice(
     if unsure:
         told = _samples(unsure, "lies", "lie")
         said.append(f"{told} between two clusters: either would do nearly as well.")
-    # The fit's own warnings say the same about convergence, with more figures.
-    return said + [text for text in warnings if not text.startswith("The fit stopped")]
+    # The fit's own warning says the same about convergence, with more figures.
+    others = [text for text in warnings if getattr(text, "about", "") != "convergence"]
+    return said + others
 
 
 def _samples(count: int, one: str, many: str) -> str:

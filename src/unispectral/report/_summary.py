@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unispectral._alignment import align_to_fit
-from unispectral._errors import InputError
+from unispectral._errors import InputError, Sentence
 from unispectral.report._advice import advice
 from unispectral.report._clusters import as_numbers, certainty_of, contrasts
 from unispectral.report._columns import Columns
@@ -284,8 +284,8 @@ def _why(model: Any, count: int) -> str:
         return ""
     if born:
         return f"Why {count}: {count - born} were asked for{since}."
-    asked = f"Why {count}: so many were asked for; n_clusters='auto' leaves it to the data."
-    return asked
+    asked = f"Why {count}: so many were asked for; {{n_clusters}} leaves it to the data."
+    return Sentence(asked, n_clusters="auto")
 
 
 def _count_born(model: Any) -> int:
@@ -383,8 +383,8 @@ def _way_out(sure: _Sureness, count: int) -> list[str]:
     listed = [f"{number} ({value:.2f})" for number, value in better if value >= least][:_OTHERS]
     if listed:
         first = better[0][0]
-        which = f"more stable are {' or '.join(listed)} clusters; try n_clusters={first}"
-        return [f"{told} ({sure.value:.2f}): {which}."]
+        which = f"more stable are {' or '.join(listed)} clusters; try {{n_clusters}}"
+        return [Sentence(f"{told} ({sure.value:.2f}): {which}.", n_clusters=first)]
     tried = ""
     if sure.others:
         low, high = min(sure.others), max(sure.others)
@@ -460,9 +460,10 @@ def _scaling(model: Any) -> list[str]:
     scaling = getattr(model, "scaling_", None)
     if not isinstance(scaling, Mapping):
         return []
-    told = []
+    told: list[str] = []
     for table, reason in scaling.items():
         if str(reason).startswith("standardised"):
             of = "" if table == "X" else f" of {table}"
-            told.append(f"Columns{of}: {reason} (scaling='none' leaves them as they are).")
+            how = f"Columns{of}: {reason} ({{scaling}} leaves them as they are)."
+            told.append(Sentence(how, scaling="none"))
     return told

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from unispectral._errors import DoubtfulResultWarning, warn
+from unispectral._errors import DoubtfulResultWarning, Sentence, warn
 from unispectral.tables._columns import Reading
 from unispectral.tables._kinds import judge
 from unispectral.tables._names import is_code, is_year, names_rows
@@ -49,7 +49,11 @@ def warn_of_columns(X: Any) -> None:
     if found := suspicious_columns(X):
         listed = "; ".join(f"{name!r} {_WORDS.get(kind, kind)}" for name, kind in found.items())
         warn(
-            f"X has columns that say which sample it is or when, not what it is like: {listed}. "
-            "Leave them out, or let unispectral.tables.TablePreparer look at the columns.",
+            Sentence(
+                "{X} has columns that say which sample it is or when, not what it is like: "
+                f"{listed}. Leave them out, or let unispectral.tables.TablePreparer look at the "
+                "columns.",
+                "X",
+            ),
             DoubtfulResultWarning,
         )
