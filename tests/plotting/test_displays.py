@@ -341,8 +341,10 @@ def test_nothing_is_written_across_the_curve():
     display = SpectrumDisplay([0, 0.01, 0.02, 0.17, 0.172, 0.2, 0.4, 0.41], 3).plot()
     assert not display.ax_.texts
     title = display.ax_.get_title()
-    assert "gap after 3: 0.15" in title
+    assert "no gap after 3" in title
     assert "the largest gap (dotted) after 6: 0.2" in title
+    display = SpectrumDisplay(display.eigenvalues, 6).plot()
+    assert "gap after 6: 0.2" in display.ax_.get_title()
 
 
 def test_spectrum_of_separate_parts_is_zero_then_gap(made):
@@ -432,6 +434,19 @@ def test_clusters_of_low_memberships_run_into_each_other():
 
 
 # The tree
+
+
+def test_samples_that_fit_nowhere_lie_around_their_cluster():
+    labels = np.repeat([0, 1, 2, 3], 50)
+    membership = np.full((200, 4), 0.01)
+    membership[np.arange(200), labels] = 0.97
+    outlier = np.arange(200) < 5
+    drawn = EmbeddingDisplay(np.eye(4)[labels], labels, membership, outlier=outlier, method="map")
+    own = drawn.points[labels == 0]
+    far = np.linalg.norm(own - own[5:].mean(axis=0), axis=1)
+    assert far[:5].min() > far[5:].max()
+    drawn.plot()
+    assert "fits nowhere" in {text.get_text() for text in drawn.ax_.get_legend().get_texts()}
 
 
 def test_the_tree_is_drawn_without_crossings_in_the_colours_of_a_level():

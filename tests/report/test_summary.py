@@ -19,7 +19,7 @@ from unispectral.report import report_data, summarise, write_report
 from unispectral.report._clusters import contrasts
 from unispectral.report._columns import Columns
 from unispectral.report._names import draw_portraits, name_by_words
-from unispectral.report._summary import Summary, _Sureness, _way_out
+from unispectral.report._summary import Summary, _Sureness, _way_out, share_clear
 
 CENTRES = np.array([[0.0, 0.0, 0.0], [9.0, 0.0, 9.0], [0.0, 9.0, 0.0]])
 
@@ -87,6 +87,21 @@ def test_why_names_the_runner_up():
     assert f"next best is {second} (evidence {np.sort(scores)[-2]:.2f}" in why
 
 
+def test_why_says_where_more_evidence_was_passed_over():
+    model = UnifiedSpectralClustering("auto").fit(tables()["clear"][0])
+    own = model.cluster_count_.scores[1]
+    model.cluster_count_ = model.cluster_count_._replace(scores=np.array([0.1, own, own + 1e-3]))
+    why = model.summary().why
+    assert "4 has hardly more evidence" in why
+    assert "the smallest number is taken" in why
+
+
+def test_all_are_clear_only_where_all_are():
+    for clear, told in {1000: "100 %", 999: "99.9 %", 990: "99 %", 0: "0 %"}.items():
+        assert share_clear((np.arange(1000) < clear).astype(float)) == told
+    assert share_clear((np.arange(10_000) > 0).astype(float)) == "99.9 %"
+
+
 def test_the_way_out_names_a_number():
     told = _way_out(_Sureness(0.4, "fits", {2: 0.6, 4: 0.88, 6: 0.3}), 5)
     assert told[0].endswith("more stable are 4 (0.88) or 2 (0.60) clusters; try n_clusters=4.")
@@ -128,6 +143,59 @@ def test_levels_and_shares_make_names():
     assert three.name.startswith("high age")
     assert "age 70 (others 30)" in three.text
     assert "income 90," in one.text
+
+
+def test_a_few_large_values_do_not_set_a_cluster_apart():
+    labels = np.repeat([0, 1], 100)
+    usual = np.where(labels == 0, 10.0, 0.0) + np.linspace(-1, 1, 200)
+    rare = np.where(np.arange(200) < 30, 30.0, 0.0) + np.linspace(-1, 1, 200) ** 2
+    table = Columns(np.column_stack([rare, usual]), ["rare", "usual"])
+    found = contrasts(table.X, labels)
+    assert found.effect[0, 0] > 0.5
+    assert draw_portraits(table, found, labels)[0].text.startswith("usual 9.5")
+    assert "rare" not in draw_portraits(table, found, labels)[0].text
+
+
+def test_a_median_is_an_answer_that_somebody_gave():
+    plans = [{"levels": {"rarely": 0.0, "often": 1.0, "very often": 1.5, "always": 2.0}}]
+    table = Columns(np.array([[0.0], [1.0], [2.0], [np.nan]]), ["flies"], plans=plans)
+    assert table.word(0, 1.5) == "often"
+    assert table.word(0, 2.0) == "always"
+
+
+def test_a_number_alone_is_no_name_of_a_column():
+    X = np.random.default_rng(0).normal(size=(60, 41))
+    labels = np.arange(60) % 2
+    X[:, :3] += 9 * labels[:, None]
+    X[:, 40] -= 3 * labels
+    table = Columns(X, [*(f"pixel {j}" for j in range(40)), "price"])
+    found = draw_portraits(table, contrasts(X, labels), labels)
+    assert [one.name for one in found] == ["high price", "low price"]
+    assert "pixel" in found[0].text
+
+
+def test_words_that_all_texts_have_name_no_cluster():
+    texts = [
+        "this old tree",
+        "this oak tree",
+        "this fast car",
+        "a slow car",
+        "this car",
+        "this ox",
+    ]
+    assert name_by_words(texts, np.array([0, 0, 1, 1, 1, 1]))[0].name.startswith("tree")
+
+
+def test_texts_beside_an_embedding_describe_its_clusters(tmp_path, capsys):
+    X, labels = make_blobs(60, 20, centers=2, random_state=0)
+    words = np.array(["a fox runs quickly through woods", "the old dog sleeps all day long"])
+    table = pd.DataFrame(X).add_prefix("e").round(3)
+    table["text"] = [f"{words[c]} {'once more ' * 8}number {i}" for i, c in enumerate(labels)]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    page = tmp_path / "page.html"
+    assert run(["cluster", str(tmp_path / "t.csv"), "-k", "2", "-q", "--report", str(page)]) == 0
+    assert "“fox” in 100 % (others 0 %)" in capsys.readouterr().out
+    assert page_of(page)["by_words"]
 
 
 def test_columns_of_an_embedding_have_no_names_to_propose():

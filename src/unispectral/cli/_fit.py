@@ -45,6 +45,8 @@ class CommandFit:
     labels: np.ndarray
     seconds: float
     warnings: list[str] = field(default_factory=list)
+    #: A text for each row, whose words describe the clusters.
+    texts: np.ndarray | None = None
 
 
 def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> CommandFit:
@@ -72,7 +74,7 @@ def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> Comm
     sentences += explain_by_one_column(data, labels)
     if known.ours:
         estimator.set_params(verbose=verbose)  # how it was shown is no part of the model
-    return CommandFit(estimator, data, method, labels, seconds, sentences)
+    return CommandFit(estimator, data, method, labels, seconds, sentences, find_texts(data))
 
 
 def explain_by_one_column(data: Input, labels: np.ndarray) -> list[str]:
@@ -107,6 +109,23 @@ def _check_rows(n_clusters: int | str, n_rows: int) -> None:
         raise TableError("n_clusters", problem, "ask for fewer clusters", value=n_clusters)
 
 
+def find_texts(data: Input) -> np.ndarray | None:
+    """The texts beside an embedding: a column of free text, where all others are numbered.
+
+    The words of the texts describe clusters where the names of the columns say nothing.
+    """
+    table = next(iter(data.tables.values()))
+    if data.several or table.profile is None or table.frame is None:
+        return None
+    from unispectral.report._columns import Columns
+    from unispectral.tables._columns import texts_of
+
+    names = [column.name for column in table.profile if column.kind == "text"]
+    if not names or not Columns(table.values, table.columns).numbered.all():
+        return None
+    return np.array([str(text) for text in texts_of(table.frame[names[0]])], dtype=object)
+
+
 def describe_fit(fitted: CommandFit) -> Summary:
     """What the clustering comes to, in the words of the shell: for the terminal and the page."""
     from unispectral.report import summarise
@@ -120,6 +139,7 @@ def describe_fit(fitted: CommandFit) -> Summary:
         labels=fitted.labels,
         columns=columns,
         names=data.names,
+        texts=fitted.texts,
         preparation=data.preparation,
         samples=data.samples(),
         warnings=fitted.warnings,

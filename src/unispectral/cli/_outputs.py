@@ -143,7 +143,7 @@ def write_outputs(
             path, estimator, X, labels=fitted.labels, columns=columns, names=data.names,
             truth=data.truth, title=title, command=command, seconds=round(fitted.seconds, 3),
             preparation=data.preparation, reading=data.reading, image_shape=data.image_shape,
-            notes=data.notes, supplementary=data.supplementary, summary=told,
+            notes=data.notes, supplementary=data.supplementary, texts=fitted.texts, summary=told,
         )  # fmt: skip
     if path := wanted["output"]:
         from unispectral.tables._write import write_table

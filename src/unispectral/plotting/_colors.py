@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["GREY", "INK", "NAMED", "RAMP", "cluster_colors", "hex_colors", "key", "palette"]
+__all__ = [
+    "GREY", "INK", "NAMED", "RAMP", "RING", "cluster_colors", "hex_colors", "key", "palette",
+]  # fmt: skip
 
 #: Eight of Okabe and Ito, then twelve that are as far as can be from all others in CIELAB, for
 #: usual vision and for each of the three dichromacies (the tests measure it).
@@ -20,6 +22,8 @@ CATEGORICAL = (
 MANY = ("#2b1a66", "#334f9e", "#1f7a94", "#3a9c6e", "#93b541", "#e2c93a")
 GREY = "#9a9a9a"
 INK = "#333333"
+#: Around samples that fit nowhere.
+RING = "#9d2b1f"
 #: Matplotlib's name of the ramp for amounts: lightness falls with the amount, on white.
 RAMP = "Blues"
 #: Up to this many clusters are named one by one; more get a colour bar.

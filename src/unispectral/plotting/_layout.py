@@ -13,6 +13,8 @@ __all__ = ["cluster_map", "free_places", "spacing"]
 
 #: By how much a disc is wider where nothing is sure.
 _WIDER = 1.5
+#: Samples that fit nowhere lie so far from the middle of their disc, in its radii.
+_OUTSIDE = 1.35
 
 
 def sunflower(n: int) -> np.ndarray:
@@ -52,14 +54,19 @@ def spring_layout(weights: np.ndarray, n_iter: int = 300) -> np.ndarray:
 
 
 def cluster_map(
-    rows: np.ndarray, clusters: Clusters, membership: np.ndarray | None, doubt: float = 0.0
+    rows: np.ndarray,
+    clusters: Clusters,
+    membership: np.ndarray | None,
+    doubt: float = 0.0,
+    outlier: np.ndarray | None = None,
 ) -> np.ndarray:
     """Clusters side by side, samples between them as their memberships say.
 
     A sample goes towards other clusters by as much as it is in doubt more than half of its own
     cluster's members are: where all memberships are low, as in large noisy data, clusters would
     otherwise lie on top of each other. But a disc is the wider, the less sure its members are, or
-    the more doubtful all clusters: discs of doubtful clusters run into each other.
+    the more doubtful all clusters: discs of doubtful clusters run into each other. Samples that
+    fit nowhere lie around the disc of their cluster.
     """
     count, groups = len(clusters.names), clusters.members()
     if membership is None or membership.shape[1] != count:
@@ -84,8 +91,12 @@ def cluster_map(
         step = np.clip((unsure - usual) / max(1.0 - usual, 1e-12), 0.0, 1.0)
         towards = shares @ centres - centres[code]  # all the way it would be 1 / unsure as long
         points[group] = centres[code] + (step / np.maximum(unsure, 1e-12))[:, None] * towards
-        surest_first = group[np.argsort(unsure, kind="stable")]
-        points[surest_first] += sunflower(len(group)) * radius[code]
+        strays = np.zeros(len(group), dtype=bool) if outlier is None else outlier[group]
+        surest_first = group[np.lexsort((unsure, strays))]
+        places = sunflower(len(group))
+        outside = places[len(group) - int(strays.sum()) :]
+        outside *= _OUTSIDE / np.linalg.norm(outside, axis=1, keepdims=True)
+        points[surest_first] += places * radius[code]
     return points
 
 

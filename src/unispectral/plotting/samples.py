@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from unispectral._alignment import align_to_fit
 from unispectral._errors import InputError
 from unispectral.plotting._base import Clusters, Display, fitted, plain, thin
-from unispectral.plotting._colors import GREY, INK, NAMED, key
+from unispectral.plotting._colors import GREY, INK, NAMED, RING, key
 from unispectral.plotting._layout import cluster_map, free_places, spacing
 
 __all__ = ["EmbeddingDisplay", "RepresentativesDisplay"]
@@ -48,6 +48,9 @@ class EmbeddingDisplay(Display):
         Above this, points are left out evenly.
     doubt : float
         How doubtful all clusters are, from 0 to 1: one less their stability.
+    outlier : array of bool of shape (n,), optional
+        Samples that fit nowhere; ``outlier_`` by default. They have a ring, and lie around the
+        disc of their cluster.
     names : sequence of str, optional
         Names of the clusters; ``cluster_names_`` by default.
 
@@ -79,6 +82,7 @@ class EmbeddingDisplay(Display):
     method: Any = "auto"
     max_points: int = 20_000
     doubt: float = 0.0
+    outlier: Any = None
     names: Any = None
     needs = ("embedding_", "labels_")
     figsize = (6.4, 5.0)
@@ -90,7 +94,8 @@ class EmbeddingDisplay(Display):
         if new is None:
             if "color" in given:
                 given["color"] = align_to_fit(given["color"], estimator, argument="color")
-            given = {"membership": getattr(estimator, "membership_", None)} | given
+            known = ("membership", "outlier")
+            given = {name: getattr(estimator, f"{name}_", None) for name in known} | given
             return cls(embedding, labels, **given)
         both = np.concatenate([labels, estimator.predict(new)])
         embedding = np.concatenate([embedding, estimator.transform(new)])
@@ -107,9 +112,10 @@ class EmbeddingDisplay(Display):
         shown = thin(everyone.codes, self.max_points)
         self.clusters = everyone.at(shown)
         rows = rows[shown] / np.maximum(np.linalg.norm(rows[shown], axis=1, keepdims=True), 1e-300)
+        self._strays = None if self.outlier is None else np.asarray(self.outlier)[shown]
         if self.method == "map":
             membership = None if self.membership is None else np.asarray(self.membership)[shown]
-            self.points = cluster_map(rows, self.clusters, membership, self.doubt)
+            self.points = cluster_map(rows, self.clusters, membership, self.doubt, self._strays)
         elif self.method == "pca" or hasattr(self.method, "fit_transform"):
             method = PCA(min(2, *rows.shape)) if self.method == "pca" else self.method
             points = np.asarray(method.fit_transform(rows))
@@ -135,7 +141,7 @@ class EmbeddingDisplay(Display):
         amounts = isinstance(self._meaning, np.ndarray)
         colors = self._meaning if amounts else self._meaning.colors[self._meaning.codes]
         parts: list[tuple[np.ndarray, dict[str, Any]]] = [(order, {})]
-        marks = None
+        marks: dict[str, dict[str, Any]] | None = None
         if self._fresh is not None:
             fresh = self._fresh[order]
             edge = {"linewidths": 0.4, "edgecolors": INK, "alpha": 1.0}
@@ -146,6 +152,12 @@ class EmbeddingDisplay(Display):
             settings |= {"vmin": np.nanmin(colors), "vmax": np.nanmax(colors)}
         for part, style in parts:
             drawn = ax.scatter(*self.points[part].T, c=colors[part], **(settings | style))
+        if self._strays is not None and self._strays.any():
+            ring = {"color": "none", "markeredgecolor": RING}
+            marks = (marks or {}) | {"fits nowhere": ring}
+            size = 2.5 * settings["s"]
+            where = self.points[self._strays].T
+            ax.scatter(*where, s=size, facecolors="none", edgecolors=RING, linewidths=0.9)
         ax.set_aspect("equal", adjustable="datalim")
         if len(self.clusters.names) <= NAMED:
             self._name_clusters(ax, scale)

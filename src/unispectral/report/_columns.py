@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
@@ -35,6 +37,8 @@ _UNITS = frozenset(
 )
 #: Below this a half between two whole numbers is told.
 _HALVES = 100
+#: Answers in order lie further apart than this.
+_SAME_LEVEL = 0.1
 #: Of the distance between the quartiles.
 _SKEWED = 0.25
 #: What columns of places are called, and between which values they lie.
@@ -73,6 +77,9 @@ class Columns:
         self.X = X
         self.names = list(names)
         self.telling = named or len(self.names) <= _ANONYMOUS
+        stems = Counter(map(_stem, self.names))
+        #: Columns that are told apart by a number only, such as pixels or parts of an embedding.
+        self.numbered = np.array([stems[_stem(name)] > _ANONYMOUS for name in self.names])
         self.spread = np.ones(X.shape[1])
         self.centre = np.zeros(X.shape[1])
         self.plans: list[dict[str, Any]] = list(plans or ({} for _ in self.names))
@@ -86,6 +93,7 @@ class Columns:
             if part.get("encoding") is not None:
                 self.plans[first:last] = plans_by_column(part["encoding"])
             first = last
+        self._given: dict[int, dict[str, float]] = {}
 
     def values(self, column: int) -> np.ndarray:
         """One column in its units."""
@@ -107,10 +115,29 @@ class Columns:
 
     def word(self, column: int, value: float) -> str | None:
         """The answer nearest to a value, in a column of answers in order; else None."""
-        levels = self.plans[column].get("levels")
-        if not levels or not math.isfinite(value):
+        if not self.plans[column].get("levels") or not math.isfinite(value):
             return None
+        levels = self._levels(column)
         return min(levels, key=lambda text: (abs(levels[text] - value), levels[text]))
+
+    def _levels(self, column: int) -> dict[str, float]:
+        """The answers that somebody gave: a known scale may have more."""
+        if column not in self._given:
+            values = np.unique(self.values(column))
+            known = values[np.isfinite(values)]
+            levels: dict[str, float] = self.plans[column]["levels"]
+            given = {
+                text: place
+                for text, place in levels.items()
+                if len(known) and np.abs(known - place).min() < _SAME_LEVEL
+            }
+            self._given[column] = given or levels
+        return self._given[column]
+
+
+def _stem(name: str) -> str:
+    """A name without the number that it ends in."""
+    return re.sub(r"\d+$", "", name)
 
 
 def split_unit(name: str) -> tuple[str, str]:

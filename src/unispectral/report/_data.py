@@ -238,7 +238,7 @@ def _draw_pictures(
     doubt = 0.0 if summary.stability is None else 1.0 - summary.stability
     graph = None if fit.affinity is None else graph_picture(fit.affinity, fit.labels)
     return {
-        "plane": plane(estimator, X, fit.labels, chosen.shown, doubt),
+        "plane": plane(estimator, X, fit.labels, chosen.shown, doubt, fit.outlier),
         "graph": graph,
         "tree": cluster_tree(X, fit.labels, fit.affinity),
         "levels": _levels(estimator, fit.labels, chosen.shown),

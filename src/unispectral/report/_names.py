@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from unispectral.report._clusters import Contrasts
 from unispectral.report._columns import Columns, decimals_of_pair, split_unit, write_number
@@ -58,13 +59,36 @@ def draw_portraits(columns: Columns, found: Contrasts, labels: np.ndarray) -> li
 def _traits(columns: Columns, found: Contrasts, labels: np.ndarray, cluster: int) -> list[_Trait]:
     """In which columns a cluster differs, clearest first, one for each subject."""
     member = labels == cluster
+    looked_at = found.top(cluster, _LOOKED_AT)
+    clear = np.array([_clearness(columns, found, member, cluster, j) for j in looked_at])
     traits: dict[str, _Trait] = {}
-    for j in found.top(cluster, _LOOKED_AT):
-        if abs(found.effect[cluster, j]) < _LEAST:
+    for at in np.argsort(-clear, kind="stable"):
+        if clear[at] < _LEAST:
             break
-        trait = _trait(columns, j, member)
+        trait = _trait(columns, int(looked_at[at]), member)
+        if columns.numbered[looked_at[at]]:
+            trait = trait._replace(words="")  # its name says nothing to anybody
         traits.setdefault(trait.subject, trait)
     return list(traits.values())
+
+
+def _clearness(
+    columns: Columns, found: Contrasts, member: np.ndarray, cluster: int, column: int
+) -> float:
+    """The difference of a column in deviations; of a number not more than that of its medians.
+
+    A few members with large values move a mean, and what is told are medians.
+    """
+    effect = float(found.effect[cluster, column])
+    gap = float(found.inside[cluster, column] - found.outside[cluster, column])
+    values = columns.values(column)
+    known = values[~np.isnan(values)]
+    if gap == 0.0 or np.isin(known, (0.0, 1.0)).all():
+        return abs(effect)
+    scaled = columns.X[:, [column]]
+    scaled = (scaled.toarray() if sp.issparse(scaled) else scaled).ravel()
+    medians = [float(np.nanmedian(scaled[part])) for part in (member, ~member) if part.any()]
+    return abs(effect) * min(1.0, max(0.0, (medians[0] - medians[-1]) / gap))
 
 
 def _trait(columns: Columns, column: int, member: np.ndarray) -> _Trait:
@@ -128,7 +152,7 @@ def name_by_words(texts: Sequence[Any], labels: np.ndarray) -> list[Portrait]:
     """A portrait of each cluster by the words that its texts have and others lack.
 
     A word counts once a text, by the share of the members' texts that have it less its share
-    elsewhere.
+    elsewhere, and the more, the fewer of all texts have it.
 
     Examples
     --------
@@ -148,7 +172,8 @@ def name_by_words(texts: Sequence[Any], labels: np.ndarray) -> list[Portrait]:
     inside = counts / np.maximum(sizes, 1)[:, None]
     others = len(labels) - sizes
     outside = (counts.sum(axis=0) - counts) / np.maximum(others, 1)[:, None]
-    lead = np.where(counts > 1, inside - outside, 0.0)
+    rarity = np.log(len(labels) / counts.sum(axis=0))
+    lead = np.where(counts > 1, (inside - outside) * rarity, 0.0)
     portraits = []
     for cluster in range(len(sizes)):
         best = np.argsort(-lead[cluster], kind="stable")[:_WORDS]

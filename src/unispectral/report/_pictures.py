@@ -24,7 +24,12 @@ _LONGEST = 200
 
 
 def plane(
-    estimator: Any, X: Any, labels: np.ndarray, shown: np.ndarray, doubt: float = 0.0
+    estimator: Any,
+    X: Any,
+    labels: np.ndarray,
+    shown: np.ndarray,
+    doubt: float = 0.0,
+    outlier: np.ndarray | None = None,
 ) -> dict[str, Any]:
     """Points of the plane for the samples shown, how they were found, and how near they lie.
 
@@ -36,7 +41,9 @@ def plane(
         membership = getattr(estimator, "membership_", None)
         membership = None if membership is None else np.asarray(membership)[shown]
         given = np.asarray(embedding)[shown], labels[shown], membership
-        drawn = EmbeddingDisplay(*given, method="map", max_points=len(shown), doubt=doubt)
+        strays = None if outlier is None else outlier[shown]
+        options: dict[str, Any] = {"method": "map", "max_points": len(shown), "doubt": doubt}
+        drawn = EmbeddingDisplay(*given, outlier=strays, **options)
         points, how = drawn.points, "map"
     elif X is not None:
         points, how = _principal_of_table(X, shown), "features"

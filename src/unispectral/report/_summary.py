@@ -311,6 +311,9 @@ def _runner_up(found: Any) -> str:
     own = scores[found.n_clusters - 2]
     digits = 2 if f"{own:.2f}" != f"{scores[best]:.2f}" else 4
     told = f"{scores[best]:.{digits}f} against {own:.{digits}f}"
+    if scores[best] > own:
+        hardly = f"{counts[best]} has hardly more evidence ({told})"
+        return f"; {hardly}, and of like evidence the smallest number is taken"
     return f"; next best is {counts[best]} (evidence {told})"
 
 
@@ -365,8 +368,10 @@ def _sure(sure: _Sureness, certainty: np.ndarray, count: int) -> str:
 
 
 def share_clear(certainty: np.ndarray) -> str:
-    """How many samples belong clearly to their cluster."""
-    return f"{100 * np.mean(certainty >= _CLEARLY):.0f} %"
+    """How many samples belong clearly to their cluster; 100 % are all of them."""
+    share = 100 * float(np.mean(certainty >= _CLEARLY))
+    decimals = int(99.0 < share < 100.0)
+    return f"{min(share, 99.9) if decimals else share:.{decimals}f} %"
 
 
 def _way_out(sure: _Sureness, count: int) -> list[str]:

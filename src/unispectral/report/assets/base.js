@@ -295,7 +295,7 @@ const UI = (() => {
     return found;
   }
   // series: [{values, name?, colour?}]; marks: [{from, to, text}] bands of x; x starts at `first`
-  function line({series, xlabel, ylabel, first = 1, marks = [], points = true, zero = false, width = 520, height = 260, label = "chart"}) {
+  function line({series, xlabel, ylabel, first = 1, marks = [], points = true, zero = false, width = innerWidth < 736 ? 380 : 520, height = 260, label = "chart"}) {
     const all = series.flatMap(s => s.values).filter(v => v !== null && Number.isFinite(v));
     const longest = Math.max(...series.map(s => s.values.length));
     let low = Math.min(...all), high = Math.max(...all);

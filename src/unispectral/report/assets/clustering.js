@@ -3,7 +3,7 @@
   const m = d.members, k = d.sizes.length, shownCount = m.row.length;
   const colour = c => d.colours[c], dot = c => UI.dot(colour(c));
   const nameOf = i => m.name ? m.name[i] : "row " + number(m.row[i]);
-  const listeners = [];
+  const listeners = [], narrow = innerWidth < 736;
   // What is looked at: a cluster, the samples that fit nowhere, or everything.
   let selected = null;
   const NOWHERE = "nowhere";
@@ -106,7 +106,7 @@
   }
   let meaning = meanings[0], recolour = () => null;
   const how = {
-    map: "Clusters lie side by side, similar ones near each other; a sample between two of them belongs partly to both. The less sure a cluster is, the wider it is drawn: clusters that run into each other are not clearly apart. Distances between clusters mean little.",
+    map: "Clusters lie side by side, similar ones near each other; a sample between two of them belongs partly to both. The less sure a cluster is, the wider it is drawn: clusters that run into each other are not clearly apart." + (d.nowhere ? " Samples with a ring fit nowhere." : "") + " Distances between clusters mean little.",
     features: "The two directions in which the columns vary most. Clusters that lie apart here are apart; those that overlap may be apart in other columns.",
     one: "The two directions in which the columns vary most.",
     columns: "Two columns, each from its least to its largest value; a missing value lies at the edge.",
@@ -297,7 +297,7 @@
       const i = nearest(event);
       if (i !== hot) { hot = i; draw(); }
       UI.tip(event, i < 0 ? null : [
-        nameOf(i), `${titled(m.cluster[i])}, certainty ${percent(m.certainty[i], 0)}`, m.nowhere && m.nowhere[i] ? "fits nowhere" : null,
+        nameOf(i), k > 1 ? `${titled(m.cluster[i])}, certainty ${percent(m.certainty[i], 0)}` : null, m.nowhere && m.nowhere[i] ? "fits nowhere" : null,
         m.certainty[i] < .5 && m.second[i] >= 0 ? `next: ${titled(m.second[i])}` : null,
         m.truth ? "known class: " + m.truth[i] : null, meaning.ends ? `${meaning.name}: ${number(meaning.value(i))}` : null, picture(i, 72)].filter(Boolean));
     });
@@ -400,7 +400,7 @@
   // ---- clusters by columns ---------------------------------------------------------------
   // Effects as colours; a column's name opens the values of each cluster: 5, 25, 50, 75 and 95 %.
   function heat() {
-    const h = d.heat, rows = Math.min(k, 60), CW = 34, CH = 24, called = c => UI.short(titled(c), 26), cut = Math.max(1, Math.min(3, ...[Math.max(...h.effect.flat().map(Math.abs))]));
+    const h = d.heat, rows = Math.min(k, 60), CW = 34, CH = 24, called = c => UI.short(titled(c), narrow ? 16 : 26), cut = Math.max(1, Math.min(3, ...[Math.max(...h.effect.flat().map(Math.abs))]));
     const letters = Math.max(...h.names.map(name => Math.min(24, name.length)));
     const left = 20 + 6.4 * Math.max(...Array.from({length: rows}, (_, c) => called(c).length));
     const top = 18 + 5.4 * letters, slope = Math.max(58, 4.4 * letters + 8 - 14);
@@ -423,7 +423,7 @@
     }
     function open(j) {
       const parts = h.quantiles[j].slice(0, rows), known = parts.filter(Boolean).flat();
-      const low = Math.min(...known), high = Math.max(...known), wide = 420, left = 20 + 6.4 * Math.max(...parts.map((_, c) => called(c).length));
+      const low = Math.min(...known), high = Math.max(...known), wide = narrow ? 150 : 420, left = 20 + 6.4 * Math.max(...parts.map((_, c) => called(c).length));
       const x = v => left + wide * (v - low) / Math.max(high - low, 1e-300);
       const drawn = UI.svg("svg", {class: "chart", viewBox: `0 0 ${left + wide + 30} ${parts.length * 22 + 30}`, role: "img", "aria-label": `${h.names[j]} in each cluster`},
         UI.ticks(low, high).map(t => [UI.svg("line", {class: "grid", x1: x(t), x2: x(t), y1: 0, y2: parts.length * 22}), UI.svg("text", {x: x(t), y: parts.length * 22 + 18, "text-anchor": "middle"}, number(t))]),
@@ -451,8 +451,8 @@
 
   // ---- why this number -------------------------------------------------------------------
   function whyPicture() {
-    const e = d.evidence, W = 520, H = 196, left = 46, bottom = 40, top = 22, low = Math.min(0, ...e.scores), high = Math.max(1e-9, ...e.scores);
-    const step = (W - left - 10) / e.counts.length, y = v => top + (H - top - bottom) * (high - v) / (high - low), every = Math.ceil(e.counts.length / 20);
+    const e = d.evidence, W = narrow ? 360 : 520, H = 196, left = 46, bottom = 40, top = 22, low = Math.min(0, ...e.scores), high = Math.max(1e-9, ...e.scores);
+    const step = (W - left - 10) / e.counts.length, y = v => top + (H - top - bottom) * (high - v) / (high - low), every = Math.ceil(e.counts.length / (narrow ? 10 : 20));
     const art = UI.svg("svg", {class: "chart", viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": "Evidence for each number of clusters"},
       UI.ticks(low, high, 4).map(t => [UI.svg("line", {class: "grid", x1: left, x2: W - 10, y1: y(t), y2: y(t)}), UI.svg("text", {x: left - 8, y: y(t) + 4, "text-anchor": "end"}, number(t))]),
       e.counts.map((c, i) => [UI.svg("rect", {class: c === e.chosen ? "chosen-bar" : "bar-mark", x: left + step * i + step * .12, width: step * .76, y: Math.min(y(0), y(e.scores[i])), height: Math.max(1, Math.abs(y(e.scores[i]) - y(0))), rx: 2, "data-tip": `${c} clusters: evidence ${number(e.scores[i])}`}),
@@ -583,7 +583,7 @@
     add({label: "Row", number: true, format: v => String(v)}, m.row);
     const at = columns.length;
     add({label: "Cluster", format: v => [dot(v), String(v)]}, m.cluster);
-    add({label: "Certainty", format: v => {
+    if (k > 1) add({label: "Certainty", format: v => {
       const inner = el("i");
       inner.style.width = 100 * v + "%";
       return [el("span", {class: "sure-bar"}, inner), percent(v, 0)];
