@@ -80,3 +80,43 @@ def test_no_file_holds_an_unresolved_merge():
     for path in files:
         lines = path.read_text(encoding="utf-8").splitlines()
         assert not any(line.startswith(signs) for line in lines), path.name
+
+
+def numbers_without_reason(path: Path) -> list[str]:
+    """The private numbers of a module without a comment beside or above them."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    found = []
+    for node in ast.parse("\n".join(lines)).body:
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+            continue
+        name = node.targets[0].id
+        if not (name.startswith("_") and name.isupper() and is_number(node.value)):
+            continue
+        first = node.lineno - 1
+        while first and lines[first - 1].strip() and not lines[first - 1].startswith("#"):
+            first -= 1
+        above = first > 0 and lines[first - 1].startswith("#")
+        if "#" not in lines[node.lineno - 1] and not above:
+            found.append(name)
+    return found
+
+
+def is_number(node: ast.expr) -> bool:
+    """Whether an expression is made of numbers alone."""
+    parts = [one for one in ast.walk(node) if not isinstance(one, (ast.operator, ast.unaryop))]
+    if not all(isinstance(one, (ast.Constant, ast.BinOp, ast.UnaryOp)) for one in parts):
+        return False
+    constants = [one for one in parts if isinstance(one, ast.Constant)]
+    return all(type(one.value) in (int, float) for one in constants)
+
+
+def test_every_number_of_a_module_has_its_reason(tmp_path):
+    found = {
+        path.relative_to(SOURCE).as_posix(): names
+        for path in sorted(SOURCE.rglob("*.py"))
+        if (names := numbers_without_reason(path))
+    }
+    assert not found
+    example = tmp_path / "example.py"
+    example.write_text("#: Why.\n_A = 1\n_B = 2\n\n_C = 3\n_D = 4  # why\n_E = 2**-3\n_F = 'x'\n")
+    assert numbers_without_reason(example) == ["_C", "_E"]

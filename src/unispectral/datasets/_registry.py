@@ -18,6 +18,7 @@ from unispectral._compat import optional
 from unispectral._files import atomic_path
 
 _VARIABLE = "UNISPECTRAL_DATA"
+#: Seconds without an answer after which a server is given up.
 _TIMEOUT = 30.0
 #: Bytes of a file, unpacked, beyond which it is none of the registered ones; bytes read at once.
 _LARGEST, _CHUNK = 2**30, 2**20

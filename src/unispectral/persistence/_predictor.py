@@ -39,6 +39,7 @@ from unispectral.persistence._values import (
 )
 from unispectral.predict import GeometryPart, KernelSumPart, Predictor
 
+#: More neighbours of a sample than anybody looks at: a file that says so is wrong.
 _MOST_CANDIDATES = 100_000
 _KINDS = ("table", "columns", "views", "kernels", "graph")
 #: What is written of each class; labels and embedding are saved with the estimator.

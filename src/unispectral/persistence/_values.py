@@ -19,6 +19,7 @@ from unispectral.tables._arrays import sparse_array
 _KERNELS = {kernel.__name__: kernel for kernel in (Gaussian, Linear, Metric, Polynomial)}
 _FLOATS = {repr(value): value for value in (math.nan, math.inf, -math.inf)}
 _CSR = ("data", "indices", "indptr")
+#: Values within values that are read: models have no more than half of it.
 _DEPTH = 20
 #: More parts or kernels than any fit makes.
 _MOST = 10_000

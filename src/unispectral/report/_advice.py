@@ -13,8 +13,10 @@ from unispectral._errors import Sentence
 
 __all__ = ["advice"]
 
+#: Clusters of so few members, or of this share of all samples, are told.
 _SMALL = 2
 _LARGE = 0.8
+#: A sample whose certainty is below this lies between two clusters.
 _UNSURE = 0.1
 
 

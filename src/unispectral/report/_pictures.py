@@ -17,9 +17,12 @@ from unispectral.report._clusters import contrasts
 
 __all__ = ["as_text", "graph_picture", "plane", "shorten", "thumbnails"]
 
+#: Rows of the picture of the graph: about as many pixels as it has on a phone.
 _BINS = 220
+#: Pixels along a side of a small image, and of all small images of a page together.
 _SIDE = 48
 _PIXELS = 3_000_000
+#: Letters of a text that are shown.
 _LONGEST = 200
 
 

@@ -22,7 +22,9 @@ from unispectral.tables._source import Source
 
 __all__ = ["check_own", "mat73_variables", "matrix_names", "member", "open_hdf", "read_numbers"]
 
-_PATIENCE = 20.0  # seconds, of which a second is the start of the interpreter
+#: Seconds that the trial may take, of which one is the start of the interpreter, and bytes of
+#: the file for each second more.
+_PATIENCE = 20.0
 _BYTES_PER_SECOND = 10e6
 #: Memory of the child, and text of variable length, that any file may come to; more with its size.
 _MEMORY, _PER_BYTE = 2**30, 32

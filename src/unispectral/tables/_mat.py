@@ -31,6 +31,7 @@ _STORED |= {13: "u8"}
 _MATRIX, _COMPRESSED = 14, 15
 _CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4"}
 _CLASSES |= {14: "i8", 15: "u8", 5: "f8"}
+#: The number that MATLAB gives to the class of sparse matrices.
 _SPARSE = 5
 _OTHER = {1: "cell array", 2: "structure", 3: "object", 4: "text", 16: "function", 17: "object"}
 _COMPLEX, _LOGICAL = 0x0800, 0x0200
