@@ -20,3 +20,14 @@ def test_both_steps_are_compared_over_the_same_iterations():
     assert found.iterations > 1  # the whole fit goes on
     assert len(found.exact) == len(found.searched) == 2
     assert all(0.0 < share <= 1.0 for share in found.agreement)
+
+
+def test_the_second_table_alone_keeps_the_first(tmp_path):
+    alm_speed.main(["--quick", f"--out={tmp_path}"])
+    before = (tmp_path / "alm_speed.md").read_text(encoding="utf-8")
+    alm_speed.main(["--quick", "--starts", f"--out={tmp_path}"])
+    after = (tmp_path / "alm_speed.md").read_text(encoding="utf-8")
+    first, mark, second = after.partition("\n## Three starts at once")
+    assert mark
+    assert before.startswith(first)
+    assert "DIGITS-60" in second
