@@ -108,7 +108,8 @@ class Samples:
 
     ``scaling`` says of each table whether it was standardised, and why. ``graph`` is the graph
     whose nodes the samples are, if that is what was given, and ``notes`` say what was done to it.
-    ``weights`` is how many samples each stands for, None for one.
+    ``weights`` is how many samples each stands for, None for one; ``allowed`` are the pairs that
+    may be joined, None for all.
     """
 
     layout: Layout
@@ -120,6 +121,7 @@ class Samples:
     graph: sp.csr_array | None = None
     notes: tuple[str, ...] = ()
     weights: np.ndarray | None = None
+    allowed: sp.csr_array | None = None
 
     @property
     def n_samples(self) -> int:

@@ -286,6 +286,7 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
         *,
         must_link: Any = None,
         cannot_link: Any = None,
+        connectivity: Any = None,
     ) -> Self:
         """Learn graph, embedding and labels.
 
@@ -303,6 +304,10 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
         must_link, cannot_link : list of pairs or groups of rows, default=None
             Rows that belong to one cluster, and rows that belong to different ones: by their
             names in the index of a frame that has names, otherwise counted from 0.
+        connectivity : sparse or dense matrix, or graph of networkx or igraph, default=None
+            Which samples may be joined: regions with a border, pixels side by side, moments that
+            follow each other. Only these pairs get an edge in the learned graph, and each cluster
+            hangs together by them, as in scikit-learn's ``AgglomerativeClustering``.
 
         Returns
         -------
@@ -318,6 +323,8 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
             more["most"] = self.max_cluster_size
         if y is not None:
             more["trust"] = self.trust
+        if connectivity is not None:
+            more["connectivity"] = connectivity
         return self._fit_knowing(X, self._read_knowledge(X, y, must_link, cannot_link, **more))
 
     def _solve(self, X: Any, run: Run, known: Knowledge | None) -> Fitted:

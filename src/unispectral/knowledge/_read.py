@@ -62,6 +62,8 @@ class Knowledge:
         How many samples each stands for.
     names : sequence or None
         What the rows are called.
+    connectivity : CSR array of shape (n, n) or None
+        The pairs that may be joined in the graph; None for all.
     """
 
     labels: np.ndarray
@@ -71,6 +73,7 @@ class Knowledge:
     sizes: Sizes
     weights: np.ndarray | None = None
     names: Sequence[Any] | None = None
+    connectivity: sp.csr_array | None = None
 
     @property
     def n_known(self) -> int:
@@ -84,7 +87,8 @@ class Knowledge:
     @property
     def says_nothing(self) -> bool:
         links = self.links.is_empty and self.sizes == (None, None)
-        return links and not self.n_known and self.weights is None
+        others = self.weights is None and self.connectivity is None
+        return links and not self.n_known and others
 
     def describe(self) -> dict[str, Any]:
         """The same in numbers, for people and files."""
@@ -105,6 +109,8 @@ class Knowledge:
         if self.weights is not None:
             told["total_weight"] = float(self.weights.sum())
             told["rows_without_weight"] = int((self.weights == 0).sum())
+        if self.connectivity is not None:
+            told["connected_pairs"] = self.connectivity.nnz // 2
         return told
 
     def take(self, rows: np.ndarray) -> Knowledge:
@@ -116,8 +122,17 @@ class Knowledge:
         apart = apart[(apart >= 0).all(axis=1)]
         names = None if self.names is None else [self.names[int(row)] for row in rows]
         weights = None if self.weights is None else self.weights[rows]
-        links = Links(unit, apart)
-        return replace(self, labels=self.labels[rows], links=links, weights=weights, names=names)
+        connectivity = self.connectivity
+        if connectivity is not None:
+            connectivity = sp.csr_array(connectivity[rows][:, rows])
+        return replace(
+            self,
+            labels=self.labels[rows],
+            links=Links(unit, apart),
+            weights=weights,
+            names=names,
+            connectivity=connectivity,
+        )
 
     def name(self, row: int) -> str:
         """What a row is called in a sentence."""
@@ -149,13 +164,14 @@ def read_knowledge(
     least: int | None = None,
     most: int | None = None,
     weights: np.ndarray | None = None,
+    connectivity: Any = None,
 ) -> Knowledge | None:
     """What is known of the samples X; None where that is nothing.
 
     A ``y`` without unknown entries says nothing here: by scikit-learn's convention it is the truth
     that scores compare with, and no clusterer may look at it.
     """
-    told = (y, must_link, cannot_link, least, most, weights)
+    told = (y, must_link, cannot_link, least, most, weights, connectivity)
     if all(one is None for one in told):
         return None
     n = count_rows(X)
@@ -170,7 +186,13 @@ def read_knowledge(
     if y is not None:
         labels, classes = read_labels(_aligned(y, index), n)
     links = read_links(must_link, cannot_link, n, names)
-    known = Knowledge(labels, classes, links, float(trust), Sizes(least, most), weights, names)
+    allowed = None
+    if connectivity is not None:
+        from unispectral.graph.given import read_graph
+
+        allowed = read_graph(connectivity, "connectivity", n_nodes=n, names=index).weights
+    limits = Sizes(least, most)
+    known = Knowledge(labels, classes, links, float(trust), limits, weights, names, allowed)
     if known.is_kept:
         _refuse_contradictions(known, must_link)
     return None if known.says_nothing else known

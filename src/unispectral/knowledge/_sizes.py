@@ -69,7 +69,7 @@ def limit_sizes(
         shares = spread(W, sources / np.maximum(np.bincount(now, minlength=count), 1.0))
         costs = -np.log(np.maximum(shares, _LEAST_SHARE))
         now = assign_with_limits(costs, sizes, fixed)
-        now = _hold_together(W, now, sizes, count, fixed)
+        now = hold_together(W, now, sizes, count, fixed)
         cut = normalized_cut(W, now)
         if cut >= reached - 1e-12:
             break
@@ -78,7 +78,7 @@ def limit_sizes(
     return best
 
 
-def _hold_together(
+def hold_together(
     W: sp.csr_array, labels: np.ndarray, sizes: Sizes, count: int, fixed: np.ndarray
 ) -> np.ndarray:
     """Parts of clusters that no edge joins to the rest go to a cluster that they touch.

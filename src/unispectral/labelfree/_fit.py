@@ -32,6 +32,7 @@ from unispectral.labelfree._committee import (
     take_vote,
     vote_by_trees,
 )
+from unispectral.labelfree._connected import fit_connected
 from unispectral.labelfree._count import count_clusters
 from unispectral.labelfree._diagnostics import diagnose
 from unispectral.labelfree._geometry import Whitening
@@ -96,6 +97,8 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
         warn(note)
     if samples.graph is not None:
         return fit_graph(samples, recipe, run)
+    if samples.allowed is not None:
+        return fit_connected(samples, recipe, run)
     copies = find_copies(samples, recipe)
     order = None
     if recipe.order:

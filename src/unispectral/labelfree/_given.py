@@ -37,7 +37,14 @@ from unispectral.labelfree._recipe import Recipe
 from unispectral.labels import label_shares, procrustes
 from unispectral.predict import UNKNOWN_SCORE, GeometryPart, Predictor
 
-__all__ = ["count_communities", "fit_graph", "select_edges"]
+__all__ = [
+    "Clustered",
+    "assign_and_refine",
+    "count_communities",
+    "describe_clusters",
+    "fit_graph",
+    "select_edges",
+]
 
 #: Edges of each node that its code may use, the heaviest ones.
 _MOST_EDGES = 30
@@ -75,7 +82,8 @@ def fit_graph(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
         diagnostics = diagnose(inner, found.labels, found.graph.eigenvalues, run, numbers)
     for sentence in diagnostics:
         warn(sentence, DoubtfulResultWarning)
-    fitted = _describe(samples, found, numbers, count, recipe)
+    weights = np.full(len(samples.layout.view_names), 1.0 / len(samples.layout.view_names))
+    fitted = describe_clusters(samples, found, numbers, count, recipe, weights)
     return fitted._replace(diagnostics=tuple(diagnostics))
 
 
@@ -204,31 +212,34 @@ def _cluster(
         return Clustered(layer, graph._replace(embedding=embed(shares, recipe)), communities)
     pairs = compute_eigenvectors(edges, recipe, run)
     candidates = [
-        _assign(graph.first, graph.embedding, recipe, run),
-        _assign(edges, embed(pairs.vectors, recipe), recipe, run),
+        assign_and_refine(graph.first, graph.embedding, recipe, run),
+        assign_and_refine(edges, embed(pairs.vectors, recipe), recipe, run),
     ]
     if len(np.unique(communities)) == k:
         candidates.append(communities)
     return Clustered(layer, graph, choose_labels(edges, candidates))
 
 
-def _assign(W: sp.csr_array, embedding: np.ndarray, recipe: Recipe, run: Run) -> np.ndarray:
+def assign_and_refine(
+    W: sp.csr_array, embedding: np.ndarray, recipe: Recipe, run: Run
+) -> np.ndarray:
+    """Labels of an embedding, improved on its graph."""
     labels = assign_labels(W, embedding, recipe, run.rng)
     return refine_labels(W, labels, recipe.n_clusters, run)
 
 
-def _describe(
+def describe_clusters(
     samples: Samples,
     found: Clustered,
     numbers: np.ndarray | None,
     count: ClusterCount | None,
     recipe: Recipe,
+    weights: np.ndarray,
 ) -> Fitted:
     """What was found of all nodes, as they came; of those left out nothing is known."""
     graph = found.graph
     n = samples.n_samples
-    names = samples.layout.view_names
-    share = 1.0 / len(names)
+    names = samples.kernel_names if samples.graph is None else samples.layout.view_names
     embedding = graph.embedding
     labels = found.labels
     score = graph.errors[0]
@@ -250,7 +261,7 @@ def _describe(
         P=embedding,
         Q=procrustes(graph.embedding, found.labels),
         labels=labels,
-        weights=np.full(len(names), share),
+        weights=weights,
         objective=graph.objective,
         n_iter=len(graph.objective),
         converged=graph.converged,
@@ -279,7 +290,7 @@ def _describe(
         ),
         kernel_names=names,
         kernel_views=samples.kernel_views,
-        geometry_weights=dict.fromkeys(names, share),
+        geometry_weights=dict(zip(names, weights.tolist(), strict=True)),
         outlier_score=score,
         structure=None if count is None else count.structure,
         cluster_count=count,

@@ -31,6 +31,9 @@ def fit_knowing(samples: Samples, recipe: Recipe, known: Knowledge, run: Run) ->
 
     Samples without weight take no part: they are described afterwards, as new ones are.
     """
+    if known.connectivity is not None and samples.layout.has_graph:
+        problem = "says which samples may be joined, as the given graph does already"
+        raise InputError("connectivity", problem, "take these edges out of the graph instead")
     if known.weights is not None:
         if samples.graph is not None:
             problem = "says nothing of nodes: which edges three equal nodes have is not known"
@@ -39,6 +42,7 @@ def fit_knowing(samples: Samples, recipe: Recipe, known: Knowledge, run: Run) ->
             return _fit_weighted(samples, recipe, known, run)
         _refuse_sizes(known)
         samples = replace(samples, weights=known.weights)
+    samples = replace(samples, allowed=known.connectivity)
     found = _count_and_fit(samples, recipe, known, run)
     if known.n_known or not known.links.is_empty or known.sizes != (None, None):
         found = apply_knowledge(found, known, recipe.n_clusters, run)
