@@ -16,10 +16,11 @@ from unispectral._errors import DoubtfulResultWarning, InputError, Sentence, war
 from unispectral._result import Fitted
 from unispectral._run import Run, one_thread
 from unispectral.graph.quality import normalized_cut
+from unispectral.knowledge._follow import Follower
 from unispectral.knowledge._links import add_links, assign_units, count_broken, refuse_cliques
 from unispectral.knowledge._read import Knowledge, Links, name_rows
 from unispectral.knowledge._sizes import limit_sizes, refuse_sizes
-from unispectral.knowledge._spread import PRIORS, Follower, complete_labels, remove_edges
+from unispectral.knowledge._spread import PRIORS, complete_labels, remove_edges
 from unispectral.labels import label_shares, procrustes
 from unispectral.spectrum import affinity, smallest_eigenvectors
 

@@ -2,10 +2,7 @@
 
 Each known label is a source on the learned graph; every other sample is a weak source of the
 cluster that was found for it without any label, so that labels decide where there are some and
-clusters where there are none (Zhou et al., 2004, with the clusters as a prior). Or the graph is
-cut into more clusters than there are classes, and each takes the class that most of its known
-samples are of. Which of these, and how strong the prior is, is chosen by hiding some of the known
-labels from the others.
+clusters where there are none (Zhou et al., 2004, with the clusters as a prior).
 """
 
 from __future__ import annotations
@@ -14,21 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
-from unispectral.graph.communities import k_communities
-
 #: How much of a sample's shares comes from its neighbours, steps, and the change that ends them.
 _DAMPING = 0.95
 _STEPS = 100
 _TOL = 1e-4
 #: Strengths of a found cluster beside a known label; infinite takes the clusters as they are.
 PRIORS = (0.1, 0.02, np.inf)
-#: How many times as many clusters as classes a finer clustering has.
-FINER = (2, 3, 6)
-#: Known labels are hidden in so many parts, one after the other; fewer than these, or than so many
-#: for each class, say nothing.
-_FOLDS = 5
-_LEAST_KNOWN = 10
-_LEAST_EACH = 3
 #: How little the graph counts for matching clusters with classes beside their common samples.
 _BESIDE = 1e-3
 
@@ -152,87 +140,3 @@ def complete_labels(
     if trust >= 1.0:
         found[rows] = labels[rows]
     return found, shares
-
-
-def complete_finely(
-    finer: np.ndarray, matched: np.ndarray, labels: np.ndarray, count: int
-) -> np.ndarray:
-    """The class of most known samples in each of many small clusters, for all of its samples.
-
-    One without a known sample goes with the cluster that it is a part of.
-
-    Examples
-    --------
-    >>> finer = np.array([0, 0, 1, 1, 2, 2])
-    >>> clusters = np.array([0, 0, 0, 0, 1, 1])
-    >>> complete_finely(finer, clusters, np.array([-1, -1, 1, -1, -1, -1]), 2).tolist()
-    [0, 0, 1, 1, 1, 1]
-    """
-    parts = int(finer.max()) + 1
-    votes = np.zeros((parts, count))
-    # All samples of a part together count less than one that is known.
-    weak = 0.1 / np.bincount(finer, minlength=parts)
-    np.add.at(votes, (finer, matched), weak[finer])
-    rows = np.flatnonzero(labels >= 0)
-    np.add.at(votes, (finer[rows], labels[rows]), 1.0)
-    found = votes.argmax(axis=1)[finer]
-    found[rows] = labels[rows]
-    return found
-
-
-class Follower:
-    """The ways in which labels follow known ones, and the choice between them."""
-
-    def __init__(
-        self,
-        W: sp.csr_array,
-        clusters: np.ndarray,
-        n_classes: int,
-        count: int,
-        trust: float,
-        weights: np.ndarray | None = None,
-    ) -> None:
-        self.W = W
-        self.clusters = clusters
-        self.n_classes = n_classes
-        self.count = count
-        self.trust = trust
-        self.weights = weights
-        self._finer: list[np.ndarray] | None = None
-
-    @property
-    def finer(self) -> list[np.ndarray]:
-        """Finer clusters, which are communities of the graph, made when they are first asked."""
-        if self._finer is None:
-            n = len(self.clusters)
-            counts = [min(times * self.count, n // 3) for times in FINER]
-            self._finer = [k_communities(self.W, most) for most in counts if most > self.count]
-        return self._finer
-
-    def complete(self, labels: np.ndarray) -> np.ndarray:
-        """Labels of all samples in the way by which hidden known labels are found most often.
-
-        Of equal ones the first is taken, a prior of middle strength; so it is where too few
-        labels are known to say.
-        """
-        rows = np.flatnonzero(labels >= 0)
-        if self.trust < 1.0 or len(rows) < max(_LEAST_KNOWN, _LEAST_EACH * self.n_classes):
-            return self._complete_by(0, labels)
-        rows = np.random.default_rng(0).permutation(rows)
-        hits = np.zeros(len(PRIORS) + len(self.finer), dtype=np.int64)
-        for fold in range(_FOLDS):
-            hidden = rows[fold::_FOLDS]
-            shown = labels.copy()
-            shown[hidden] = -1
-            for way in range(len(hits)):
-                found = self._complete_by(way, shown)
-                hits[way] += int((found[hidden] == labels[hidden]).sum())
-        return self._complete_by(int(np.argmax(hits)), labels)
-
-    def _complete_by(self, way: int, labels: np.ndarray) -> np.ndarray:
-        arguments = (self.W, self.clusters, labels, self.n_classes, self.count)
-        if way < len(PRIORS):
-            found, _ = complete_labels(*arguments, self.trust, PRIORS[way], self.weights)
-            return found
-        matched = match_classes(*arguments)
-        return complete_finely(self.finer[way - len(PRIORS)], matched, labels, self.count)
