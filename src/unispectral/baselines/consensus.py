@@ -183,7 +183,7 @@ class LGMKSC(_ConsensusMethod):
     Parameters
     ----------
     alpha : float
-        The price of an error.
+        The penalty of an error.
     mu : float
         The first penalty of the augmented Lagrangian; it grows by a tenth in every round.
 

@@ -122,7 +122,7 @@ class TSEP(KernelMethod, _SparseGraphMethod):
     Parameters
     ----------
     alpha : float
-        The price of a coefficient: the larger, the sparser the graph.
+        The penalty of a coefficient: the larger, the sparser the graph.
 
     Examples
     --------

@@ -58,11 +58,11 @@ def codes(
     K : ndarray of shape (n, n)
         A positive semi-definite kernel, float32 or float64.
     alpha : float or ndarray of shape (n,)
-        The price of every coefficient, the same for all samples or one for each.
+        The penalty of every coefficient, the same for all samples or one for each.
     beta : float
         The weight of the spectral term.
     embedding : ndarray of shape (n, c) or None
-        The rows pᵢ whose distances raise the prices.
+        The rows pᵢ whose distances raise the penalties.
     ridge : float
         A multiple of diag(K) that is added to K in the quadratic term.
     start : CSR array or None

@@ -4,7 +4,7 @@ Sample i asks for the code z that minimises
 
     zᵀ K z + ridge zᵀ diag(K) z − 2 K_iᵀ z + B_iᵀ z,    z ≥ 0, z_i = 0,
 
-with B_ij the price of using sample j. Halved, the gradient is H z − g with H = K + ridge diag(K)
+with B_ij the penalty of using sample j. Halved, the gradient is H z − g with H = K + ridge diag(K)
 and g = K_i − B_i / 2; that is what the loops below carry. K may be float32: the small problems
 are always solved in float64.
 
@@ -290,7 +290,7 @@ def _squared_distance(P, i, j):
 def _linear_term(K, alpha, beta, P, i, nonnegative, candidates, g):
     """g_j = K_ij − B_ij / 2 of the samples that can be in the code; returns their number.
 
-    The price B_ij = α_i + (β/2) ‖p_i − p_j‖² is reckoned where it matters only. Where K ≥ 0,
+    The penalty B_ij = α_i + (β/2) ‖p_i − p_j‖² is reckoned where it matters only. Where K ≥ 0,
     (K z)_j ≥ 0, so that a sample with g_j ≤ 0 is never used: it is screened out.
     """
     half = 0.5 * alpha[i]
@@ -471,7 +471,7 @@ def solve_columns(
 
 
 @njit(cache=True, nogil=True)
-def _pivot_blocks(among, near, own, prices, valid, ridge, z, tolerance, failures):
+def _pivot_blocks(among, near, own, penalties, valid, ridge, z, tolerance, failures):
     """The problems of :func:`solve_blocks` by block principal pivoting.
 
     The minimum over a support has closed form; all coordinates that fail there, negative inside
@@ -484,7 +484,7 @@ def _pivot_blocks(among, near, own, prices, valid, ridge, z, tolerance, failures
     inside = np.empty(k, np.bool_)
     for i in range(b):
         for j in range(k):
-            g[j] = near[i, j] - 0.5 * prices[i, j]
+            g[j] = near[i, j] - 0.5 * penalties[i, j]
             inside[j] = valid[i, j] and g[j] > 0.0
         fewest, patience = k + 1, _PATIENCE
         failures[i] = np.inf
@@ -544,7 +544,7 @@ def solve_blocks(
     among: np.ndarray,
     near: np.ndarray,
     own: np.ndarray,
-    prices: np.ndarray,
+    penalties: np.ndarray,
     valid: np.ndarray,
     ridge: float,
     z: np.ndarray,
@@ -560,13 +560,15 @@ def solve_blocks(
     """
     failures = np.full(len(near), np.inf)
     if near.shape[1] <= _PIVOTED:
-        _pivot_blocks(among, near, own, prices, valid, ridge, z, tolerance, failures)
+        _pivot_blocks(among, near, own, penalties, valid, ridge, z, tolerance, failures)
     for i in np.flatnonzero(~(failures <= tolerance * own)):
         use = np.flatnonzero(valid[i])
         H = among[i][np.ix_(use, use)].astype(np.float64)
         H.ravel()[:: len(use) + 1] *= 1.0 + ridge
         code = np.zeros(len(use))
-        failures[i] = solve_small(H, near[i, use] - 0.5 * prices[i, use], code, tolerance * own[i])
+        failures[i] = solve_small(
+            H, near[i, use] - 0.5 * penalties[i, use], code, tolerance * own[i]
+        )
         z[i] = 0.0
         z[i, use] = code
     return float((failures / np.maximum(own, 1e-300)).max(initial=0.0))

@@ -49,7 +49,7 @@ class _PaperModel(Declared, LearnedGraphClustering):
         that of the paper's kernel files, and none for precomputed kernels; ``"max"`` is that of
         its text.
     alpha : float
-        Price of a coefficient of the graph: larger is sparser.
+        Penalty of a coefficient of the graph: larger is sparser.
     beta : float
         Weight of the spectral term.
     gamma : float

@@ -123,7 +123,7 @@ class LocalGraph(DenseGraph):
             among.astype(np.float64, copy=False),
             near.astype(np.float64, copy=False),
             self.own[numbers],
-            _prices(objective, embedding, numbers, neighbours),
+            _penalties(objective, embedding, numbers, neighbours),
             valid,
             float(objective.ridge),
             z,
@@ -181,12 +181,12 @@ class LocalGraph(DenseGraph):
             z = np.concatenate([z[kept], np.zeros(len(entering))])
 
 
-def _prices(
+def _penalties(
     objective: Objective, embedding: np.ndarray | None, numbers: np.ndarray, neighbours: np.ndarray
 ) -> np.ndarray:
     """B_ij = α + (β/2) ‖p_i − p_j‖² for each sample's candidates only."""
-    prices = np.full(neighbours.shape, float(objective.alpha))
+    penalties = np.full(neighbours.shape, float(objective.alpha))
     if embedding is not None and objective.beta:
         apart = embedding[neighbours] - embedding[numbers][:, None, :]
-        prices += 0.5 * objective.beta * np.einsum("bkc,bkc->bk", apart, apart)
-    return prices
+        penalties += 0.5 * objective.beta * np.einsum("bkc,bkc->bk", apart, apart)
+    return penalties
