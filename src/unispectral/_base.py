@@ -21,6 +21,7 @@ from unispectral._alignment import sample_index
 from unispectral._compat import (
     CallbackSupportMixin,
     Interval,
+    ManualLinkMixin,
     StrOptions,
     fit_context,
     fit_tasks,
@@ -50,6 +51,7 @@ AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 class LearnedGraphClustering(
     AnswersMixin,
+    ManualLinkMixin,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, metadata
 from numbers import Integral
 from types import ModuleType
 from typing import Any, TypeVar, cast
@@ -24,10 +25,36 @@ except ImportError:  # before scikit-learn 1.9
         """An estimator without callbacks."""
 
 
+class ManualLinkMixin:
+    """In a notebook, the representation of an estimator links to its page of the manual.
+
+    The address is that of the installed package; without one there is no link.
+    """
+
+    _doc_link_module = "unispectral"
+
+    @property
+    def _doc_link_template(self) -> str:
+        address = manual_address()
+        return address and address + "generated/unispectral.{estimator_name}.html"
+
+
+@functools.cache
+def manual_address() -> str:
+    """Where the manual is, as the metadata of the package say; empty where they do not."""
+    try:
+        listed = metadata("unispectral").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return ""
+    known = dict(line.split(", ", 1) for line in listed)
+    return str(known.get("Documentation", ""))
+
+
 __all__ = [
     "CallbackSupportMixin",
     "FitTasks",
     "Interval",
+    "ManualLinkMixin",
     "StrOptions",
     "as_generator",
     "check_constraints",

@@ -20,6 +20,7 @@ from threadpoolctl import ThreadpoolController
 
 from unispectral._compat import FitTasks, as_generator, joblib_jobs
 from unispectral._errors import InputError
+from unispectral._notebook import NotebookBar, is_notebook
 
 T = TypeVar("T")
 
@@ -91,8 +92,8 @@ class Progress:
 
     With ``verbose`` 0 it is silent, with 1 it reports on the stream, by default standard error; a
     function is called with the name of the stage, the steps done, their number or None, and a
-    note. On a terminal the line is rewritten in place; elsewhere each stage is one line, so that
-    logs stay readable. ``tasks`` tell scikit-learn's callbacks.
+    note. On a terminal the line is rewritten in place, in a notebook there is a bar; elsewhere
+    each stage is one line, so that logs stay readable. ``tasks`` tell scikit-learn's callbacks.
 
     Examples
     --------
@@ -108,6 +109,9 @@ class Progress:
         else:
             self.listener = None
         self.active = self.listener is None and bool(verbose)
+        self.bar: NotebookBar | None = None
+        if self.active and stream is None and is_notebook():
+            self.bar = NotebookBar()
         self.stream = stream or sys.stderr
         self.tasks = tasks
         self.begun = time.monotonic()
@@ -146,7 +150,8 @@ class Progress:
             self._stage = stage
             self._stage_begun = now
         terminal = getattr(self.stream, "isatty", lambda: False)()
-        if not new and not (terminal and now - self._shown > 0.1) and done != total:
+        redrawn = terminal or self.bar is not None
+        if not new and not (redrawn and now - self._shown > 0.1) and done != total:
             return
         self._shown = now
         text = f"[{now - self.begun:7.1f} s] {stage}"
@@ -157,14 +162,19 @@ class Progress:
                 text += f", about {spent / done * (total - done):.0f} s left"
         if note:
             text += f" ({note})"
+        if self.bar is not None:
+            self.bar.show(text, done, total)
+            return
         self.stream.write(f"\r\x1b[2K{text}" if terminal else f"{text}\n")
         self.stream.flush()
 
     def close(self) -> None:
-        """End the line on a terminal, and the tasks of callbacks."""
+        """End the line on a terminal or the bar, and the tasks of callbacks."""
         if self.tasks is not None:
             self.tasks.close()
-        if self.active and getattr(self.stream, "isatty", lambda: False)():
+        if self.bar is not None:
+            self.bar.close(f"done in {time.monotonic() - self.begun:.1f} s")
+        elif self.active and getattr(self.stream, "isatty", lambda: False)():
             self.stream.write("\n")
 
 
