@@ -136,7 +136,7 @@ def test_latex_marks_best_second_and_deviation(own: Results) -> None:
     assert r"Win/tie/loss & -- & 0/0/4 & 0/0/4 \\" in text
     for rule in (r"\toprule", r"\midrule", r"\bottomrule"):
         assert rule in text
-    assert "adjusted rand in per cent" in text
+    assert "Adjusted Rand index in per cent" in text
 
 
 def test_latex_marks_what_differs_significantly(tmp_path: Path) -> None:
@@ -241,3 +241,13 @@ def test_failures_and_reductions_are_told(tmp_path: Path) -> None:
     assert "- KKM on iris. 1 of 3 repeats: it is slow" in text
     assert "stopped &lt;b&gt;" in text
     assert "–†‡" in text
+
+
+def test_a_single_column_has_no_best(tmp_path: Path) -> None:
+    study = Study("s", [StudyDataset("d")], [StudyMethod("m", "a.B")], metrics=("nmi",))
+    with Store(tmp_path / "r.jsonl") as store:
+        answer = {"status": "done", "scores": {"nmi": 0.5}, "seconds": 0.5}
+        store.put(study.cells()[0], answer)
+        text = to_latex(Results(study, store))
+    assert r"d & 50.00 \\" in text
+    assert "NMI in per cent" in text

@@ -113,7 +113,7 @@ class TableTests:
 
 def _caption(results: Results, table: ResultTable, tests: TableTests) -> str:
     protocol = PROTOCOLS[table.protocol]
-    text = f"{results.study.title}: {METRICS[table.metric].lower()} in per cent. {protocol}"
+    text = f"{results.study.title}: {METRICS[table.metric]} in per cent. {protocol}"
     said = _escape(text)
     if tests.reference is not None:
         said += (
@@ -125,7 +125,12 @@ def _caption(results: Results, table: ResultTable, tests: TableTests) -> str:
 
 
 def _leaders(figures: list[Figure]) -> tuple[float | None, float | None]:
-    """The best figure of a row and the second, at the precision that is printed."""
+    """The best figure of a row and the second, at the precision that is printed.
+
+    A figure by itself leads nothing.
+    """
+    if len(figures) < 2:
+        return None, None
     values = sorted({round(f.value, 2) for f in figures if f.value is not None}, reverse=True)
     padded: list[float | None] = [*values, None, None]
     return padded[0], padded[1]

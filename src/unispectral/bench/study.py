@@ -23,7 +23,7 @@ METRICS = {
     "nmi": "NMI",
     "purity": "Purity",
     "swapped_purity": "Swapped purity",
-    "ari": "Adjusted Rand",
+    "ari": "Adjusted Rand index",
 }
 #: What each protocol means, what a user gets before what is tuned with the true labels; the
 #: report prints these sentences beside the figures.
