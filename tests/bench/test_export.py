@@ -251,3 +251,19 @@ def test_a_single_column_has_no_best(tmp_path: Path) -> None:
         text = to_latex(Results(study, store))
     assert r"d & 50.00 \\" in text
     assert "NMI in per cent" in text
+
+
+def test_more_methods_than_a_page_is_wide_stand_in_rows(tmp_path: Path) -> None:
+    methods = [StudyMethod(f"m{number}", "a.B", parameters={"p": number}) for number in range(9)]
+    sets = [StudyDataset("first"), StudyDataset("second"), StudyDataset("third")]
+    study = Study("s", sets, methods, metrics=("nmi",))
+    with Store(tmp_path / "r.jsonl") as store:
+        for number, cell in enumerate(study.cells()):
+            answer = {"status": "done", "scores": {"nmi": number / 100}, "seconds": 0.5}
+            store.put(cell, answer)
+        text = to_latex(Results(study, store))
+    head = r"Method & first & second & third & Average rank & Win/tie/loss & $p$ (Holm) \\"
+    assert head in text
+    best = r"\textbf{8.00} & \textbf{17.00} & \textbf{26.00} & 1.00 & -- & -- \\"
+    assert rf"m8$^\star$ & {best}" in text
+    assert text.count(r"\midrule") == 1

@@ -36,25 +36,25 @@ def to_latex(
 
 
 def _table(results: Results, table: ResultTable, reference: str | None) -> str:
-    titles = {dataset.name: dataset.title for dataset in results.study.datasets}
     tests = TableTests(table, reference)
-    header = ["Data", *(_escape(c) + tests.mark(c) for c in table.columns)]
-    rows = []
-    for name, figures in table.rows.items():
-        first, second = _leaders(figures)
-        cells = [_cell(figure, first, second) for figure in figures]
-        rows.append([_escape(titles[name]), *cells])
-    last = tests.rows(table.columns)
-    wide = len(table.columns) > _COLUMNS  # than a page has room for
+    lines = _lines(results, table, tests)
+    body = len(table.rows)
+    if len(table.columns) > max(_COLUMNS, body):
+        # Methods in rows, or the page would be too narrow for them.
+        lines = [list(row) for row in zip(*lines, strict=True)]
+        lines[0][0] = "Method"
+        body = len(lines) - 1
+    header, rows, last = lines[0], lines[1 : 1 + body], lines[1 + body :]
     name = f"{results.study.name}-{table.protocol}-{table.metric}"
     label = "".join(c if c.isascii() and c.isalnum() else "-" for c in name)
-    lines = [
+    wide = len(header) - 1 > _COLUMNS  # than a page has room for
+    lines_of_latex = [
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{_caption(results, table, tests)}}}",
         rf"\label{{tab:{label}}}",
         *([r"\resizebox{\linewidth}{!}{%"] if wide else []),
-        rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}",
+        rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
         r"\toprule",
         _line(header),
         r"\midrule",
@@ -65,7 +65,17 @@ def _table(results: Results, table: ResultTable, reference: str | None) -> str:
         r"\end{table}",
         "",
     ]
-    return "\n".join(lines)
+    return "\n".join(lines_of_latex)
+
+
+def _lines(results: Results, table: ResultTable, tests: TableTests) -> list[list[str]]:
+    """The columns' names, a row for each data set, and rows of ranks and tests."""
+    titles = {dataset.name: dataset.title for dataset in results.study.datasets}
+    lines = [["Data", *(_escape(c) + tests.mark(c) for c in table.columns)]]
+    for name, figures in table.rows.items():
+        first, second = _leaders(figures)
+        lines.append([_escape(titles[name]), *(_cell(f, first, second) for f in figures)])
+    return lines + tests.rows(table.columns)
 
 
 class TableTests:
