@@ -35,7 +35,6 @@ autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 toc_object_entries_show_parents = "hide"
-autodoc_preserve_defaults = True
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
@@ -74,7 +73,6 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "remove_config_comments": True,
     "abort_on_example_error": True,
-    "reference_url": {"unispectral": None},
     "doc_module": ("unispectral",),
     "backreferences_dir": None,
     "capture_repr": ("_repr_html_",),

@@ -46,7 +46,7 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
     Parameters
     ----------
     n_clusters : int or "auto"
-        The number of clusters; "auto" leaves it to the data, and cluster_count_ says why.
+        The number of clusters; "auto" leaves it to the data, and ``cluster_count_`` says why.
     kernels : str, kernel object, callable, list of these, mapping, "precomputed" or "graph"
         ``"linear"`` (Euclidean distances), ``"gaussian"``, ``"polynomial"``, a name of the
         paper's twelve such as ``"polyplus_4"``, any scikit-learn kernel name, a function of two
