@@ -275,3 +275,21 @@ def test_graphs_of_scanpy_are_clustered(blood):
     assert abs(distances - cells.obsp["distances"]).max() == 0
     with pytest.raises(ValueError, match="is not square"):
         scverse.cluster(cells, 4, adjacency=graph[:, :5])
+
+
+def test_named_graphs_are_matched_with_the_cells(cells):
+    import networkx
+
+    graph = UnifiedSpectralClustering(3).fit(cells.X).affinity_matrix_
+    scverse.cluster(cells, 3, adjacency=graph, key_added="matrix")
+    frame = pd.DataFrame(graph.toarray(), index=cells.obs_names, columns=cells.obs_names)
+    back = cells.obs_names[::-1]
+    named = networkx.from_pandas_adjacency(frame.loc[back, back])
+    for key, adjacency in (("frame", frame.loc[back, back]), ("object", named)):
+        scverse.cluster(cells, 3, adjacency=adjacency, key_added=key)
+        assert cells.obs[key].tolist() == cells.obs["matrix"].tolist()
+    other = frame.rename(index={"cell 0": "x"}, columns={"cell 0": "x"})
+    with pytest.raises(ValueError, match="adjacency has no node 'cell 0', which is the name of a"):
+        scverse.cluster(cells, 3, adjacency=other)
+    with pytest.raises(ValueError, match="adjacency is a graph of 9 nodes, but there are 90"):
+        scverse.cluster(cells, 3, adjacency=graph[:9, :9])

@@ -558,13 +558,31 @@ def test_hdf5_and_anndata(tmp_path):
     for key in ("X_pca", "obsm/X_pca"):
         table = read_table(tmp_path / "t.h5ad", truth="type", key=key)
         np.testing.assert_array_equal(table.values, cells.obsm["X_pca"])
-        assert table.columns == ["column_1", "column_2"]
+        assert table.columns == ["PC1", "PC2"]
         assert table.index[0] == "cell0"
     table = read_table(tmp_path / "t.h5ad", key="layers/counts")
     np.testing.assert_array_equal(table.values.toarray(), 2 * cells.X.toarray())
     assert read_table(tmp_path / "t.h5ad", key="X").columns == table.columns
     with pytest.raises(TableError, match=r"key='no' is not a matrix of .*'X', 'obsm/X_pca', 'lay"):
         read_table(tmp_path / "t.h5ad", key="no")
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_components_are_read_where_scanpy_takes_them(tmp_path, sparse):
+    anndata = pytest.importorskip("anndata")
+    for variables in (60, 50):
+        X = np.arange(9.0 * variables).reshape(9, variables)
+        cells = anndata.AnnData(sp.csr_matrix(X) if sparse else X)
+        cells.obsm["X_pca"] = np.arange(18.0).reshape(9, 2)
+        cells.write_h5ad(tmp_path / "t.h5ad")
+        table = read_table(tmp_path / "t.h5ad")
+        assert read_table(tmp_path / "t.h5ad", key="X").values.shape == (9, variables)
+        if variables > 50:
+            np.testing.assert_array_equal(table.values, cells.obsm["X_pca"])
+            assert list(table.columns) == ["PC1", "PC2"]
+            assert any("X_pca are read, not the 60 variables" in note for note in table.notes)
+        else:
+            assert table.values.shape == (9, 50)
 
 
 def test_format_by_content(tmp_path):

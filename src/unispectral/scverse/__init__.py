@@ -13,8 +13,9 @@ from unispectral._compat import optional
 from unispectral._errors import InputError, InputTypeError
 from unispectral.scverse._fields import edge_distances, group_names, write_fields
 from unispectral.scverse._samples import Chosen, choose_samples, restrict_cells
+from unispectral.scverse._transfer import transfer
 
-__all__ = ["cluster"]
+__all__ = ["cluster", "transfer"]
 
 
 def cluster(

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral._errors import InputError, InputTypeError
+from unispectral._errors import InputError, InputTypeError, warn
+from unispectral.graph.given import read_graph
+from unispectral.tables._formats import MANY_VARIABLES
 
-__all__ = ["Chosen", "choose_samples", "restrict_cells"]
-
-#: From this many variables on, principal components are taken if they are there, as in scanpy.
-MANY_VARIABLES = 50
+__all__ = ["Chosen", "choose_samples", "find_representation", "restrict_cells"]
 
 
 class Chosen(NamedTuple):
@@ -56,7 +55,10 @@ def _choose_graph(
     data: Any, neighbors_key: str | None, obsp: str | None, adjacency: Any
 ) -> Chosen:
     if adjacency is not None:
-        return Chosen(adjacency, is_graph=True)
+        graph = read_graph(adjacency, "adjacency", n_nodes=data.n_obs, names=data.obs_names)
+        for note in graph.notes:
+            warn(note)
+        return Chosen(graph.weights, is_graph=True)
     if obsp is not None:
         return Chosen(_graph_at(data, obsp, "obsp", obsp), is_graph=True)
     assert neighbors_key is not None
@@ -93,7 +95,7 @@ def _graph_at(data: Any, key: str, argument: str, value: str) -> Any:
 
 def _choose_representations(data: Any, use_rep: Any) -> Chosen:
     if use_rep is None or isinstance(use_rep, str):
-        values, used = _representation(data, use_rep, "data")
+        values, used = find_representation(data, use_rep, "data")
         return Chosen(values, used)
     if isinstance(use_rep, Mapping) or not isinstance(use_rep, Sequence):
         problem = "must be a str, or a list of them, for AnnData"
@@ -103,7 +105,7 @@ def _choose_representations(data: Any, use_rep: Any) -> Chosen:
     twice = [name for name in use_rep if list(use_rep).count(name) > 1]
     if twice:
         raise InputError("use_rep", f"names {twice[0]!r} more than once", "name it once")
-    views = {str(name): _representation(data, name, "data")[0] for name in use_rep}
+    views = {str(name): find_representation(data, name, "data")[0] for name in use_rep}
     return Chosen(views, [str(name) for name in use_rep])
 
 
@@ -124,12 +126,13 @@ def _choose_modalities(data: Any, use_rep: Any) -> Chosen:
     used: dict[str, str] = {}
     for name, wanted in chosen.items():
         part = data.mod[name]
-        values, used[name] = _representation(part, wanted, f"modality {name!r}")
+        values, used[name] = find_representation(part, wanted, f"modality {name!r}")
         views[name] = _take_cells(values, part.obs_names.get_indexer(data.obs_names), name)
     return Chosen(views, used)
 
 
-def _representation(adata: Any, use_rep: Any, what: str) -> tuple[Any, str]:
+def find_representation(adata: Any, use_rep: Any, what: str) -> tuple[Any, str]:
+    """The table of that name, or the one that scanpy would take, and its name."""
     if getattr(adata, "isbacked", False):
         raise InputError("data", "is backed by a file", "load it first: data.to_memory()")
     if use_rep is None:

@@ -43,6 +43,9 @@ _MAGIC = {b"\x93NUMPY": "npy", b"PAR1": "parquet", b"MATLAB ": "mat", b"\x89HDF"
 _NAME_BYTES, _MANY_NAMES = 64, 2**29
 _USUAL = ("X", "data", "fea", "features", "values", "matrix")
 _ANNDATA, _BESIDE_X = ("X", "obs", "var"), ("obsm", "layers")
+#: From this many variables on, principal components are read if they are there, as in scanpy.
+MANY_VARIABLES = 50
+_COMPONENTS = "obsm/X_pca"
 #: Formats that an option is for.
 _USE = {
     "key": ("excel", "npz", "mat", "h5ad", "hdf5"),
@@ -148,7 +151,7 @@ def load(
 
 
 def _hdf5(source: Source, format: str, key: str | None, beside: Sequence[str | None]) -> Loaded:
-    parts = (*_ANNDATA, *(() if key is None else _BESIDE_X))
+    parts = (*_ANNDATA, *(_BESIDE_X[:1] if key is None else _BESIDE_X))
     with open_hdf(source, parts if format == "h5ad" else ()) as file:
         if format == "h5ad" or (key is None and {*_ANNDATA} <= {*file}):
             return _anndata(file, source, key)
@@ -216,6 +219,8 @@ def _without(frame: Any, missing: Sequence[str], beside: Sequence[str | None]) -
 def _anndata(file: Any, source: Source, key: str | None) -> Loaded:
     read_elem = optional("anndata.io", extra="anndata").read_elem
     place = "X" if key in (None, "X") else _place(file, source, key)
+    if key is None and _has_components(file, source):
+        place = _COMPONENTS
     values = source.part(repr(place))
     for part in (place, "obs", "var"):
         check_own(member(file, part, source), source.part(repr(part)))
@@ -225,7 +230,9 @@ def _anndata(file: Any, source: Source, key: str | None) -> Loaded:
             raise values.error("is neither a full nor a sparse matrix of numbers")
         names, notes = unique_names(columns.index)
         if place.startswith("obsm/"):
-            names, notes = _counted(matrix.shape[1]), []
+            told = f"The principal components X_pca are read, not the {len(names)} variables."
+            notes = [told] if key is None else []
+            names = _counted(matrix.shape[1], "PC" if place == _COMPONENTS else "column_")
         shape = (len(rows), len(names))
         if matrix.shape != shape:
             problem = f"has names for {shape[0]} × {shape[1]} values, but {place} has the shape"
@@ -235,6 +242,15 @@ def _anndata(file: Any, source: Source, key: str | None) -> Loaded:
             matrix = checked_sparse(parts, shape, matrix.format, values)
         beside = {str(name): rows[name] for name in rows.columns}
     return Loaded(source, None, matrix, names, rows.index.to_numpy(), beside, notes)
+
+
+def _has_components(file: Any, source: Source) -> bool:
+    """Whether scanpy, and so our function for its objects, would take principal components."""
+    if file.get("obsm", getlink=True) is None or "X_pca" not in member(file, "obsm", source):
+        return False
+    X = member(file, "X", source)
+    shape = X.attrs.get("shape", ()) if hasattr(X, "keys") else X.shape
+    return len(shape) == 2 and int(shape[1]) > MANY_VARIABLES
 
 
 def _place(file: Any, source: Source, key: Any) -> str:
@@ -286,6 +302,6 @@ def _choose(
     return Loaded(source, None, matrix, columns, beside=variables, notes=notes)
 
 
-def _counted(width: int) -> list[str]:
+def _counted(width: int, prefix: str = "column_") -> list[str]:
     """Names for columns that have none."""
-    return [f"column_{i}" for i in range(1, width + 1)]
+    return [f"{prefix}{i}" for i in range(1, width + 1)]
