@@ -3,7 +3,8 @@
 In CSV and TSV, text that a spreadsheet would run as a formula gets an apostrophe in front: text
 that begins with ``=``, ``+``, ``-``, ``@``, a tab or the end of a line, after any number of
 apostrophes, and is no number. A program may take another separator than the file's own, so text
-begins anew after a comma, a semicolon, a tab, a bar or the end of a line. To undo it, remove one
+begins anew after a comma, a semicolon, a tab, a bar or the end of a line; as it may trim cells,
+spaces there are none of the text. To undo it, remove one
 apostrophe wherever text begins with apostrophes and one of these characters.
 """
 
@@ -37,7 +38,7 @@ _CELL, _SHEET = 32_767, 1_048_576
 #: Text for standard output that is kept in memory; more goes to a temporary file.
 _SPOOLED = 2**24
 # Where a cell begins to be a formula, also with wide characters.
-_FORMULA = re.compile(r"^(?='*[=+\-@\t\r\n＝＋－＠])|[,;\t|\r\n](?='*[=+\-@＝＋－＠])")
+_FORMULA = re.compile(r"^ *(?='*[=+\-@\t\r\n＝＋－＠])|[,;\t|\r\n] *(?='*[=+\-@＝＋－＠])")
 
 
 def write_table(path: str | os.PathLike[str], columns: Columns) -> None:
