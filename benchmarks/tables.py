@@ -133,7 +133,9 @@ def compare(frame: Any, target: str) -> tuple[int, float, float]:
 
 def _score(table: Table) -> float:
     classes: Any = table.truth
-    model = UnifiedSpectralClustering(len(np.unique(classes)), random_state=0)
+    ready = table.preparation is not None and table.preparation.scale != "none"
+    scaling = "none" if ready else "auto"
+    model = UnifiedSpectralClustering(len(np.unique(classes)), scaling=scaling, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return float(adjusted_rand_score(classes, model.fit_predict(table.values)))

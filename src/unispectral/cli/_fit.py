@@ -77,6 +77,16 @@ def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> Comm
     return CommandFit(estimator, data, method, labels, seconds, sentences, find_texts(data))
 
 
+def keep_scales(estimator: Any, data: Input, scale: str | None) -> None:
+    """Leave columns as they are where the user has said how, or a look at them has scaled them.
+
+    Categories, answers and places have distances that no scaling of columns knows of.
+    """
+    scaled = all(part["scale"] != "none" for part in data.preparation)
+    if (scale or scaled) and "scaling" in estimator.get_params(deep=False):
+        estimator.set_params(scaling="none")
+
+
 def explain_by_one_column(data: Input, labels: np.ndarray) -> list[str]:
     """A sentence where the clusters are hardly more than the few values of one column."""
     tables = list(data.tables.values())

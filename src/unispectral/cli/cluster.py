@@ -83,7 +83,7 @@ def cluster(tables: tuple[str, ...], as_json: bool, quiet: bool, **options: Any)
     given["kernels"] = _options.split_names(options["kernels"])
     estimator = build_method(method, options["n_clusters"], **given)
     views = _options.parse_views(options["views"])
-    from unispectral.cli._fit import describe_fit, fit, method_lines, summarise
+    from unispectral.cli._fit import describe_fit, fit, keep_scales, method_lines, summarise
     from unispectral.cli._input import decided_flags, gather
 
     data = gather(tables, options, views)
@@ -94,6 +94,8 @@ def cluster(tables: tuple[str, ...], as_json: bool, quiet: bool, **options: Any)
     say("Before clustering", quiet=quiet)
     for note in data.notes:
         say(f"  {note}", quiet=quiet)
+    if not given["parameters"].get("scaling"):
+        keep_scales(estimator, data, options["scale"])
     fitted = fit(estimator, data, method, quiet=quiet)
     told = describe_fit(fitted)
     fitted.warnings = list(told.doubts)

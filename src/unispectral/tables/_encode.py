@@ -116,8 +116,10 @@ def _with_role(column: ColumnProfile, given: Mapping[str, str], id: str | None) 
     role = given.get(column.name)
     if role is None and column.role == "id" and id is not None:
         return replace(column, role="leave out")
-    if role is None or role == column.role:
+    if role is None:
         return column
+    if role == column.role:
+        return replace(column, doubt="")
     return replace(column, role=role, reason="as asked for", doubt="")
 
 
