@@ -267,3 +267,57 @@ def test_the_profile_alone(capsys, numbers):
     assert {c["name"]: c["role"] for c in told["columns"]}["year"] == "use"
     assert run(["profile", "t.csv", "--use", "yaer"]) == 1
     assert "--use 'yaer' is not in the file 't.csv'; perhaps 'year'" in capsys.readouterr().err
+
+
+def test_rows_at_the_end_that_are_none_are_left_out_by_predict_too(capsys, numbers):
+    frame = numbers.copy()
+    frame.insert(0, "shop", [f"shop {at}" for at in range(N)])
+    frame.loc[N] = ["Total", *numbers.sum().round(3)]
+    with open("t.csv", "w") as file:
+        file.write(frame.to_csv(index=False) + ",,,,\n" * 3)
+    summary, err = cluster(capsys, None, "--model", "m", "-o", "o.csv")
+    told = "Left out 3 rows at the end: nothing is in them."
+    assert told in err
+    assert "Left out 1 row at the end: the total." in err
+    assert sum(summary["sizes"]) == N
+    assert run(["predict", "m", "t.csv", "-o", "again.csv"]) == 0
+    assert told in (said := capsys.readouterr().err)
+    assert "Left out 1 row at the end: the total." in said
+    first, again = pd.read_csv("o.csv"), pd.read_csv("again.csv")
+    pd.testing.assert_frame_equal(first[["id", "cluster"]], again[["id", "cluster"]])
+    assert run(["predict", "m", "t.csv", "--append", "-o", "behind.csv"]) == 0
+    behind = pd.read_csv("behind.csv")
+    assert len(behind) == N + 4
+    assert behind["cluster"][N:].isna().all()
+    assert behind["cluster"][:N].tolist() == first["cluster"].tolist()
+
+
+def test_a_total_that_is_none_is_predicted(capsys, numbers):
+    frame = numbers.assign(shop=[f"shop {at}" for at in range(N)])
+    cluster(capsys, frame, "--model", "m")
+    frame.loc[N - 1, "shop"] = "Total"  # a shop of this name, with numbers like the others
+    frame.to_csv("t.csv", index=False)
+    assert run(["predict", "m", "t.csv", "-o", "again.csv"]) == 0
+    assert len(pd.read_csv("again.csv")) == N
+
+
+@pytest.mark.parametrize(
+    "options", [["--scale", "none"], ["--scale", "robust"], ["--use", "kind"]]
+)
+def test_what_is_scaled_is_not_scaled_again(capsys, numbers, options):
+    numbers["a"] *= 1000
+    numbers["kind"] = ["x", "y"] * (N // 2)
+    summary, _ = cluster(capsys, numbers, *options)
+    assert "standardised" not in str(summary["scaling"])
+    summary, _ = cluster(capsys, numbers, "--leave-out", "kind")
+    assert "standardised" in str(summary["scaling"])
+    summary, _ = cluster(capsys, numbers, *options, "--param", "scaling=standard")
+    assert "standardised" in str(summary["scaling"])
+
+
+def test_what_was_asked_for_is_not_doubtful(capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"lat": rng.normal(50, 2, 40), "lon": rng.normal(9, 2, 40)})
+    frame["score"] = rng.permutation(40) + 1
+    _, err = cluster(capsys, frame, "--geo", "lat,lon", "--use", "score", k=2)
+    assert "doubtful" not in err

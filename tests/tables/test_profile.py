@@ -53,9 +53,24 @@ CASES = {
     "customers, a count": {"customers": (repeat(120, 85, 300, 44, 12), "measurement", USE)},
     "whole prices without ties": {"price": (SHUFFLED * 131 + 7, "measurement", USE)},
     "account numbers": {"acct": (10_000 + SHUFFLED * 17, "id", ID)},
+    # Numbers with units, and numbers that name things
+    "kilograms": {"weight": (repeat("71.5 kg", "80 kg", "65 kg"), "measurement", USE)},
+    "per cent with a space": {"share": (repeat("42 %", "7 %", "65 %"), "measurement", USE)},
+    "years, one and many": {"stay": (repeat("1 year", "3 years", "12 years"), "measurement", USE)},
+    "Tage": {"Dauer": (repeat("1 Tag", "14 Tage", "3 Tage"), "measurement", USE)},
+    "several units": {"size": (repeat("3 kg", "5 lb", "2 kg"), "category", USE)},
+    "some with a unit": {"size": (repeat("3 kg", "5", "2"), "category", USE)},
+    "addresses": {"address": ([f"{i} {w}" for i, w in enumerate(NAMES)], "id", ID)},
+    "two doors": {"doors": (repeat("2 door", "4 door"), "category", USE)},
+    # Numbers that stand for a missing value
+    "minus 999": {"x": (np.r_[LENGTHS[:27], [-999.0] * 3], "measurement", "use?")},
+    "9999 among counts": {"n": (repeat(*range(1, 14), 9999, 3), "count", "use?")},
+    "99 among others": {"x": (repeat(*range(90, 105)), "measurement", USE)},
+    "a value far away": {"x": (np.r_[LENGTHS[:29], -900.0], "measurement", USE)},
     # Years
     "year of a row": {"year": (repeat(2007, 2008, 2009), "year", SHOW)},
     "two years": {"year": (repeat(1999, 2008), "year", SHOW)},
+    "année": {"année": (repeat(1952, 1957, 1962), "year", SHOW)},
     "Jahr": {"Jahr": (repeat(1952, 1957, 1962), "year", SHOW)},
     "year built": {"year_built": (1900 + SHUFFLED * 3, "year", "use?")},
     "Baujahr": {"Baujahr": (1950 + SHUFFLED, "year", "use?")},
@@ -138,6 +153,10 @@ CASES = {
     },
     "eight digits": {"date": (repeat(20240101, 20240229, 20231231), "date", SHOW)},
     "eight digits that are none": {"n": (repeat(20240101, 20249999, 20231231), None, USE)},
+    "seconds since 1970": {"timestamp": (1_600_000_000 + SHUFFLED * 9_999, "date", SHOW)},
+    "thousandths of them": {"created_at": (1_600_000_000_000 + SHUFFLED * 99_999, "date", SHOW)},
+    "large amounts": {"revenue": (1_600_000_000 + SHUFFLED * 9_999, "measurement", USE)},
+    "time on a page": {"time": (SHUFFLED * 1.7, "measurement", USE)},
     "time stamps": {"t": (pd.date_range("2024-01-01", periods=N), "date", SHOW)},
     "times of day": {"at": (repeat("10:15", "23:59", "9:05"), "date", SHOW)},
     "versions": {"version": (repeat("1.5", "2.10", "3.0", "2.0"), "measurement", USE)},
@@ -300,6 +319,16 @@ def test_totals_are_called_so_and_are_so(word, numbers, totals, perhaps):
     frame.loc[4] = [word, *last]
     rows = profile(frame).rows
     assert (rows.totals, rows.perhaps_totals) == (totals, perhaps)
+
+
+def test_a_total_named_beside_the_table_is_found():
+    frame = pd.DataFrame({"a": [10.0, 20.5, 30.5]}, ["Ulm", "Bonn", "Total"])
+    assert profile(frame).rows.totals == (2,)
+
+
+def test_an_example_is_one_that_can_be_read():
+    frame = pd.DataFrame({"x": ["#DIV/0!", *map(str, range(20))]})
+    assert profile(frame)["x"].example == "0"
 
 
 def test_an_order_of_the_user():

@@ -260,7 +260,7 @@ def test_numbers_are_exact():
         ("a,b\nx,y\nz,w\n", r"no numeric column \('a': text, for example 'x'"),
         ("a,b\n1,inf\n2,3\n", "has 1 infinite value in 'b' .1.; replace"),
         ("a,b\n1,\x00\n", "format of the open file is not known"),
-        ('a,b\n1,"' + "x" * 200_000 + '"\n', "field larger than field limit"),
+        ('a,b\n1,"' + "x" * 200_000 + '"\n', "a cell of more than 131,072 characters"),
     ],
 )
 def test_faulty_text(content, sentence):
@@ -685,10 +685,55 @@ def test_compressed_tables(ending, tmp_path):
 @pytest.mark.parametrize("ending", ["bz2", "xz", "zst"])
 def test_bombs_are_not_unpacked(ending, tmp_path, monkeypatch):
     path = tmp_path / f"bomb.csv.{ending}"
-    path.write_bytes(PACKERS[ending](b"1,2\n" * 2**22))
+    path.write_bytes(PACKERS[ending](b"1,2\n" * 2**23))
     with pytest.raises(TableError, match="which cannot be true; the file is damaged or hostile"):
         read_table(path)
     monkeypatch.setattr("unispectral._memory.available_memory", lambda: 10**6)
     path.write_bytes(PACKERS[ending](np.random.default_rng(0).bytes(2**21)))
     with pytest.raises(TableError, match="GiB of memory are free"):
         read_table(path)
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["Report\n", "Report of 2024\n\n", "# a, b\n# 2024\n", "Report,,\n,,\n", '"A title"\n'],
+)
+def test_a_title_above_the_names_is_skipped(title):
+    table = read_table(io.BytesIO(f"{title}x,y,z\n1,2,a\n3,5,b\n".encode()))
+    assert table.columns == ["x", "y"]
+    assert table.values.tolist() == [[1, 2], [3, 5]]
+    line = title.count("\n") + 1
+    assert f"The names are in line {line}; what is above is a title." in table.notes
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("x\n1\n2\n", ["x"]),  # one column
+        ("x\na,1\nb,2\n", ["x"]),  # names of rows without a name above them
+        ("#,x\n1,2\n2,5\n", ["#", "x"]),
+        (",x\na,1\nb,2\n", ["x"]),
+        ("x,\n1,\n2,\n", ["x"]),
+    ],
+)
+def test_what_is_no_title(text, columns):
+    assert read_table(io.BytesIO(text.encode())).columns == columns
+
+
+def test_empty_lines_at_the_end_are_no_rows():
+    text = "id,x,y\na,1,2\nb,,\nc,3,5\nd,,\n,,\n,,\n"
+    table = read_table(io.BytesIO(text.encode()), encode=True, id="id")
+    assert table.index.tolist() == list("abcd")
+    assert table.rows.tolist() == [0, 1, 2, 3]
+    assert "Left out 2 rows at the end: nothing is in them." in table.notes
+    again = read_table(io.BytesIO(text.encode()), preparation=table.preparation)
+    np.testing.assert_array_equal(again.values, table.values)
+
+
+def test_a_unit_is_read_again():
+    made = b"w,x\n" + b"".join(b"%d kg,%d\n" % (50 + i, i * i) for i in range(20))
+    table = read_table(io.BytesIO(made), encode=True, scale="none")
+    assert table.values[:2].tolist() == [[50, 0], [51, 1]]
+    new = read_table(io.BytesIO(b"w,x\n9 kg,1\n8,2\n7 lb,3\n"), preparation=table.preparation)
+    assert new.values[:, 0].tolist() == [9, 8, 59.5]
+    assert any("cannot be read as a number, such as '7 lb'" in note for note in new.notes)

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from unispectral.cli._options import join_names, parse_levels, split_names
 from unispectral.tables import Table, TableError, read_table
-from unispectral.tables._encode import Choices
+from unispectral.tables._encode import Choices, encode, used
 from unispectral.tables._formats import load
 from unispectral.tables._prepare import Preparation
 from unispectral.tables._read import read_blocks
@@ -189,7 +189,11 @@ def look(source: str, options: dict[str, Any]) -> tuple[Look, list[str]]:
     given["impute"] = given["impute"] or "median"
     given["scale"] = given["scale"] or AS_NEEDED
     columns = split_names(options["columns"]) or None
-    return look_at_columns(loaded, truth, columns, Choices(**given)), loaded.notes
+    found = look_at_columns(loaded, truth, columns, Choices(**given))
+    notes = [*loaded.notes, *found.notes]
+    if used(found.plans):
+        notes += encode(found.part, found.plans, loaded.decimal)[1]
+    return found, notes
 
 
 def decided_flags(data: Input, options: dict[str, Any]) -> list[str]:

@@ -47,8 +47,6 @@ def profile(table: str, report: str | None, as_json: bool, quiet: bool, **option
     else:
         name = Path(table).name
     lines = columns_in_words(found.plans, found.profile)
-    if found.totals:
-        notes.append(f"Left out {plural(len(found.totals), 'row')} at the end: the total.")
     if report:
         from unispectral.report import write_profile
 

@@ -29,6 +29,8 @@ Plan: TypeAlias = dict[str, Any]
 _ANSWERS = dict.fromkeys(("yes", "y", "true", "t", "on", "ja", "wahr"), 1.0)
 _ANSWERS |= dict.fromkeys(("no", "n", "false", "f", "off", "nein", "falsch"), 0.0)
 _UNIT = r"[$€£¥₹₽₩%]|USD|EUR|GBP|CHF|JPY|CNY|INR"
+#: Any word behind a number may be its unit: kg, °C, km/h, m².
+_WORD = r"[^\W\d_][^\W\d_/.²³°]{0,11}|°[CF]?|[^\W\d_]{1,4}/[^\W\d_]{1,4}|[^\W\d_]{1,3}[²³]"
 #: Columns are numbers, or dates, if so large a part of their values is; the rest is missing.
 MOST = 0.9
 
@@ -50,19 +52,26 @@ class Reading:
 def _number_pattern(group: str, point: str) -> re.Pattern[str]:
     whole = rf"\d{{1,3}}(?:[{group}'’\s]\d{{3}})+|\d+"
     number = rf"(?=[{point}]?\d)(?:{whole})?(?:[{point}]\d*)?(?:[eE][+-]?\d+)?"
-    return re.compile(rf"(\()?([+-])?\s*({_UNIT})?\s*([+-])?({number})\s*({_UNIT})?\)?")
+    return re.compile(rf"(\()?([+-])?\s*({_UNIT})?\s*([+-])?({number})\s*({_UNIT}|{_WORD})?\)?")
 
 
+_SIGN = re.compile(_UNIT)
+#: Fewer numbers than this before a word are kinds of a thing, as doors of a car.
+_SEVERAL = 3
 _NUMBERS = {".": _number_pattern(",", "."), ",": _number_pattern(".", ",")}
 
 
 def parse_number(text: str, decimal: str) -> tuple[float, str]:
     """A number as people write it, and its unit; NaN if it is none.
 
+    Any word behind a number counts as its unit; whether it is one, the column shows.
+
     >>> [parse_number(text, ".")[0] for text in ("$85.40", "1,234", "12 %", "(3)", "red")]
     [85.4, 1234.0, 12.0, -3.0, nan]
     >>> parse_number("1.234,50 €", ",")
     (1234.5, '€')
+    >>> parse_number("71.5 kg", ".")
+    (71.5, 'kg')
     """
     found = _NUMBERS[decimal].fullmatch(text.strip().replace("\N{MINUS SIGN}", "-"))
     if not found or bool(found[1]) != text.strip().endswith(")"):
@@ -147,10 +156,30 @@ def _as_number(counts: Counter[str], decimal: str | None) -> Plan | None:
     if _share(counts, lambda text: not np.isnan(read[text][0])) < MOST:
         return None
     units = {unit for _, unit in read.values()} - {""}
+    words = {unit for unit in units if not _SIGN.fullmatch(unit)}
+    if words:
+        return _with_word(read, words, sign) if words == units else None
     if len(units) > 1:
         why = f"has numbers in several units ({', '.join(sorted(units))})"
         return {"kind": "left out", "why": why}
     return {"kind": "number", "decimal": sign, "unit": "".join(units)}
+
+
+def _with_word(read: Mapping[str, tuple[float, str]], words: set[str], sign: str) -> Plan | None:
+    """Numbers with a word behind each; None where it is no unit, but names kinds of things."""
+    numbers = [(number, unit) for number, unit in read.values() if not np.isnan(number)]
+    one = _one_word(words)
+    if not one or not all(unit for _, unit in numbers) or len({n for n, _ in numbers}) < _SEVERAL:
+        return None
+    return {"kind": "number", "decimal": sign, "unit": one}
+
+
+def _one_word(words: set[str]) -> str:
+    """The word that all are, but for small letters and a plural (year, years; Tag, Tage)."""
+    shortest, *others = sorted((word.casefold() for word in words), key=len)
+    ends = {other.removeprefix(shortest) for other in others}
+    same = ends <= {"", "s", "e", "n", "en", "es"}
+    return max(words, key=len) if same else ""
 
 
 def _decimal(counts: Counter[str], usual: str) -> str:
@@ -207,8 +236,16 @@ def column_values(plan: Plan, column: Any, decimal: str | None) -> np.ndarray:
         known = {text: answers.get(str(text).casefold(), np.nan) for text in different}
     else:
         sign = decimal_of(column, decimal or plan["decimal"])
-        known = {text: parse_number(text or "", sign)[0] for text in different}
+        known = {text: _number_in(text or "", sign, plan.get("unit", "")) for text in different}
     return np.array([known[text] for text in texts], dtype=np.float64)[:, None]
+
+
+def _number_in(text: str, sign: str, unit: str) -> float:
+    """A number; NaN where a word behind it is not the unit of the column."""
+    number, found = parse_number(text, sign)
+    if not found or _SIGN.fullmatch(found):
+        return number
+    return number if unit and _one_word({found, unit}) else np.nan
 
 
 def gives_no_answer(text: str) -> bool:

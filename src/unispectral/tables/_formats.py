@@ -27,7 +27,7 @@ from unispectral.tables._source import (
     listing,
     unique_names,
 )
-from unispectral.tables._text import cut_lines, looks_like_text, text_blocks
+from unispectral.tables._text import count_title_lines, cut_lines, looks_like_text, text_blocks
 
 __all__ = ["FORMATS", "is_text", "load"]
 
@@ -124,11 +124,18 @@ def load(
     missing = text.get("missing", ())
     if format in ("csv", "tsv"):
         lines = [text.pop(name, None) for name in ("header_row", "skip_footer")]
-        source = cut_lines(source, *lines)
         text = {**text, "separator": text.get("separator") or ("\t" if format == "tsv" else None)}
+        told = []
+        if lines[0] is None and text.get("header") is not False:
+            above = count_title_lines(source, text["separator"])
+            if above:
+                lines[0] = above + 1
+                told = [f"The names are in line {above + 1}; what is above is a title."]
+        source = cut_lines(source, *lines)
         if lines[0] is not None:
             text["header"] = True
         for frame, notes, decimal in text_blocks(source, beside, entries=entries, **text):
+            notes[:0], told = told, []
             yield Loaded(source, frame, notes=notes, decimal=decimal)
     elif format == "parquet":
         for frame, notes, total in parquet_blocks(source, entries):

@@ -7,7 +7,7 @@ that it describes nothing; where only one of them says so it is used, and called
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ _NEAR_ZERO, _MOST_COUNTED = 5, 100
 #: Columns with so large a part missing would be mostly what they are filled with.
 MOSTLY = 2 / 3
 _DOUBTFUL = 1 / 3
+#: Seconds since 1970, of times from 1980 to 2050.
+_SECONDS = (3.155e8, 2.525e9)
 #: Years of a calendar.
 _YEARS = (1500, 2100)
 #: A year that is a property of a row counts as a number from so many different ones.
@@ -73,6 +75,8 @@ def judge(name: str, reading: Reading, n_rows: int, most_kinds: int) -> Judgemen
         found = _judge_text(name, reading, present, most_kinds)
     else:
         found = _judge_numbers(name, reading, most_kinds)
+        if found.kind in ("measurement", "count") and not found.doubt:
+            found = replace(found, doubt=_doubt_of_nines(reading.values))
     lost = n_rows - present
     if found.role != "use" or lost < _DOUBTFUL * n_rows or n_rows < _ENOUGH:
         return found
@@ -161,6 +165,8 @@ def _judge_numbers(name: str, reading: Reading, most_kinds: int) -> Judgement:
         return year or Judgement("yes/no", reason="has two values", doubt=doubt)
     if (place := _place(name, values)) is not None:
         return place
+    if (moment := _moment(name, values)) is not None:
+        return moment
     whole = bool(np.isfinite(values).all() and (values == np.round(values)).all())
     if not whole or reading.plan.get("unit"):
         return Judgement("measurement", reason="is a number")
@@ -183,6 +189,22 @@ def _judge_numbers(name: str, reading: Reading, most_kinds: int) -> Judgement:
     return Judgement(kind, reason="is a whole number", doubt=doubt)
 
 
+def _doubt_of_nines(values: Any) -> str:
+    """What is said of a number such as −999 that occurs again, far from all others."""
+    values = values[np.isfinite(values)]
+    for end in (values.min(), values.max()) if len(values) else ():
+        if end != round(end) or set(f"{abs(end):.0f}") != {"9"} or 0 < end < 99:
+            continue
+        others = values[values != end]
+        again = len(values) - len(others)
+        if again < 2 or len(others) < _ENOUGH:
+            continue
+        if np.abs(others - end).min() > np.ptp(others) > 0:
+            told = f"holds {end:.0f} {again:,} times, far from all other values"
+            return f"{told}; --na {end:.0f} takes it as missing"
+    return ""
+
+
 def _is_padded(counts: Counter[str] | None) -> bool:
     """Whether texts are digits of one length, some with a zero in front."""
     if not counts or not all(text.isdigit() for text in counts):
@@ -198,6 +220,17 @@ def _place(name: str, values: np.ndarray) -> Judgement | None:
         return Judgement("latitude", reason="is a latitude", doubt=doubt)
     if _names.is_longitude(name) and least >= -180 and most <= 360:
         return Judgement("longitude", reason="is a longitude", doubt=doubt)
+    return None
+
+
+def _moment(name: str, values: np.ndarray) -> Judgement | None:
+    """Seconds, or thousandths of them, since 1970, under the name of a point in time."""
+    if not _names.is_time(name):
+        return None
+    least, most = float(values.min()), float(values.max())
+    for unit in (1.0, 1e3):
+        if _SECONDS[0] * unit <= least and most <= _SECONDS[1] * unit:
+            return Judgement("date", "supplementary", "holds times, as seconds since 1970")
     return None
 
 

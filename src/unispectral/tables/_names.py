@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_class", "is_code", "is_latitude", "is_longitude", "is_remark", "is_when",
-           "is_year", "names_rows", "tokens"]  # fmt: skip
+__all__ = ["is_class", "is_code", "is_latitude", "is_longitude", "is_remark", "is_time",
+           "is_when", "is_year", "names_rows", "tokens"]  # fmt: skip
 
-_WORD = re.compile(r"[A-ZÄÖÜ]+(?=[A-ZÄÖÜ][a-zäöüß])|[A-ZÄÖÜ]?[a-zäöüß]+|[A-ZÄÖÜ]+|\d+|#")
+_HIGH, _LOW = "A-ZÀ-ÖØ-Þ", "a-zß-öø-ÿ"
+_WORD = re.compile(rf"[{_HIGH}]+(?=[{_HIGH}][{_LOW}])|[{_HIGH}]?[{_LOW}]+|[{_HIGH}]+|\d+|#")
 #: Words that mean the name of a row, whatever stands beside them.
 _KEY = {"id", "ids", "uid", "uuid", "guid", "rowid", "rowname", "rownames", "rownum", "unnamed"}
 _NUMBER = {"nr", "no", "number", "num", "nummer", "index", "idx", "key", "#", "sno", "lfd"}
@@ -25,6 +26,8 @@ _THING = {"row", "zeile", "record", "datensatz", "case", "fall", "obs", "observa
 _YEAR = {"year", "yr", "jahr", "année", "anno"}
 _WHEN = {"month", "monat", "day", "tag", "week", "woche", "weekday", "wochentag", "hour",
          "stunde", "quarter", "quartal", "dayofweek"}  # fmt: skip
+_TIME = {"time", "timestamp", "date", "datetime", "datum", "zeit", "zeitstempel", "epoch",
+         "created", "updated", "modified"}  # fmt: skip
 _CODE = {"code", "zip", "zipcode", "postcode", "postalcode", "postal", "plz", "postleitzahl",
          "fips", "geoid", "sku", "ean", "isbn", "upc", "barcode", "iban", "ssn", "vin",
          "naics"}  # fmt: skip
@@ -78,6 +81,16 @@ def is_when(name: str) -> bool:
     """Whether a name is one for a part of a date, as the month."""
     words = tokens(name)
     return bool(words) and all(word in _WHEN for word in words)
+
+
+def is_time(name: str) -> bool:
+    """Whether a name is one for a point in time.
+
+    >>> is_time("created_at"), is_time("time_spent_on_page")
+    (True, False)
+    """
+    words = [word for word in tokens(name) if word not in ("at", "on", "of", "unix", "event")]
+    return bool(words) and all(word in _TIME for word in words)
 
 
 def is_code(name: str) -> bool:

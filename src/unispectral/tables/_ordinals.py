@@ -77,7 +77,9 @@ _LISTS = (
 )
 #: Fewer levels than this are two kinds of a thing, or letters that mean something else.
 _LEAST = 3
-_NUMBERED = re.compile(r"\(?(\d{1,2})\)?\s*(?:[-–=:.)]\s*|\s)\D.*")
+#: More answers with a number in front are something else, as houses in streets.
+_MOST = 12
+_NUMBERED = re.compile(r"\(?(\d{1,2})\)?\s*(?:[-–=:.)]\s*|\s)([^\d\s].*)")
 _RANGE = re.compile(
     r"(?:(?P<below><|≤|<=|under|below|less than|up to|unter|bis)\s*)?[$€£]?"
     r"(?P<low>\d+(?:[.,]\d+)*)\s*(?P<k>k?)\s*[$€£%]?"
@@ -136,8 +138,13 @@ def _numbered(words: set[str]) -> dict[str, float] | None:
     """Answers that begin with their number, as "1 - never"."""
     found = {word: _NUMBERED.fullmatch(word) for word in words}
     numbers = {word: float(match[1]) for word, match in found.items() if match}
-    whole = len(numbers) == len(words) == len(set(numbers.values()))
-    close = whole and max(numbers.values()) - min(numbers.values()) <= 2 * len(words)
+    said = {match[2] for match in found.values() if match}
+    whole = len(numbers) == len(words) == len(set(numbers.values())) == len(said)
+    close = (
+        len(words) <= _MOST
+        and whole
+        and max(numbers.values()) - min(numbers.values()) <= 2 * len(words)
+    )
     return numbers if close else None
 
 

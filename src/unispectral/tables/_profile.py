@@ -258,9 +258,11 @@ def _describe(name: str, reading: Reading, judged: Judgement, column: Any) -> Co
     else:
         missing = float(column.isna().mean())
         distinct = int(column.nunique())
-    there = column.dropna()
-    if len(there):
-        example = str(there.iloc[0])
+    there = column.notna().to_numpy()
+    if reading.values is not None and not np.isnan(reading.values).all():
+        there = ~np.isnan(reading.values)  # what cannot be read is no example
+    if there.any():
+        example = str(column.iloc[int(there.argmax())])
     if len(example) > _EXAMPLE:
         example = example[: _EXAMPLE - 1] + "…"
     return ColumnProfile(

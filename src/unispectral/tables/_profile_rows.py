@@ -12,7 +12,7 @@ import numpy as np
 from unispectral._compat import optional
 from unispectral.tables._columns import Reading, texts_of
 
-__all__ = ["RowProfile", "profile_rows"]
+__all__ = ["RowProfile", "count_empty_end", "find_totals", "profile_rows"]
 
 #: Rows at the end among which totals are sought.
 _LAST = 3
@@ -62,7 +62,8 @@ def profile_rows(frame: Any, columns: Sequence[Any], readings: Sequence[Reading]
             values = readings[at].values
             gaps += frame.iloc[:, at].isna().to_numpy() if values is None else np.isnan(values)
         empty = tuple(np.flatnonzero(gaps > _EMPTY * len(used)).tolist())
-    totals, perhaps = _totals(frame, columns, readings)
+    numbers = [reading.values for reading in readings if reading.values is not None]
+    totals, perhaps = find_totals(frame, numbers)
     return RowProfile(n, _duplicates(frame, others), empty, totals, perhaps)
 
 
@@ -77,26 +78,53 @@ def _duplicates(frame: Any, others: list[int]) -> int:
         return int(part.astype(str).duplicated().sum())
 
 
-def _totals(
-    frame: Any, columns: Sequence[Any], readings: Sequence[Reading]
+def count_empty_end(frame: Any) -> int:
+    """How many rows at the end have no value at all, nor a name.
+
+    >>> import pandas as pd
+    >>> count_empty_end(pd.DataFrame({"x": [1, None, 2, None, None], "y": ["a", "", "", "", ""]}))
+    2
+    """
+    if not _are_empty(frame.iloc[-1:]).all():
+        return 0
+    filled = np.flatnonzero(~_are_empty(frame))
+    return len(frame) - 1 - int(filled[-1]) if len(filled) else 0
+
+
+def _are_empty(frame: Any) -> np.ndarray:
+    empty = (frame.isna() | frame.eq("")).to_numpy().all(axis=1)
+    names = frame.index
+    counting = optional("pandas", extra="io").RangeIndex
+    if isinstance(names, counting):
+        return empty
+    return empty & np.asarray(names.isna() | (names == ""))
+
+
+def find_totals(
+    frame: Any, numbers: Sequence[np.ndarray]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Rows at the end that are called total; those whose numbers are sums or means, and others."""
+    """Rows at the end that are called total; those whose numbers are sums or means, and others.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    numbers : sequence of ndarray
+        Its columns of numbers, NaN where missing.
+    """
     pandas = optional("pandas", extra="io")
     n = len(frame)
     last = range(max(1, n - _LAST), n)
     called = set()
-    for at in range(frame.shape[1]):
-        column = frame.iloc[:, at]
+    for column in (frame.index.to_series(), *(frame.iloc[:, at] for at in range(frame.shape[1]))):
         if pandas.api.types.is_numeric_dtype(column) or column.dtype.kind in "mM":
             continue
-        texts = texts_of(column.iloc[last.start :])
-        above = set(texts_of(column.iloc[: last.start]))
-        for row, text in zip(last, texts, strict=True):
-            if text is not None and _TOTAL.fullmatch(text) and text not in above:
-                called.add(row)
+        texts = zip(last, texts_of(column.iloc[last.start :]), strict=True)
+        found = {row: text for row, text in texts if text is not None and _TOTAL.fullmatch(text)}
+        if found:
+            above = set(texts_of(column.iloc[: last.start]))
+            called |= {row for row, text in found.items() if text not in above}
     if not called:
         return (), ()
-    numbers = [r.values for r in readings if r.values is not None]
     first = min(called)
     sure = []
     for row in sorted(called):

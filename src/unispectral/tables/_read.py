@@ -172,18 +172,31 @@ def read_blocks(
     kinds: dict[str, Any] = {}
     id = id or remembered_id(preparations)
     blocks = load(as_source(source), format, key, (id, truth), text, entries)
-    for number, loaded in enumerate(blocks):
+    for number, (loaded, last) in enumerate(_with_last(blocks)):
         if number:  # what is said of the file is said once
             loaded.notes = []
         if loaded.frame is not None:
             _check_kinds(loaded, kinds, preparations, (id, truth))
         try:
-            tables = [repeat_preparation(loaded, id, truth, ready) for ready in preparations]
+            ends: dict[str, bool] = {"only": last and not number, "last": last}
+            tables = [
+                repeat_preparation(loaded, id, truth, ready, **ends) for ready in preparations
+            ]
         except UnreadableColumnError as error:
             if entries is None:
                 raise
             raise MixedColumnError(error.column) from error  # the whole column decides
         yield tables, loaded.total
+
+
+def _with_last(blocks: Iterator[Loaded]) -> Iterator[tuple[Loaded, bool]]:
+    """Blocks, and whether each is the last one."""
+    before = next(blocks, None)
+    for block in blocks:
+        yield before, False  # type: ignore[misc]
+        before = block
+    if before is not None:
+        yield before, True
 
 
 def _check_kinds(

@@ -10,7 +10,7 @@ import numpy as np
 
 from unispectral._errors import InputError
 from unispectral.tables._arrays import Array
-from unispectral.tables._columns import Plan
+from unispectral.tables._columns import Plan, column_values
 from unispectral.tables._encode import (
     Choices,
     are_plain,
@@ -25,6 +25,7 @@ from unispectral.tables._loaded import NO_VALUE, Loaded, label_values
 from unispectral.tables._names import is_class
 from unispectral.tables._prepare import IMPUTATIONS, Preparation, odd_values
 from unispectral.tables._profile import TableProfile
+from unispectral.tables._profile_rows import count_empty_end, find_totals
 from unispectral.tables._source import SHOWN, TableError, plural
 from unispectral.tables._table import Table
 
@@ -50,16 +51,33 @@ def sources_of(ready: Preparation) -> list[str]:
 
 
 def repeat_preparation(
-    loaded: Loaded, id: str | None, truth: str | None, ready: Preparation
+    loaded: Loaded,
+    id: str | None,
+    truth: str | None,
+    ready: Preparation,
+    *,
+    only: bool = True,
+    last: bool = True,
 ) -> Table:
-    """New rows, made ready as those of the fit were."""
+    """New rows, made ready as those of the fit were.
+
+    Rows at the end that are none are left out as in the fit, where this is the `last` block of a
+    file; whether they are totals can be said where it is the `only` one.
+    """
     there = {*loaded.columns, *loaded.beside, *getattr(loaded.index, "names", ())}
     if id not in there and id == remembered_id([ready]):
         id = None  # new rows may have no names
     table = _begin(loaded, id, truth)
     wanted = loaded.match(sources_of(ready), {id: "id", truth: "truth"}, learned=True)
     if ready.encoding is not None:
-        values, odd = encode(loaded.as_frame()[wanted], ready.encoding, loaded.decimal)
+        frame = loaded.as_frame()
+        if last:
+            rows, notes = _real_rows(frame, ready.encoding if only else (), loaded.decimal)
+            if notes:
+                frame = frame.iloc[rows]
+                table = _keep(table, rows)
+                table.notes.extend(notes)
+        values, odd = encode(frame[wanted], ready.encoding, loaded.decimal)
         kept = column_names(ready.encoding)
         table.notes.extend(odd)
     else:
@@ -116,10 +134,10 @@ def take_columns(
         scale = "none" if choices.scale == AS_NEEDED else choices.scale
         return take_numbers(loaded, choices.id, truth, columns, choices.impute, scale)
     table = _begin(loaded, choices.id, truth)
-    plans, seen, part, totals = look_at_columns(loaded, truth, columns, choices)
-    if totals:
-        table = _keep(table, np.setdiff1d(np.arange(loaded.n_rows), totals))
-        table.notes.append(f"Left out {plural(len(totals), 'row')} at the end: the total.")
+    plans, seen, part, rows, notes = look_at_columns(loaded, truth, columns, choices)
+    if notes:
+        table = _keep(table, rows)
+        table.notes.extend(notes)
     if not used(plans):
         reasons = "; ".join(f"{plan['name']!r} {plan['why']}" for plan in plans[:SHOWN])
         raise loaded.source.error(f"has no column to cluster by ({reasons})", _USE_THEM)
@@ -143,23 +161,54 @@ class Look(NamedTuple):
 
     plans: list[Plan]
     profile: TableProfile
-    #: The columns looked at, without totals.
+    #: The columns looked at, without rows at the end that are none.
     part: Any
-    #: Positions of rows that are totals.
-    totals: tuple[int, ...]
+    #: Positions of the rows looked at.
+    rows: np.ndarray
+    #: What is said of the others.
+    notes: list[str]
 
 
 def look_at_columns(
     loaded: Loaded, truth: str | None, columns: Sequence[str] | None, choices: Choices
 ) -> Look:
-    """Decide about each column of a file; totals at its end are no rows."""
+    """Decide about each column of a file; totals and empty lines at its end are no rows."""
     part, choices = _chosen_part(loaded, truth, columns, choices)
+    rows, notes = _filled_rows(loaded.as_frame())
+    part = part.iloc[rows] if notes else part
     plans, seen = _decide(part, choices, loaded.decimal)
-    totals = seen.rows.totals
-    if totals:
-        part = part.iloc[np.setdiff1d(np.arange(len(part)), totals)]
+    if totals := seen.rows.totals:
+        rows = np.delete(rows, totals)
+        part = part.iloc[rows]
+        notes.append(_said_of_totals(len(totals)))
         plans, seen = _decide(part, choices, loaded.decimal)
-    return Look(plans, seen, part, totals)
+    return Look(plans, seen, part, rows, notes)
+
+
+def _filled_rows(frame: Any) -> tuple[np.ndarray, list[str]]:
+    """Positions of the rows without empty ones at the end, and what is said of these."""
+    lost = count_empty_end(frame)
+    told = [f"Left out {plural(lost, 'row')} at the end: nothing is in them."] if lost else []
+    return np.arange(len(frame) - lost), told
+
+
+def _real_rows(
+    frame: Any, plans: Sequence[Plan], decimal: str | None
+) -> tuple[np.ndarray, list[str]]:
+    """Positions of new rows without those at the end that are none, and what is said of these."""
+    rows, notes = _filled_rows(frame)
+    frame = frame.iloc[: len(rows)]
+    numbers = [plan for plan in used(plans) if plan["kind"] == "number"]
+    values = [column_values(plan, frame[plan["name"]], decimal).ravel() for plan in numbers]
+    totals, _ = find_totals(frame, values)
+    if totals:
+        rows = np.delete(rows, totals)
+        notes.append(_said_of_totals(len(totals)))
+    return rows, notes
+
+
+def _said_of_totals(lost: int) -> str:
+    return f"Left out {plural(lost, 'row')} at the end: the total."
 
 
 def _scale(table: Table, plans: list[Plan], choices: Choices) -> Table:

@@ -8,6 +8,7 @@ import csv
 import io
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -27,7 +28,7 @@ from unispectral.tables._source import (
     unique_names,
 )
 
-__all__ = ["cut_lines", "looks_like_text", "text_blocks"]
+__all__ = ["count_title_lines", "cut_lines", "looks_like_text", "text_blocks"]
 
 _CHUNK = 1 << 16  # bytes or characters
 #: Columns from which on the names are skipped and not parsed.
@@ -37,6 +38,8 @@ _SPACES = r"\s+"
 _TABS = {"tab": "\t", r"\t": "\t"}  # as people type it
 _BOMS = {codecs.BOM_UTF8: "utf-8-sig"}
 _BOMS |= dict.fromkeys((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE), "utf-16")
+#: Lines that a title may have.
+_TITLE = 30
 _NO_TABLE = "cannot be read as a text table"
 
 
@@ -57,6 +60,44 @@ def cut_lines(source: Source, header_row: int | None, skip_footer: int | None) -
         lines.pop()
     kept = lines[(header_row or 1) - 1 : len(lines) - (skip_footer or 0)]
     return replace(source, path=None, content=b"".join(kept))
+
+
+def count_title_lines(source: Source, separator: str | None) -> int:
+    """How many lines with a title, or with remarks, stand above the names.
+
+    They have one cell, where names and rows have several, or begin with ``#``. The line of names
+    has no number, and the next line has one; where that is not so, nothing is a title.
+    """
+    content = source.head(_CHUNK)
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        content = content.decode("utf-16", errors="ignore").encode()
+    lines = [line.decode("latin-1") for line in content.splitlines()[:SAMPLE]]
+    if not any(line.startswith("#") or _count_cells(line) < 2 for line in lines[:1]):
+        return 0
+    marks = [separator] if separator in _SEPARATORS else list(_SEPARATORS)
+    for mark in marks:
+        rows = [line.split(mark) for line in lines]
+        widths = Counter(len(row) for row in rows)
+        width = max(widths, key=lambda found: (found > 1, widths[found]))
+        above = 0
+        while above < len(rows) and _is_title(lines[above], rows[above], width):
+            above += 1
+        names, first = rows[above : above + 1], rows[above + 1 : above + 2]
+        if not (0 < above <= _TITLE and names and first and len(names[0]) == width):
+            continue
+        if not any(map(is_number, names[0])) and any(map(is_number, first[0])):
+            return above
+    return 0
+
+
+def _count_cells(line: str) -> int:
+    """Cells with something in them, whichever separator is the right one."""
+    return max(sum(bool(cell.strip()) for cell in line.split(mark)) for mark in _SEPARATORS)
+
+
+def _is_title(line: str, row: list[str], width: int) -> bool:
+    filled = sum(bool(cell.strip(' "')) for cell in row)
+    return filled < 2 <= width or line.startswith("#")
 
 
 def text_blocks(
@@ -86,6 +127,9 @@ def text_blocks(
     try:
         rows = _records(source, encoding, separator)
     except csv.Error as error:
+        if "field limit" in str(error):
+            problem = f"has a cell of more than {csv.field_size_limit():,} characters"
+            raise source.error(problem, "check the quotes, or shorten it") from error
         raise source.error(f"{_NO_TABLE}: {error}") from error
     if not rows:
         raise source.error("is empty")
