@@ -99,6 +99,16 @@ def test_a_cluster_is_born_of_samples_that_fit_nowhere(blobs):
     assert model.membership_.shape[1] == model.rotation_.shape[0] == 5
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_one_cluster_is_born_as_one_and_two_as_two(seed):
+    X, y = make_blobs(330, centers=5, n_features=4, random_state=seed + 20)
+    old = X[y < 3]
+    for late in ([3], [3, 4]):
+        model = fitted(old, 3).update(X[np.isin(y, late)], refit=False)
+        born = model.changes_.query("change == 'born'")
+        assert sorted(born["rows"]) == sorted(np.bincount(y)[late])
+
+
 def test_no_cluster_is_born_of_samples_like_those_of_before():
     rng = np.random.default_rng(0)
     model = fitted(rng.normal(size=(300, 5)), 3)

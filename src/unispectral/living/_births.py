@@ -16,9 +16,11 @@ _LEAST, _LEAST_SHARE = 10, 0.1
 #: the least clear of the clusters of before.
 _MOST_LEAVE = 0.4
 #: Groups are communities at one of these resolutions: the finest at which nearly as many samples,
-#: by this share, are in clear groups as at any other. A finer one cuts clusters, a coarser one
-#: joins them.
+#: by this share, are in clear groups as at any other. A coarser one joins clusters.
 _RESOLUTIONS, _NEARLY = (0.1, 0.2, 0.4), 0.95
+#: A finer one cuts clusters: the groups must be as far apart as the clusters of before, of whose
+#: edges at least this share may lead to others.
+_APART = 0.05
 #: Rounds in which samples that lean mostly on the newborn join it.
 _ROUNDS = 10
 
@@ -62,7 +64,8 @@ def find_births(
     if len(outside) < least:
         return []
     usual = conductances(W, labels)
-    limit = min(_MOST_LEAVE, max(float(np.nanmax(usual)), _MOST_LEAVE / 2))
+    most = float(np.nanmax(usual))
+    limit = min(_MOST_LEAVE, max(most, _MOST_LEAVE / 2))
     inside = sp.csr_array(edges.rows[np.searchsorted(able, outside)][:, outside])
     found: list[list[np.ndarray]] = []
     for resolution in _RESOLUTIONS:
@@ -72,8 +75,9 @@ def find_births(
         cores = [outside[groups == group] for group in large[np.argsort(-sizes[large])]]
         found.append(_keep_clear(edges, cores, least, limit))
     placed = np.array([sum(map(len, groups)) for groups in found])
-    enough = np.flatnonzero(placed >= _NEARLY * placed.max())
-    return found[enough[-1]]
+    coarsest, *finer = np.flatnonzero(placed >= _NEARLY * placed.max())
+    apart = [at for at in finer if edges.largest_share_between(found[at]) <= max(most, _APART)]
+    return found[max(apart, default=coarsest)]
 
 
 def _keep_clear(
@@ -137,7 +141,20 @@ class _Edges:
 
     def share_leaving(self, members: np.ndarray) -> float:
         """The share of the edges of a group that lead out of it."""
+        return 1.0 - self._share_leading(members, members)
+
+    def largest_share_between(self, groups: list[np.ndarray]) -> float:
+        """The largest share of the edges of a group that leads to the other groups."""
+        if len(groups) < 2:
+            return 0.0
+        everyone = np.concatenate(groups)
+        return max(
+            self._share_leading(members, everyone) - self._share_leading(members, members)
+            for members in groups
+        )
+
+    def _share_leading(self, members: np.ndarray, into: np.ndarray) -> float:
         inside = np.zeros(self.n_samples)
-        inside[members] = 1.0
+        inside[into] = 1.0
         at = np.searchsorted(self.samples, members)
-        return 1.0 - float((self.rows @ inside)[at].sum() / self.degrees[at].sum())
+        return float((self.rows @ inside)[at].sum() / self.degrees[at].sum())
