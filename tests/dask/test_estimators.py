@@ -258,6 +258,38 @@ def test_new_points_and_the_local_model(client, X) -> None:
     np.testing.assert_array_equal(model.predict(X[600:]), local.predict(X[600:]))
 
 
+@pytest.mark.parametrize("refit", [False, True])
+def test_updates_are_those_of_the_local_model(client, X, refit) -> None:
+    given = {"whiten": None, "committee": False}
+    local = unispectral.UnifiedSpectralClustering(10, **given).fit(X[:600])
+    local.update(X[600:], refit=refit)
+    model = UnifiedSpectralClustering(10, client=client, **given)
+    model.fit(da.from_array(X[:600], chunks=(300, 64)))
+    assert model.update(da.from_array(X[600:], chunks=(150, 64)), refit=refit) is model
+    assert model.labels_.chunks == ((300, 300, 150, 150),)
+    np.testing.assert_array_equal(model.labels_.compute(), local.labels_)
+    assert model.changes_.equals(local.changes_)
+    with pytest.raises(ValueError, match=r"landmarks=200 were drawn, .* to_local\(\)"):
+        UnifiedSpectralClustering(10, client=client, landmarks=200, **given).fit(X).update(X[:5])
+
+
+def test_views_may_have_names(client, X) -> None:
+    given = {"whiten": None, "committee": False}
+    views = {"upper": X[:, :32], "lower": X[:, 32:]}
+    remote = {name: da.from_array(view, chunks=(300, 32)) for name, view in views.items()}
+    local = unispectral.UnifiedSpectralClustering(10, **given).fit(views)
+    model = UnifiedSpectralClustering(10, client=client, **given).fit(remote)
+    np.testing.assert_array_equal(model.labels_.compute(), local.labels_)
+    assert model.view_weights_ == local.view_weights_
+    swapped = {name: remote[name] for name in ("lower", "upper")}
+    np.testing.assert_array_equal(model.predict(swapped).compute(), local.predict(views))
+    model.update({name: view[:100] for name, view in remote.items()}, refit=False)
+    np.testing.assert_array_equal(model.labels_[900:].compute(), local.labels_[:100])
+    remote["lower"] = remote["lower"].rechunk((450, 32))
+    with pytest.raises(ValueError, match=r"X\['lower'\] is cut into other blocks .* X\['upper'\]"):
+        model.predict(remote)
+
+
 def test_landmarks_bound_what_is_fitted(client, X) -> None:
     model = UnifiedSpectralClustering(10, whiten=None, landmarks=500, client=client)
     model.fit(da.from_array(X, chunks=(300, 64)))
@@ -421,7 +453,7 @@ def test_what_a_reader_of_files_keeps_is_given_back(monkeypatch) -> None:
             return X[:, 0]
 
     monkeypatch.setitem(sys.modules, "pyarrow", Arrow())
-    found = _blocks._labels(Model(), [np.ones((3, 2))], [None], several=False)
+    found = _blocks._labels(Model(), [np.ones((3, 2))], [None], _blocks.Form(False))
     np.testing.assert_array_equal(found, np.ones(3, dtype=np.int32))
     assert given == ["given", "used", "given"]
 

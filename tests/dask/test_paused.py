@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import CancelledError
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,39 @@ def test_a_fit_goes_on_where_workers_wake(client, X, monkeypatch, stage, landmar
     np.testing.assert_array_equal(model.labels_.compute(), expected)
     assert paused
     assert len(told) == 1
+
+
+@pytest.mark.parametrize("follows", [lambda labels: labels, lambda labels: (labels + 1).sum()])
+def test_nobody_waits_for_ever_for_labels(client, X, monkeypatch, follows) -> None:
+    monkeypatch.setattr(_waiting, "_ENDURANCE", 0.3)
+    blocks = da.from_array(X, chunks=(100, 64))
+    model = UnifiedSpectralClustering(10, whiten=None, committee=False, client=client).fit(X)
+    with monkeypatch.context() as patch:
+        scatter = client.scatter
+
+        def pause_after(*given: Any, **options: Any) -> Any:
+            shipped = scatter(*given, **options)
+            _set(client, _pause)
+            return shipped
+
+        patch.setattr(client, "scatter", pause_after)
+        labels = model.predict(blocks)
+    with pytest.raises(CancelledError, match=r"workers .*\(2\) are paused.* larger memory_limit"):
+        follows(labels).compute()
+    _set(client, _wake)
+    np.testing.assert_array_equal(model.predict(blocks).compute(), model.labels_)
+
+
+def test_labels_that_are_there_outlast_workers_that_pause(client, X, monkeypatch) -> None:
+    monkeypatch.setattr(_waiting, "_ENDURANCE", 0.3)
+    model = UnifiedSpectralClustering(10, whiten=None, committee=False, client=client).fit(X)
+    labels = model.predict(da.from_array(X, chunks=(100, 64)))
+    distributed.wait(distributed.futures_of(labels))
+    _set(client, _pause)
+    with pytest.raises(CancelledError, match="are paused"):
+        labels.sum().compute()
+    _set(client, _wake)
+    np.testing.assert_array_equal(labels.compute(), model.labels_)
 
 
 def test_workers_that_are_not_paused_do_all(client, X) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._alignment import is_views
 from unispectral._compat import optional
 from unispectral._errors import InputError, InputTypeError
 from unispectral._memory import give_back
-from unispectral.dask._waiting import able_workers, gather_results, wait_for
+from unispectral.dask._waiting import able_workers, gather_results, wait_for, watch
 
 #: How often what a lost worker had is asked for again.
 RETRIES = 3
@@ -147,24 +148,51 @@ def as_dask(labels: np.ndarray, sizes: list[int]) -> Any:
     return optional("dask.array", extra="dask").from_array(labels, chunks=(tuple(sizes),))
 
 
-def map_labels(client: Any, model: Any, views: list[Blocks], several: bool) -> Any:
+@dataclass(frozen=True)
+class Form:
+    """What the tables of some samples come in: alone, as a list, or as a mapping with names."""
+
+    several: bool
+    names: tuple[Any, ...] = ()
+
+    @classmethod
+    def split(cls, X: Any) -> tuple[Form, list[Any]]:
+        """The form of what was given, and its tables; a list of rows is one table."""
+        if isinstance(X, Mapping) and X and is_views(X):
+            return cls(True, tuple(X)), list(X.values())
+        if isinstance(X, (list, tuple)) and is_views(X):
+            return cls(True), list(X)
+        return cls(False), [X]
+
+    def join(self, tables: list[Any]) -> Any:
+        """Tables in this form."""
+        if self.names:
+            return dict(zip(self.names, tables, strict=True))
+        return tables if self.several else tables[0]
+
+    def call(self, at: int) -> str:
+        """What sentences call one of the tables."""
+        return f"X[{self.names[at]!r}]" if self.names else f"X[{at}]"
+
+
+def map_labels(client: Any, model: Any, views: list[Blocks], form: Form) -> Any:
     """Labels of blocks of rows by a fitted model, one task per block."""
     for number, view in enumerate(views):
         if view.sizes != views[0].sizes:
-            problem = "is cut into other blocks of rows than X[0]"
-            raise InputError(f"X[{number}]", problem, "rechunk the views alike")
+            problem = f"is cut into other blocks of rows than {form.call(0)}"
+            raise InputError(form.call(number), problem, "rechunk the views alike")
     da = optional("dask.array", extra="dask")
     delayed = optional("dask", extra="dask").delayed
     there = able_workers(client)
     shipped = delayed(client.scatter(model, workers=there, broadcast=True, hash=False))
     blocks = zip(*(view.delayed for view in views), strict=True)
     names = [view.columns for view in views]
-    labels = [delayed(_labels)(shipped, list(block), names, several) for block in blocks]
+    labels = [delayed(_labels)(shipped, list(block), names, form) for block in blocks]
+    futures = client.compute(labels, retries=RETRIES)
+    watch(client, futures)
     parts = [
         da.from_delayed(delayed(future), shape=(size,), dtype=np.int32)
-        for future, size in zip(
-            client.compute(labels, retries=RETRIES), views[0].sizes, strict=True
-        )
+        for future, size in zip(futures, views[0].sizes, strict=True)
     ]
     return da.concatenate(parts)
 
@@ -200,12 +228,12 @@ def _length(block: Any) -> int:
     return int(block.shape[0])
 
 
-def _labels(model: Any, block: list[Any], names: list[Any], several: bool) -> np.ndarray:
+def _labels(model: Any, block: list[Any], names: list[Any], form: Form) -> np.ndarray:
     give_back()  # reading the block has left as much again
     tables = [
         _name_columns(_table(view), columns) for view, columns in zip(block, names, strict=True)
     ]
     model = copy.copy(model).set_params(n_jobs=1)  # the worker's threads are the scheduler's
-    found = model.predict(tables if several else tables[0]).astype(np.int32)
+    found = model.predict(form.join(tables)).astype(np.int32)
     give_back()  # a worker that holds on to four fifths of its memory is given no other block
     return found

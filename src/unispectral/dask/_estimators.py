@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.exceptions import NotFittedError
 
 from unispectral import estimator
-from unispectral._alignment import align, is_views
+from unispectral._alignment import align
 from unispectral._compat import as_generator, check_parameters, optional
 from unispectral._errors import InputError
 from unispectral._run import Run, thread_count
@@ -100,7 +100,8 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : Dask array or frame, a list of them (views), or anything the local estimator takes
+        X : Dask array or frame, a list or mapping of them (views), or anything the local
+            estimator takes
         y : ignored
 
         Returns
@@ -109,18 +110,14 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
         """
         check_parameters(self._local)
         client = _blocks.as_client(self.client)
-        several = _several(X)
-        X = _align_views(X, client)
-        views = [_blocks.as_blocks(view, client) for view in (X if several else [X])]
+        form, views = _read_views(X, client)
         rows = self._landmark_rows(views[0].n_rows)
         tables = [view.gather(client, rows) for view in views]
         model = clone(self._local)
-        n_jobs = _own_jobs(model.n_jobs, client)
-        run = Run.of(n_jobs, model.random_state, model.verbose, DaskExecutor(client))
-        self.local_ = model._fit_in(tables if several else tables[0], run)
-        distributed_ = _blocks.is_dask(X[0] if several else X)
+        self.local_ = model._fit_in(form.join(tables), _run_on(client, model))
+        distributed_ = _is_distributed(X)
         if rows is not None:  # every point gets the label that its code over the landmarks implies
-            labels = _blocks.map_labels(client, self.local_, views, several)
+            labels = _blocks.map_labels(client, self.local_, views, form)
             wait_for(client, optional("distributed", extra="dask").futures_of(labels))
             if distributed_:
                 self.labels_ = labels
@@ -132,6 +129,37 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
             self.labels_ = self.local_.labels_
         return self
 
+    def update(self, X: Any, *, refit: bool | Literal["auto"] = "auto") -> Self:
+        """Take further samples in, as the local estimator does; they become chunks of ``labels_``.
+
+        Where all samples are clustered anew, that is done on the cluster.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+        refit : bool or "auto"
+            As in :meth:`unispectral.UnifiedSpectralClustering.update`.
+
+        Returns
+        -------
+        self
+        """
+        local = self.to_local()
+        if len(self.labels_) != len(local.labels_):
+            problem = "were drawn, and the model has these alone"
+            remedy = "fit without landmarks, or update to_local(), whose samples are the landmarks"
+            raise InputError("landmarks", problem, remedy, value=self.landmarks)
+        client = _blocks.as_client(self.client)
+        form, views = _read_views(X, client)
+        tables = [view.gather(client, None) for view in views]
+        local._update_in(form.join(tables), refit, _run_on(client, local))
+        if _blocks.is_dask(self.labels_):
+            sizes = [*self.labels_.chunks[0], *views[0].sizes]
+            self.labels_ = _blocks.as_dask(local.labels_, sizes)
+        else:
+            self.labels_ = local.labels_
+        return self
+
     def fit_predict(self, X: Any, y: Any = None) -> Any:
         """Fit, and return the labels: a Dask array for Dask collections."""
         return self.fit(X, y).labels_
@@ -139,13 +167,11 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
     def predict(self, X: Any) -> Any:
         """The clusters of new points: a Dask array for Dask collections."""
         local = self.to_local()
-        several = _several(X)
-        if not _blocks.is_dask(X[0] if several else X):
+        if not _is_distributed(X):
             return local.predict(X)
         client = _blocks.as_client(self.client)
-        X = _align_views(X, client)
-        views = [_blocks.as_blocks(view, client) for view in (X if several else [X])]
-        return _blocks.map_labels(client, local, views, several)
+        form, views = _read_views(X, client)
+        return _blocks.map_labels(client, local, views, form)
 
     def to_local(self) -> Any:
         """The fitted model as the local estimator, for use without a cluster."""
@@ -196,26 +222,38 @@ def _own_jobs(n_jobs: int | None, client: Any) -> int | None:
     return max(thread_count(), min(free, thread_count(-1)))
 
 
-def _several(X: Any) -> bool:
-    """Whether X is a list of views; a list of rows is one table."""
-    return isinstance(X, (list, tuple)) and is_views(X)
+def _run_on(client: Any, model: Any) -> Run:
+    """The run of a model whose large stages are on a cluster."""
+    n_jobs = _own_jobs(model.n_jobs, client)
+    return Run.of(n_jobs, model.random_state, model.verbose, DaskExecutor(client))
 
 
-def _align_views(X: Any, client: Any) -> Any:
-    """Views whose rows belong together: frames that are here in one order, those of Dask checked.
+def _is_distributed(X: Any) -> bool:
+    """Whether X, or its first view, is on a cluster."""
+    return _blocks.is_dask(_blocks.Form.split(X)[1][0])
 
-    To bring the rows of a Dask frame into another order is a shuffle of the whole table, which is
-    the user's to ask for.
+
+def _read_views(X: Any, client: Any) -> tuple[_blocks.Form, list[_blocks.Blocks]]:
+    """The tables of X in blocks of rows that belong together.
+
+    Frames that are here are brought in one order, those of Dask checked: to bring the rows of a
+    Dask frame into another order is a shuffle of the whole table, which is the user's to ask for.
     """
-    if not _several(X):
-        return X
-    if not any(_blocks.is_dask(view) for view in X):
-        return align(X)
-    frames = [at for at, view in enumerate(X) if hasattr(view, "index") and hasattr(view, "loc")]
-    indexes: list[Any] = client.gather(client.compute([X[at].index for at in frames]))
+    form, tables = _blocks.Form.split(X)
+    if form.several and not any(map(_blocks.is_dask, tables)):
+        tables = align(tables)
+    elif form.several:
+        _check_indexes(tables, form, client)
+    return form, [_blocks.as_blocks(table, client) for table in tables]
+
+
+def _check_indexes(tables: list[Any], form: _blocks.Form, client: Any) -> None:
+    frames = [
+        at for at, table in enumerate(tables) if hasattr(table, "index") and hasattr(table, "loc")
+    ]
+    indexes: list[Any] = client.gather(client.compute([tables[at].index for at in frames]))
     for at, index in zip(frames[1:], indexes[1:], strict=True):
         if not indexes[0].equals(index):
-            problem = f"is a frame whose index is not that of X[{frames[0]}]"
+            problem = f"is a frame whose index is not that of {form.call(frames[0])}"
             remedy = "sort both by it (set_index), or give .to_dask_array(lengths=True) of each "
-            raise InputError(f"X[{at}]", problem, f"{remedy}to match rows by position")
-    return X
+            raise InputError(form.call(at), problem, f"{remedy}to match rows by position")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import threading
 import time
 from typing import Any
 
@@ -59,6 +61,65 @@ def gather_results(client: Any, futures: list[Any]) -> list[Any]:
     return client.gather(futures)
 
 
+def watch(client: Any, futures: list[Any]) -> None:
+    """Let nobody wait for ever for tasks whose results are asked for later.
+
+    While the futures live, a thread looks whether all workers are paused; where they stay so, what
+    waits is cancelled with the sentence that a fit would raise.
+    """
+    keys = [future.key for future in futures]
+    threading.Thread(target=_watch, args=(client, keys), daemon=True).start()
+
+
+def _watch(client: Any, keys: list[Any]) -> None:
+    pause = _Pause(tells=False)
+    while client.status == "running" and any(key in client.futures for key in keys):
+        time.sleep(_PATIENCE)
+        try:
+            waiting = [key for key, state in dict(client.futures).items() if _is_pending(state)]
+            if waiting:
+                pause.look(workers_of(client), len(client.futures) - len(waiting))
+        except MemoryError as error:
+            _cancel(client, keys, str(error))
+            return
+        except (OSError, ValueError):
+            return  # the cluster is gone, and says so itself
+
+
+def _is_pending(state: Any) -> bool:
+    return state.status == "pending"
+
+
+def _cancel(client: Any, keys: list[Any], sentence: str) -> None:
+    """Cancel tasks that nobody begins, and before them those that wait for them."""
+    future = optional("distributed", extra="dask").Future
+    takes = inspect.signature(client.cancel).parameters
+    words = {"reason": "workers are paused", "msg": sentence} if "msg" in takes else {}
+    dependents = client.run_on_scheduler(_waiting_for, keys=keys, client_id=client.id)
+    for some in (dependents, keys):
+        wanted = [key for key in some if key in client.futures]
+        wanted = [key for key in wanted if _is_pending(client.futures[key])]
+        if wanted:
+            client.cancel([future(key, client) for key in wanted], **words)
+
+
+def _waiting_for(dask_scheduler: Any, keys: list[Any], client_id: str) -> list[Any]:
+    """What a client wants that follows from some tasks, directly or not; the last comes first."""
+    found: dict[Any, Any] = {}
+    left = [dask_scheduler.tasks[key] for key in keys if key in dask_scheduler.tasks]
+    while left:
+        for one in left.pop().dependents:
+            if one.key not in found:
+                found[one.key] = one
+                left.append(one)
+    wanted = [
+        key
+        for key, one in found.items()
+        if any(state.client_key == client_id for state in one.who_wants or ())
+    ]
+    return wanted[::-1]
+
+
 class _Pause:
     """How long all workers have been paused without anything done.
 
@@ -66,10 +127,10 @@ class _Pause:
     log of the worker alone.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, tells: bool = True) -> None:
         self.since: float | None = None
         self.done = 0
-        self.told = False
+        self.told = not tells
 
     def look(self, there: dict[str, Any], done: int) -> None:
         """Warn once that nothing happens, and raise a MemoryError when it is for good."""

@@ -97,24 +97,7 @@ class LivingMixin:
         >>> model.changes_["change"].tolist()
         ['born']
         """
-        check_is_fitted(self)
-        refit = self._check_refit(refit)
-        predictor = self._predictor_
-        lacking = _find_lacking(predictor.layout)
-        if lacking:
-            problem = f"cannot be taken in: the model knows no {lacking}"
-            raise InputError("X", problem, "fit the model to all samples, or to tables")
-        index = sample_index(X)
-        run = Run.of(self.n_jobs, self.random_state, self.verbose)
-        with whole_or_as_before(self), run.limit_threads() as run:
-            new = read_new(self, X, predictor.layout)  # type: ignore[arg-type]
-            self._update(new, refit, run)
-            known = self._sample_index_
-            self._sample_index_ = None
-            if known is not None and index is not None:
-                self._sample_index_ = known.append(index)
-        run.progress.close()
-        return self
+        return self._update_in(X, refit, Run.of(self.n_jobs, self.random_state, self.verbose))
 
     @property
     def changes_(self) -> Any:
@@ -129,6 +112,26 @@ class LivingMixin:
         """
         check_is_fitted(self)
         return as_frame(self._record_)
+
+    def _update_in(self, X: Any, refit: bool | Literal["auto"], run: Run) -> Self:
+        """Take further samples in by a given run, whose executor may be a cluster."""
+        check_is_fitted(self)
+        refit = self._check_refit(refit)
+        layout = self._predictor_.layout
+        lacking = _find_lacking(layout)
+        if lacking:
+            problem = f"cannot be taken in: the model knows no {lacking}"
+            raise InputError("X", problem, "fit the model to all samples, or to tables")
+        index = sample_index(X)
+        with whole_or_as_before(self), run.limit_threads() as run:
+            new = read_new(self, X, layout)  # type: ignore[arg-type]
+            self._update(new, refit, run)
+            known = self._sample_index_
+            self._sample_index_ = None
+            if known is not None and index is not None:
+                self._sample_index_ = known.append(index)
+        run.progress.close()
+        return self
 
     def _check_refit(self, refit: Any) -> bool | Literal["auto"]:
         """The argument of that name; a model that keeps to what it was told is never refitted."""
