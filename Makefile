@@ -15,7 +15,7 @@ export UNISPECTRAL_REFERENCE ?= $(wildcard ../shared/reference)
 export UNISPECTRAL_SUITE ?= $(wildcard ../shared/suite)
 export UNISPECTRAL_VIEWS ?= $(wildcard ../shared/views)
 
-.PHONY: help install demo test test-all lint browser bench bench-solver bench-scale bench-mnist study-defaults study-parts study-paper field check-baselines robustness audit bench-memory coverage coverage-core mutation docs test-core test-oldest test-newest dist dependencies lint-publish release-check recipe clean
+.PHONY: help install demo test test-all lint browser bench bench-solver bench-scale bench-mnist bench-stream study-defaults study-parts study-paper field check-baselines robustness audit bench-memory coverage coverage-core mutation docs test-core test-oldest test-newest dist dependencies lint-publish release-check recipe clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -96,6 +96,9 @@ bench-scale: install  ## large data and Dask, from 10,000 to a million points (d
 
 bench-mnist: install  ## all of MNIST, five seeds (docs/results/mnist.md)
 	$(BIN)/python -m benchmarks.mnist $(ARGS)
+
+bench-stream: install  ## batches taken in by update (docs/results/stream.md)
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.stream $(ARGS)
 
 check-baselines: install  ## replay the recorded baselines, cell by cell
 	$(BIN)/python -m benchmarks.check_baselines $(ARGS)
