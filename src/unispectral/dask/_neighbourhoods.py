@@ -18,7 +18,7 @@ from unispectral._run import Run
 from unispectral._validation import recentre
 from unispectral.dask._blocks import RETRIES
 from unispectral.dask._waiting import able_workers, wait_for, workers_of
-from unispectral.graph.neighbours import build_index
+from unispectral.graph.neighbours import build_index, is_descended, nearest
 from unispectral.labelfree._geometry import KernelDistance
 from unispectral.labelfree._neighbourhoods import (
     CODE_ROWS,
@@ -209,7 +209,11 @@ def _search_candidates(geometry: _Shipped, k: int, count: int, run: Run) -> np.n
     """The candidates of all samples, found by an index that is built here and used everywhere."""
     client = geometry.client
     table = geometry.what.search_table()
-    index: Any = build_index(recentre(table)[0], k, random_state=run.rng, run=run)
+    placed = recentre(table)[0]
+    if is_descended(placed):
+        # Found in rounds, each from what the one before has found for all samples.
+        return nearest(placed, k, random_state=run.rng, run=run).indices
+    index: Any = build_index(placed, k, random_state=run.rng, run=run)
     # Searched in groups that share cells, which is many times cheaper than any other split.
     groups = index.groups(count)
     slim = copy.copy(index)

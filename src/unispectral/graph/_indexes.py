@@ -10,7 +10,7 @@ from scipy.spatial import cKDTree
 
 from unispectral._run import Run, map_blocks
 
-__all__ = ["CellIndex", "ExactIndex", "Index", "Neighbours", "TreeIndex"]
+__all__ = ["CellIndex", "ExactIndex", "Index", "Neighbours", "TreeIndex", "true_neighbours"]
 
 #: Entries of one block of products.
 _BLOCK_ENTRIES = 2**22
@@ -239,7 +239,10 @@ class CellIndex(Index):
         """The nearest cells of every cell, as many as find enough of a sample's neighbours."""
         cells = np.repeat(np.arange(len(self.centres)), np.diff(self.offsets))
         sample = rng.choice(self.n_samples, min(200, self.n_samples), replace=False)
-        true = self._true_neighbours(sample, min(k, self.n_samples - 1), run)
+        place = np.empty(self.n_samples, dtype=np.int32)
+        place[self.order] = np.arange(self.n_samples, dtype=np.int32)
+        nearest = true_neighbours(self.points, self.order[sample], min(k, self.n_samples - 1), run)
+        true = place[nearest]
         near = _centre_keys(self.centres, self.centres)
         # A cell comes first among its own, also where a cut cell shares its centre with others.
         near[np.arange(len(near)), np.arange(len(near))] = -np.inf
@@ -251,28 +254,6 @@ class CellIndex(Index):
         probes = int(np.searchsorted(found, _RECALL)) + 1
         probes = min(probes, len(near))
         return np.ascontiguousarray(order[:, :probes]).astype(np.int32), float(found[probes - 1])
-
-    def _true_neighbours(self, sample: np.ndarray, k: int, run: Run | None) -> np.ndarray:
-        """The nearest of some points among all, by their places in the order of the cells."""
-        from unispectral.graph import _select
-
-        chosen = self.points[self.order[sample]]
-        skip = sample.astype(np.int32)
-        step = max(k, _ROWS // 4)
-
-        def work(rows: slice) -> tuple[np.ndarray, np.ndarray]:
-            places = np.arange(rows.start, rows.stop, dtype=np.int32)
-            keys = np.empty((len(sample), k), dtype=np.float32)
-            found = np.empty((len(sample), k), dtype=np.int32)
-            products = self._products(chosen, [rows], self.order[rows])
-            _select.select_smallest(products, self.norms[rows], places, skip, k, keys, found)
-            return keys, found
-
-        parts = map_blocks(work, self.n_samples, step, run)
-        keys = np.concatenate([part[0] for part in parts], axis=1)
-        found = np.concatenate([part[1] for part in parts], axis=1)
-        best = np.argsort(keys, axis=1, kind="stable")[:, :k]
-        return np.take_along_axis(found, best, axis=1)
 
     def search(
         self, queries: Any, k: int, exclude: np.ndarray | None = None, run: Run | None = None
@@ -327,6 +308,41 @@ class CellIndex(Index):
         ids = np.concatenate([self.order[span] for span in spans])
         products = self._products(queries[rows], spans, ids)
         _put_nearest(out, rows, products, norms, ids, skip, queries, self.points)
+
+
+def true_neighbours(
+    points: np.ndarray,
+    rows: np.ndarray,
+    k: int,
+    run: Run | None = None,
+    among: np.ndarray | None = None,
+) -> np.ndarray:
+    """The nearest other points of a few of the points, among all or some; ranked in single
+    precision, and −1 where there are fewer than k.
+    """
+    from unispectral.graph import _select
+
+    origin = points.mean(axis=0, dtype=np.float64)
+    chosen = _centred(points[rows], origin)
+    skip = rows.astype(np.int32)
+
+    def work(part: slice) -> tuple[np.ndarray, np.ndarray]:
+        if among is None:
+            ids = np.arange(part.start, part.stop, dtype=np.int32)
+        else:
+            ids = among[part].astype(np.int32)
+        some = _centred(points[ids], origin)
+        keys = np.empty((len(rows), k), dtype=np.float32)
+        found = np.empty((len(rows), k), dtype=np.int32)
+        norms = np.einsum("ij,ij->i", some, some)
+        _select.select_smallest(chosen @ some.T, norms, ids, skip, k, keys, found)
+        return keys, found
+
+    count = len(points) if among is None else len(among)
+    parts = map_blocks(work, count, max(k, _ROWS // 4), run)
+    keys = np.concatenate([part[0] for part in parts], axis=1)
+    found = np.concatenate([part[1] for part in parts], axis=1)
+    return np.take_along_axis(found, np.argsort(keys, axis=1, kind="stable")[:, :k], axis=1)
 
 
 def _skip(exclude: np.ndarray | None, m: int) -> np.ndarray:

@@ -46,7 +46,7 @@ def select_smallest(products, norms, ids, skip, k, keys, found):
             id_row[a] = -1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def exact_dense(queries, points, found, distances):
     """Squared distances to the points found, by differences: no cancellation."""
     m, k = found.shape

@@ -9,6 +9,7 @@ from sklearn.preprocessing import normalize
 from unispectral._compat import as_generator
 from unispectral._errors import InputError, warn
 from unispectral._run import Run
+from unispectral.graph._descent import descend
 from unispectral.graph._indexes import CellIndex, ExactIndex, Index, Neighbours, TreeIndex
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "announce_all_pairs",
     "announce_kernel",
     "build_index",
+    "is_descended",
     "nearest",
 ]
 
@@ -88,7 +90,8 @@ def nearest(
     ----------
     table : ndarray or CSR array of shape (n, d)
     k : int
-        At most n − 1 are found; the rest is −1.
+        At most n − 1 are found; the rest is −1. Among more than 10,000 dense rows of more
+        than 8 columns about 96 % of them are.
     metric : {"euclidean", "cosine"}
         For ``"cosine"`` the distance is that of the unit vectors, √(2 − 2 cos).
     random_state, run
@@ -108,8 +111,16 @@ def nearest(
         raise InputError("metric", "is unknown", "use 'euclidean' or 'cosine'", value=metric)
     if metric == "cosine":
         table = normalize(table)
+    if is_descended(table):
+        return descend(table, k, as_generator(random_state), run)
     built = build_index(table, k, random_state=random_state, run=run)
     return built.search_own(np.arange(table.shape[0]), k, run)
+
+
+def is_descended(table: np.ndarray | sp.csr_array) -> bool:
+    """Whether the neighbours of all rows are found from each other, without an index."""
+    dense = not sp.issparse(table)
+    return dense and table.shape[1] > TREE_COLUMNS and table.shape[0] > EXACT_SAMPLES
 
 
 def announce_all_pairs(n: int, why: str, remedy: str) -> None:

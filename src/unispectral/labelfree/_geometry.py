@@ -20,7 +20,14 @@ from scipy.spatial.distance import squareform
 from unispectral._errors import InputError
 from unispectral._run import Run, map_blocks
 from unispectral._validation import recentre
-from unispectral.graph.neighbours import TREE_COLUMNS, announce_kernel, build_index, nearest
+from unispectral.graph._indexes import true_neighbours
+from unispectral.graph.neighbours import (
+    TREE_COLUMNS,
+    announce_kernel,
+    build_index,
+    is_descended,
+    nearest,
+)
 from unispectral.kernels import Linear
 from unispectral.kernels._bound import BoundKernel, bind_table
 from unispectral.kernels._features import Features
@@ -50,6 +57,8 @@ _UNEXPLAINED = 1e-8
 _HELD_SAMPLES = 4_000
 _SHORT_ROWS = 128
 _BLOCK_ENTRIES = 2**20
+#: So few samples are compared with all others, however many these are.
+_FEW_QUERIES = 1_000
 
 
 class KernelPart(NamedTuple):
@@ -457,6 +466,9 @@ def nearest_among(
     if table is None:
         return geometry.compare_all(k, run, rows, among)
     table, _ = recentre(table)
+    if len(rows) <= _FEW_QUERIES and is_descended(table):
+        # An index of many rows takes longer, and more memory, than a few queries among all.
+        return true_neighbours(table, rows, k, run, among)
     index = build_index(table[among], k, random_state=seed, run=run)
     found = index.search(table[rows], k, np.searchsorted(among, rows), run).indices
     return np.where(found >= 0, among[found], -1)
