@@ -362,12 +362,13 @@ def test_a_hundred_updates_hold_no_more_than_tables_and_graph(blobs):
 @pytest.mark.parametrize("late", [False, True])
 def test_digits_as_a_stream_end_as_a_fit_on_everything(late):
     X, y = load_digits(n_class=4, return_X_y=True)
+    X, y = X[:420], y[:420]
     rng = np.random.default_rng(0)
     when = rng.uniform(size=len(y))
     if late:
         when = np.where(y >= 3, rng.uniform(0.4, 1, len(y)), when)
     order = np.argsort(when, kind="stable")
-    batches = np.array_split(order, 6)
+    batches = np.array_split(order, 4)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the first batch is small
         model = UnifiedSpectralClustering("auto", committee=False).fit(X[batches[0]])
