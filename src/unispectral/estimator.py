@@ -94,8 +94,9 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
     trust : float
         How far labels that ``fit`` is told count: 1 keeps them as they are given, less lets the
         graph overrule them.
-    max_clusters : int
-        The most that ``n_clusters="auto"`` considers.
+    max_clusters : int or "auto"
+        The most that ``n_clusters="auto"`` considers; ``"auto"`` grows with the number of samples,
+        from 20 for 300 samples to 100 for 1,500, and the square root of more than 10,000.
     max_iter : int
         Passes over graph and embedding.
     tol : float or "auto"
@@ -210,7 +211,7 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
         "min_cluster_size": [AT_LEAST_ONE, None],
         "max_cluster_size": [AT_LEAST_ONE, None],
         "trust": [Interval(Real, 0, 1, closed="right")],
-        "max_clusters": [Interval(Integral, 2, None, closed="left")],
+        "max_clusters": [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})],
         "max_iter": [AT_LEAST_ONE],
     }
 
@@ -230,7 +231,7 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
         min_cluster_size: int | None = None,
         max_cluster_size: int | None = None,
         trust: float = 1.0,
-        max_clusters: int = 20,
+        max_clusters: int | str = "auto",
         max_iter: int = 2,
         tol: float | Literal["auto"] = "auto",
         n_init: int = 4,
@@ -271,7 +272,7 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
             whiten=_strengths(self.whiten),
             compete=self.whiten is None or isinstance(self.whiten, str),
             committee=bool(self.committee),
-            max_clusters=int(self.max_clusters),
+            max_clusters=None if self.max_clusters == auto else int(self.max_clusters),
             max_iter=int(self.max_iter),
             tol=None if self.tol == auto else float(self.tol),
             n_init=int(self.n_init),

@@ -217,6 +217,6 @@ def test_of_a_plateau_the_smallest_number_is_taken(monkeypatch):
 
     level = np.array([0.2, 0.45, 0.4501, 0.4499, 0.3])
     monkeypatch.setattr(_count, "_excess_modularity", lambda *given: (level, "modularity"))
-    monkeypatch.setattr(_count, "least_ratio", lambda *given: 0.1)
+    monkeypatch.setattr(_count, "least_ratio", lambda *given, **more: 0.1)
     X = np.random.default_rng(0).normal(size=(80, 12))
     assert UnifiedSpectralClustering("auto").fit(X).n_clusters_ == 3

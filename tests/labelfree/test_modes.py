@@ -7,8 +7,8 @@ import pytest
 
 from unispectral import UnifiedSpectralClustering
 from unispectral.kernels import KernelBank
-from unispectral.labelfree._count import find_prominences, mode_prominences
 from unispectral.labelfree._geometry import KernelDistance, KernelPart
+from unispectral.labelfree._modes import find_prominences, mode_prominences
 from unispectral.labelfree._selection import estimate_dimension, nearest_squared
 
 

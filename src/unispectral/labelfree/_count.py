@@ -6,17 +6,12 @@ same covariance, which have the same size, shape and dimension, and no clusters.
 a number of clusters is the better, the more the eigenvalues rise after it, and the more prominent
 so many modes of the density are beside the next; in many dimensions, where the density says
 nothing, the more its modularity exceeds that of the reference.
-
-A mode of the density is a sample that is denser than its neighbours; its prominence is the
-difference in log density to the highest pass over which a denser mode can be reached (persistence:
-Chazal, Guibas, Oudot and Skraba, Journal of the ACM 60, 2013, article 41). Unlike a cut it does
-not mind of what size or shape a cluster is, or how many samples of low density lie in between; in
-many dimensions it sees little.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,8 +20,10 @@ from sklearn.cluster import KMeans
 
 from unispectral._errors import InputError
 from unispectral._run import Run, one_thread
+from unispectral.graph.communities import find_communities
 from unispectral.labelfree._geometry import KernelDistance, Whitening, evenly_spaced
 from unispectral.labelfree._graph import embed
+from unispectral.labelfree._modes import mode_prominences
 from unispectral.labelfree._recipe import NEIGHBORS, Recipe
 from unispectral.labelfree._selection import (
     LEAST_COLUMNS,
@@ -35,18 +32,15 @@ from unispectral.labelfree._selection import (
     build_whitened_graph,
     compare_spectra,
     draw_null_samples,
-    estimate_dimension,
     least_ratio,
-    nearest_squared,
 )
 from unispectral.spectrum import smallest_eigenvectors
 
 __all__ = [
     "ClusterCount",
     "count_clusters",
-    "find_prominences",
+    "find_natural_clusters",
     "merge_clusters",
-    "mode_prominences",
 ]
 
 #: Samples whose spectrum is looked at, and null samples drawn.
@@ -54,10 +48,8 @@ _COUNTED = 1_200
 _DRAWS = 2
 #: Added to the eigenvalues' share of the reference: below it clusters are separate.
 _FLOOR = 0.02
-#: Candidates of each code in the graphs that are looked at; the clearest of them decides.
-_NEIGHBORS = (8, 10, 12)
-#: The same where modularity decides: many, or few for numbers of clusters whose mean size is no
-#: larger than that. Clusters are merged from at least so many.
+#: Candidates of each code where modularity decides: many, or few for numbers of clusters whose
+#: mean size is no larger than that. Clusters are merged from at least so many.
 _MANY, _FEW = 12, 4
 _MERGED = 60
 #: Scores that are lower than the highest by no more than this share are as high.
@@ -66,16 +58,21 @@ _PLATEAU = 0.005
 _CLEAR = np.log(10.0)
 #: To find these, eigenvectors need not be exact.
 _ROUGH = 1e-2
-#: Prominences of modes beyond which they mean no less and no more, and what the log of their ratio
-#: weighs beside that of the eigenvalues.
-_PROMINENCES, _MODES = (1.5, 4.0), 1.5
-#: Where clusters are counted, a spectrum between these shares of the reference leaves it to the
-#: density whether there are any: to the prominence of its second mode.
-_DOUBTFUL, _SECOND_MODE = (0.45, 0.7), 3.0
+#: A mode of this prominence is as likely real as not; the log odds of each are its distance from
+#: there in the second unit, no further from 0 than the third. The last is what they weigh beside
+#: the eigenvalues.
+_EVEN, _UNIT, _MOST_ODDS, _MODES = 2.4, 0.6, 4.0, 0.15
+#: Where the density is heard, a spectrum between these shares of the reference leaves it to the
+#: prominence of the second mode whether there are clusters.
+_DOUBTFUL, _SECOND_MODE = (0.45, 0.8), 2.5
+#: The resolution at which the communities of many samples are sought, and members that each has.
+_RESOLUTION = 0.6
+_LEAST_COMMUNITY = 10
+#: Strays are so many times the distance of the quartiles above the upper one.
+_FENCE = 3.0
+_NOTHING = "the samples show no more clusters than samples of the same shape without clusters"
 #: Members that a cluster has at least on average.
 _MEMBERS = 3
-#: In more dimensions than this, neighbours are too far away to tell the density.
-_MOST_DIMENSIONS = 5.0
 
 
 class ClusterCount(NamedTuple):
@@ -87,14 +84,15 @@ class ClusterCount(NamedTuple):
     scores : ndarray
         ``scores[i]`` speaks for c = i + 2 clusters. In few dimensions it is the log ratio of the
         eigenvalues after and at c, as shares of the reference: how much more the next cluster
-        would cost to cut off; one and a half times that of the prominences of mode c and the next
-        is added. Otherwise it is the modularity of c clusters less that of the reference. The
+        would cost to cut off; 0.15 of the log odds that so many modes of the density are real are
+        added. Otherwise it is the modularity of c clusters less that of the reference. The
         smallest number counts whose score is within half a per cent of the highest.
     structure : float
         The smallest sum of the first eigenvalues, for a few numbers of clusters, as a share of
         the reference, in the geometry in which it is smallest; above 0.6 nothing but one cluster
-        is seen. In few dimensions the limit is 0.7 if the density has a second clear mode, and
-        0.45 if it has none.
+        is seen. In few dimensions the limit is 0.8 if the density has a second clear mode, and
+        0.45 if it has none. The reference are Gaussian samples, or samples whose columns are as
+        skewed as those at hand, whichever are more like them.
     reason : str
     """
 
@@ -102,6 +100,11 @@ class ClusterCount(NamedTuple):
     scores: np.ndarray
     structure: float
     reason: str
+
+    def replace_guess(self, n_clusters: int) -> ClusterCount:
+        """The same where the graph of all samples has another number of clusters."""
+        reason = f"the graph of all samples has {n_clusters} clusters; {self.reason} in a sample"
+        return self._replace(n_clusters=n_clusters, reason=reason)
 
     def table(self, shown: int = 5) -> list[tuple[int, float]]:
         """The numbers of clusters with most evidence, and that evidence, best first."""
@@ -125,24 +128,26 @@ def count_clusters(distance: KernelDistance, recipe: Recipe, run: Run) -> Cluste
     if n < 3:
         raise InputError("n_clusters", f"needs at least 3 samples, not {n}", value="auto")
     few = distance.subset(evenly_spaced(n, _COUNTED))
-    most = max(2, min(recipe.max_clusters, few.n_samples // _MEMBERS))
+    most = max(2, min(recipe.most_clusters(n), few.n_samples // _MEMBERS))
     forms = _forms(few, recipe)
-    tested = distance.subset(evenly_spaced(n, TESTED))
-    ratios = [least_ratio(tested, form, recipe, run) for form in forms]
-    structure = min(1.0, *ratios)  # chance alone may give a little more
     low = distance.n_columns is None or distance.n_columns < LEAST_COLUMNS
-    modes = mode_prominences(few) if low else None
+    modes = mode_prominences(distance) if low else None
     limit = STRUCTURELESS
+    if modes is not None:
+        limit = _DOUBTFUL[int(len(modes) > 1 and modes[1] > _SECOND_MODE)]
+    structure = _find_structure(
+        distance.subset(evenly_spaced(n, TESTED)), forms, limit, recipe, run
+    )
+    if structure > limit:
+        return ClusterCount(1, np.zeros(0), structure, _NOTHING)
     if modes is None:
         scores, evidence = _excess_modularity(few, forms, most, recipe, run)
     else:
-        gaps = _eigenvalue_gaps(few, forms, most, recipe, run)
-        scores = gaps + _MODES * _mode_gaps(modes, len(gaps))
+        gaps = _eigenvalue_gaps(few, most, recipe, run)
+        scores = gaps + _MODES * _mode_odds(modes, len(gaps))
         evidence = "eigenvalues"
-        limit = _DOUBTFUL[int(len(modes) > 1 and modes[1] > _SECOND_MODE)]
-    if structure > limit or not len(scores):
-        reason = "the samples show no more clusters than Gaussian samples of the same covariance"
-        return ClusterCount(1, scores, structure, reason)
+    if not len(scores):
+        return ClusterCount(1, scores, structure, _NOTHING)
     highest = float(scores.max())
     found = int(np.argmax(scores >= highest - _PLATEAU * abs(highest))) + 2
     density = "" if modes is None else " and the modes of the density"
@@ -150,19 +155,30 @@ def count_clusters(distance: KernelDistance, recipe: Recipe, run: Run) -> Cluste
     return ClusterCount(found, scores, structure, reason)
 
 
-def _eigenvalue_gaps(
-    few: KernelDistance, forms: list[Whitening | None], most: int, recipe: Recipe, run: Run
-) -> np.ndarray:
-    """The log ratio of the eigenvalues after and at c = 2, 3, … clusters, where it is clearest."""
-    looks = []
-    for form in forms:
-        # Whitening costs more than it varies.
-        tried = _NEIGHBORS if form is None else (NEIGHBORS,)
-        for k in (recipe.n_neighbors,) if recipe.n_neighbors else tried:
-            wanted = min(most + 1, few.n_samples)
-            values, reference = compare_spectra(few, form, wanted, k, recipe, run, _DRAWS)
-            looks.append(_gaps(values, reference))
-    return max(looks, key=lambda gaps: gaps.max(initial=-np.inf))
+def _find_structure(
+    tested: KernelDistance,
+    forms: list[Whitening | None],
+    limit: float,
+    recipe: Recipe,
+    run: Run,
+) -> float:
+    """The structure beside Gaussian samples, and beside those with skewed columns; the larger.
+
+    The second is not asked for where the first already exceeds the limit. It is that of the plain
+    distance: a few values of a heavy tail decide how others are whitened.
+    """
+    structure = min(least_ratio(tested, form, recipe, run) for form in forms)
+    if structure <= limit:
+        structure = max(structure, least_ratio(tested, None, recipe, run, skewed=True))
+    return min(structure, 1.0)  # chance alone may give a little more
+
+
+def _eigenvalue_gaps(few: KernelDistance, most: int, recipe: Recipe, run: Run) -> np.ndarray:
+    """The log ratio of the eigenvalues after and at c = 2, 3, … clusters."""
+    wanted = min(most + 1, few.n_samples)
+    k = recipe.n_neighbors or NEIGHBORS
+    nulls = list(draw_null_samples(few, _DRAWS, run))
+    return _gaps(*compare_spectra(few, nulls, None, wanted, k, recipe, run))
 
 
 def _excess_modularity(
@@ -200,6 +216,58 @@ def _gaps(values: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """The log ratio of eigenvalues after and at c = 2, 3, …, as shares of the reference."""
     shares = values / np.maximum(reference, 1e-12) + _FLOOR
     return np.log(shares[2:] / shares[1:-1])
+
+
+def find_natural_clusters(W: sp.csr_array, errors: Sequence[np.ndarray], most: int) -> np.ndarray:
+    """Labels of the communities that a graph of many samples has by itself, at most so many.
+
+    Samples that others explain far worse than most are strays, which would hold clusters together
+    that are apart: they are left out, and communities of a few samples are none. These samples
+    join the communities of their neighbours.
+    """
+    n = W.shape[0]
+    inner = np.arange(n)
+    if errors and all(len(one) == n for one in errors):
+        inner = np.flatnonzero(_is_explained(np.mean(errors, axis=0)))
+    found = np.zeros(n, dtype=np.intp)
+    found[inner] = 1 + find_communities(sp.csr_array(W[inner][:, inner]), _RESOLUTION)
+    sizes = np.bincount(found)
+    sizes[0] = 0
+    large = np.sort(sizes)[::-1][:most]
+    least = max(_LEAST_COMMUNITY, int(large[-1]))
+    kept = np.flatnonzero(sizes >= least)[:most]
+    if len(kept) < 2:
+        return np.zeros(n, dtype=np.intp)
+    number = np.full(len(sizes), -1)
+    number[kept] = np.arange(len(kept))
+    return _spread_labels(W, number[found], len(kept))
+
+
+def _is_explained(errors: np.ndarray) -> np.ndarray:
+    """Whether errors are within the outer fence of a box plot (Tukey 1977)."""
+    low, high = np.quantile(errors, [0.25, 0.75])
+    return errors <= high + _FENCE * (high - low)
+
+
+def _spread_labels(W: sp.csr_array, labels: np.ndarray, count: int) -> np.ndarray:
+    """Labels for samples that have none (−1): those that their neighbours have, step by step."""
+    labels = labels.copy()
+    while True:
+        open_ = np.flatnonzero(labels < 0)
+        if not len(open_):
+            return labels
+        told = labels >= 0
+        members = sp.csr_array(
+            (np.ones(int(told.sum())), (np.flatnonzero(told), labels[told])),
+            shape=(len(labels), count),
+        )
+        votes = sp.csr_array(W[open_]) @ members
+        votes = sp.csr_array(votes)
+        reached = np.diff(votes.indptr) > 0
+        if not reached.any():
+            labels[open_] = 0
+            return labels
+        labels[open_[reached]] = np.asarray(votes[np.flatnonzero(reached)].argmax(axis=1)).ravel()
 
 
 def merge_clusters(W: sp.csr_array, most: int, run: Run) -> tuple[np.ndarray, np.ndarray]:
@@ -248,69 +316,9 @@ def _forms(distance: KernelDistance, recipe: Recipe) -> list[Whitening | None]:
     return [None, *(Whitening(strength) for strength in recipe.whiten)]
 
 
-def _mode_gaps(modes: np.ndarray, count: int) -> np.ndarray:
-    """The log ratio of the prominence of mode c to that of the next, for c = 2, 3, …"""
-    heights = np.full(count + 2, _PROMINENCES[0])
-    found = np.clip(modes, *_PROMINENCES)[: count + 2]
-    heights[: len(found)] = found
-    return np.log(heights[1:-1] / heights[2:])
-
-
-def mode_prominences(distance: KernelDistance) -> np.ndarray | None:
-    """Prominences of the modes, descending, in units of what chance alone brings about.
-
-    None where samples are all equal or have too many dimensions.
-
-    The log density that k neighbours show is uncertain by 1/√k; among n samples chance raises and
-    lowers it by a multiple of √(log(n/k)/k), which is the unit.
-    """
-    near, squared = nearest_squared(distance)
-    dimension = estimate_dimension(squared)
-    if not 0.0 < dimension <= _MOST_DIMENSIONS:
-        return None
-    n, k = near.shape
-    least = 1e-12 * float(squared.max())
-    density = -0.5 * dimension * np.log(np.maximum(squared, least)).mean(axis=1)
-    return find_prominences(near, density) / np.sqrt(np.log(max(n / k, 2.0)) / k)
-
-
-def find_prominences(near: np.ndarray, height: np.ndarray) -> np.ndarray:
-    """How far each peak of a graph stands above the pass to a higher one, descending.
-
-    Neighbours (n, k) are linked both ways. The highest peak of each component is infinitely so.
-
-    Examples
-    --------
-    Two peaks on a path, of heights 3 and 2, with a pass at 1 between them:
-
-    >>> find_prominences(np.array([[1], [2], [3], [4], [3]]), np.array([0.0, 3.0, 1.0, 2.0, 0.5]))
-    array([inf,  1.])
-    """
-    n, k = near.shape
-    order = np.argsort(-height, kind="stable")
-    place = np.empty(n, dtype=np.intp)
-    place[order] = np.arange(n)
-    rows = np.repeat(place, k)
-    links = sp.csr_array((np.ones(n * k), (rows, place[near].ravel())), shape=(n, n))
-    links = sp.csr_array(links + links.T)
-    starts, others = links.indptr.tolist(), links.indices.tolist()
-    falling = height[order].tolist()
-    above = list(range(n))  # leads from each sample, in falling order, towards its peak
-
-    def peak(i: int) -> int:
-        while above[i] != i:
-            above[i] = above[above[i]]
-            i = above[i]
-        return i
-
-    found = []
-    for i in range(n):
-        peaks = sorted({peak(j) for j in others[starts[i] : starts[i + 1]] if j < i})
-        if not peaks:
-            continue
-        above[i] = peaks[0]
-        for lower in peaks[1:]:
-            found.append(falling[lower] - falling[i])
-            above[lower] = peaks[0]
-    highest = sum(above[i] == i for i in range(n))
-    return np.concatenate([np.full(highest, np.inf), np.sort(found)[::-1]])
+def _mode_odds(modes: np.ndarray, count: int) -> np.ndarray:
+    """The log odds that c = 2, 3, … modes are real, each by its own prominence."""
+    odds = np.full(max(count + 1, len(modes)), -_MOST_ODDS)
+    sure = np.minimum((modes - _EVEN) / _UNIT, _MOST_ODDS)
+    odds[: len(modes)] = np.maximum(sure, -_MOST_ODDS)
+    return np.cumsum(odds[1 : count + 1])

@@ -73,7 +73,7 @@ def fit_graph(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     count = None
     if not recipe.n_clusters:
         run.progress("number of clusters")
-        count = count_communities(inner, recipe.max_clusters)
+        count = count_communities(inner, recipe.most_clusters(inner.shape[0]))
         recipe = recipe.with_clusters(count.n_clusters)
     _warn_of_parts(inner, recipe)
     found = _cluster(samples, inner, numbers, recipe, run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from unispectral._errors import InputError
@@ -14,6 +15,12 @@ _LEAST_NEIGHBORS = 3
 NEIGHBORS = 8
 #: Strengths of the whitened geometries that compete with the plain one, in order.
 WHITEN = (3.0, 0.3)
+#: Where the number of clusters is sought, they have so many members on average, or there are no
+#: more than these; and no more than those where they are not communities of the graph. Clusters
+#: have this many members at least.
+_MEMBERS = 15
+_LEAST_COUNTED, _MOST_COUNTED = 20, 100
+_LEAST_MEMBERS = 3
 #: Above this many samples the passes end at a change of the graph that moves no label.
 _LARGE_SAMPLES = 10_000
 #: Above this many samples labels are communities of the graph.
@@ -50,6 +57,8 @@ class Recipe:
     ----------
     n_clusters : int
         0 where the number is not known yet.
+    guessed : bool
+        Whether that is a guess, which the communities of the graph of many samples replace.
     alpha : float
         Penalty of a coefficient of the graph, in units of the kernel's median.
     beta : float
@@ -63,8 +72,9 @@ class Recipe:
         Strengths of the whitened geometries that compete with the plain one, in order.
     compete : bool
         Whether they do, or the first of them is taken.
-    max_clusters : int
-        The most that is considered where the number of clusters is sought.
+    max_clusters : int or None
+        The most that is considered where the number of clusters is sought; None grows with the
+        number of samples.
     max_iter : int
         Passes: the first without, the others with the embedding in the penalties.
     tol : float or None
@@ -114,13 +124,14 @@ class Recipe:
     """
 
     n_clusters: int = 0
+    guessed: bool = False
     alpha: float = 1e-3
     beta: float = 1.0
     ridge: float = 1.0
     n_neighbors: int | None = None
     whiten: tuple[float, ...] = WHITEN
     compete: bool = True
-    max_clusters: int = 20
+    max_clusters: int | None = None
     max_iter: int = 2
     tol: float | None = None
     n_init: int = 4
@@ -166,6 +177,21 @@ class Recipe:
         if not self.n_clusters:
             return NEIGHBORS
         return min(NEIGHBORS, max(_LEAST_NEIGHBORS, n_samples // self.n_clusters - 1))
+
+    def most_clusters(self, n_samples: int) -> int:
+        """The most clusters that are considered among so many samples.
+
+        Examples
+        --------
+        >>> [Recipe().most_clusters(n) for n in (30, 150, 1_000, 7_500, 250_000)]
+        [10, 20, 66, 100, 500]
+        """
+        if self.max_clusters is not None:
+            return self.max_clusters
+        if n_samples > self.spectral_samples:
+            return max(_MOST_COUNTED, math.isqrt(n_samples))
+        most = min(max(_LEAST_COUNTED, n_samples // _MEMBERS), _MOST_COUNTED)
+        return max(2, min(most, n_samples // _LEAST_MEMBERS))
 
     def tolerance(self, n_samples: int) -> float:
         """The change of the graph at which the passes end."""

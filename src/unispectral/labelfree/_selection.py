@@ -7,7 +7,7 @@ samples of the same number and covariance without clusters.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,9 @@ from unispectral.labelfree._geometry import (
     whiten,
 )
 from unispectral.labelfree._graph import build_first_graph, compute_eigenvectors
+from unispectral.labelfree._null import draw_with_one_mode
 from unispectral.labelfree._recipe import NEIGHBORS, Recipe
+from unispectral.spectrum import Eigenpairs
 
 __all__ = [
     "LEAST_COLUMNS",
@@ -62,8 +64,10 @@ _MEMBERS = 10
 #: of clusters that are tried; for a given number one draw is enough unless the ratio lies in
 #: between.
 TESTED = 400
-_TEST_DRAWS = 6
+_TEST_DRAWS = 4
 _TRIED = (2, 3, 4, 6, 10)
+#: Eigenvectors that live on fewer samples than this show strays, not clusters.
+_LEAST_SPREAD = 6
 _ADVICE_DRAWS = 3
 _UNDECIDED = (0.5, 0.75)
 #: Neighbours by which density and dimension are judged.
@@ -222,26 +226,41 @@ def structure_ratio(
     return ratio
 
 
-def least_ratio(few: KernelDistance, form: Whitening | None, recipe: Recipe, run: Run) -> float:
-    """The smallest ratio of sums of first eigenvalues, for a few numbers of clusters."""
+def least_ratio(
+    few: KernelDistance,
+    form: Whitening | None,
+    recipe: Recipe,
+    run: Run,
+    *,
+    skewed: bool = False,
+) -> float:
+    """The smallest ratio of sums of first eigenvalues, for a few numbers of clusters.
+
+    ``skewed`` takes the null model whose columns have their own shapes, where there is one.
+    """
     tried = [c for c in _TRIED if c <= few.n_samples // 4] or [2]
     k = recipe.n_neighbors or NEIGHBORS
-    values, null = compare_spectra(few, form, max(tried), k, recipe, run, _TEST_DRAWS)
+    if skewed:
+        nulls = list(draw_with_one_mode(few, _TEST_DRAWS))
+        if not nulls:
+            return 0.0
+    else:
+        nulls = list(draw_null_samples(few, _TEST_DRAWS, run))
+    values, null = compare_spectra(few, nulls, form, max(tried), k, recipe, run)
     at = np.array(tried) - 1
     return float(np.min(np.cumsum(values)[at] / np.maximum(np.cumsum(null)[at], 1e-12)))
 
 
 def compare_spectra(
     distance: KernelDistance,
+    nulls: Sequence[KernelDistance],
     form: Whitening | None,
     count: int,
     k: int,
     recipe: Recipe,
     run: Run,
-    draws: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The smallest eigenvalues of the first graph, and the mean of those of null samples."""
-    nulls = list(draw_null_samples(distance, draws, run))
     if not nulls:  # all samples are equal
         return np.ones(count), np.ones(count)
     wide = recipe.with_clusters(max(2, min(10, count)))
@@ -249,8 +268,23 @@ def compare_spectra(
     for one in (distance, *nulls):
         W = build_whitened_graph(one, form, k, wide, run)
         pairs = compute_eigenvectors(W, recipe.with_clusters(count), unseeded(run))
-        found.append(pairs.values)
+        found.append(_leave_out_strays(pairs))
     return found[0], np.mean(found[1:], axis=0)
+
+
+def _leave_out_strays(pairs: Eigenpairs) -> np.ndarray:
+    """The eigenvalues whose eigenvectors live on more than a few samples, and the last again.
+
+    A few samples far from all others have a small eigenvalue of their own, whatever the rest does.
+    On how many samples a vector lives is the inverse of the sum of its fourth powers.
+    """
+    shares = np.square(pairs.vectors)
+    shares /= np.maximum(shares.sum(axis=0), 1e-300)
+    spread = 1.0 / np.maximum(np.square(shares).sum(axis=0), 1e-300)
+    kept = pairs.values[spread >= min(_LEAST_SPREAD, len(shares) // 4)]
+    if not len(kept):
+        return pairs.values
+    return np.concatenate([kept, np.full(len(pairs.values) - len(kept), kept[-1])])
 
 
 def build_whitened_graph(
