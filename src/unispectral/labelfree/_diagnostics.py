@@ -12,7 +12,7 @@ from unispectral.labelfree._assignment import sweep
 from unispectral.labelfree._selection import STRUCTURELESS
 from unispectral.labels import order_of_appearance
 
-__all__ = ["diagnose"]
+__all__ = ["diagnose", "doubt_agreement"]
 
 #: A cluster is tiny with two members, or with less than this share of the mean number of members.
 _TINY = 2
@@ -70,17 +70,24 @@ def diagnose(
                 n_clusters="auto",
             )
         )
-    if agreement is not None and agreement < _AGREEMENT:
-        found.append(
-            Sentence(
-                "Clusterings of different kinds (graphs, a mixture, spanning trees) find "
-                "different clusters here: the adjusted Rand index between these and the others "
-                f"is only {agreement:.2f}; try {{n_clusters}} or other columns before you trust "
-                "them.",
-                n_clusters="auto",
-            )
-        )
-    return found
+    return found + doubt_agreement(agreement)
+
+
+def doubt_agreement(agreement: float | None) -> list[str]:
+    """A sentence where clusterings of other kinds hardly agree with the clusters.
+
+    Examples
+    --------
+    >>> doubt_agreement(0.9), len(doubt_agreement(0.2))
+    ([], 1)
+    """
+    if agreement is None or agreement >= _AGREEMENT:
+        return []
+    return [
+        "Clusterings of different kinds (graphs, a mixture, spanning trees) find different "
+        f"clusters here: the adjusted Rand index between these and the others is only "
+        f"{agreement:.2f}; try another number of clusters or other columns before you trust them."
+    ]
 
 
 def _tiny(labels: np.ndarray) -> list[str]:
