@@ -34,7 +34,13 @@ from unispectral._result import Fitted
 from unispectral._run import Run, whole_or_as_before
 from unispectral.answers import AnswersMixin
 from unispectral.kernels import Kernel, as_kernels
-from unispectral.labels import fill_empty, label_shares, memberships, order_of_appearance
+from unispectral.labels import (
+    agree_with,
+    fill_empty,
+    label_shares,
+    memberships,
+    order_of_appearance,
+)
 from unispectral.predict import Prediction, Trained, row_blocks
 
 if TYPE_CHECKING:
@@ -162,7 +168,9 @@ class LearnedGraphClustering(
         self.embedding_ = solution.P
         self.rotation_: np.ndarray = rotation
         self.membership_: np.ndarray
-        if fitted.predictor.by_labels:
+        if fitted.membership is not None:
+            self.membership_ = agree_with(fitted.membership[:, order], self.labels_)
+        elif fitted.predictor.by_labels:
             self.membership_ = label_shares(solution.W, self.labels_, self.n_clusters_)
         else:
             self.membership_ = memberships(solution.P @ rotation)
@@ -213,7 +221,9 @@ class LearnedGraphClustering(
         """
         check_is_fitted(self)
         predictor = self._predictor_
-        trained = Trained(self.labels_, self.embedding_, self.rotation_, self.outlier_score_)
+        trained = Trained(
+            self.labels_, self.embedding_, self.rotation_, self.outlier_score_, self.membership_
+        )
         run = Run.of(self.n_jobs, 0, self.verbose)
         with run.limit_threads() as run:
             parts = (read_new(self, part, predictor.layout) for part in row_blocks(X))

@@ -60,7 +60,7 @@ class Solution(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """What a model hands to its estimator; the last six are of the label-free one.
+    """What a model hands to its estimator; those with defaults are of the label-free one.
 
     Attributes
     ----------
@@ -89,6 +89,9 @@ class Fitted(NamedTuple):
     copies : int array of shape (n,) or None
         The first sample with the same rows, of each; the predictor has these alone. None where it
         has all.
+    membership : ndarray of shape (n, c) or None
+        How surely samples belong to the clusters, in the order of the labels; None leaves it to
+        the graph or to the embedding.
     """
 
     solution: Solution
@@ -104,3 +107,4 @@ class Fitted(NamedTuple):
     diagnostics: tuple[str, ...] = ()
     cluster_names: list[str] | None = None
     copies: np.ndarray | None = None
+    membership: np.ndarray | None = None

@@ -11,6 +11,7 @@ from unispectral._arrays import one_hot, orthogonal_factor
 
 __all__ = [
     "Rotation",
+    "agree_with",
     "assign",
     "fill_empty",
     "label_shares",
@@ -18,6 +19,7 @@ __all__ = [
     "order_of_appearance",
     "procrustes",
     "rotate",
+    "smooth_shares",
 ]
 
 
@@ -167,6 +169,24 @@ def memberships(scores: np.ndarray) -> np.ndarray:
     return np.where(total > 0, positive / np.where(total > 0, total, 1), 1.0 / scores.shape[1])
 
 
+def agree_with(membership: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Memberships of which those in the clusters of the labels are the largest.
+
+    Examples
+    --------
+    >>> agree_with(np.array([[0.7, 0.3], [0.6, 0.4]]), np.array([0, 1])).tolist()
+    [[0.7, 0.3], [0.5, 0.5]]
+    """
+    rows = np.flatnonzero(membership.argmax(axis=1) != labels)
+    if not len(rows):
+        return membership
+    membership = membership.copy()
+    some = membership[rows]
+    some[np.arange(len(rows)), labels[rows]] = some.max(axis=1)
+    membership[rows] = some / some.sum(axis=1, keepdims=True)
+    return membership
+
+
 def label_shares(W: sp.csr_array, labels: np.ndarray, n_clusters: int) -> np.ndarray:
     """Membership strengths from a graph: the share of each cluster in a sample's edges.
 
@@ -179,3 +199,18 @@ def label_shares(W: sp.csr_array, labels: np.ndarray, n_clusters: int) -> np.nda
     shares = (W @ one_hot(labels, n_clusters)).toarray()
     total = shares.sum(axis=1, keepdims=True)
     return np.where(total > 0, shares / np.where(total > 0, total, 1), 1.0 / n_clusters)
+
+
+def smooth_shares(W: sp.csr_array, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """The shares of clusters in a sample's edges, and in those of its neighbours, half each.
+
+    Examples
+    --------
+    >>> W = sp.csr_array([[0.0, 3.0, 1.0], [3.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    >>> smooth_shares(W, np.array([0, 0, 1]), 2).tolist()
+    [[0.875, 0.125], [0.875, 0.125], [0.875, 0.125]]
+    """
+    shares = label_shares(W, labels, n_clusters)
+    degrees = np.asarray(W.sum(axis=1)).ravel()
+    mean = (W @ shares) / np.where(degrees > 0, degrees, 1.0)[:, None]
+    return np.where(degrees[:, None] > 0, 0.5 * (shares + mean), shares)

@@ -22,7 +22,7 @@ from unispectral.graph._indexes import Neighbours
 from unispectral.graph.copies import first_equal
 from unispectral.graph.neighbours import EXACT_SAMPLES, build_index
 from unispectral.kernels import KernelBank
-from unispectral.labels import assign, memberships
+from unispectral.labels import agree_with, assign, memberships
 
 if TYPE_CHECKING:
     from unispectral.labelfree._geometry import KernelDistance
@@ -268,12 +268,17 @@ class Coded(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """What a fit found of the training points."""
+    """What a fit found of the training points.
+
+    With their memberships, those of new points are their means; without, they follow from the
+    labels or the embedding alone.
+    """
 
     labels: np.ndarray
     embedding: np.ndarray
     rotation: np.ndarray
     outlier_score: np.ndarray
+    membership: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -339,10 +344,7 @@ class Predictor:
         placing = portions(coded)
         match = self._recognise(coded, len(trained.labels))
         is_trained = match >= 0
-        embedding = np.zeros((len(match), trained.embedding.shape[1]))
-        for portion, one in zip(placing, coded, strict=True):
-            mean = np.einsum("mk,mkc->mc", one.shares, trained.embedding[one.neighbours])
-            embedding += portion[:, None] * mean
+        embedding = _mean_of_nearest(coded, placing, trained.embedding)
         embedding[is_trained] = trained.embedding[match[is_trained]]
         if self.by_labels:
             membership = _count_votes(coded, placing, trained)
@@ -352,6 +354,12 @@ class Predictor:
             found = assign(embedding, trained.rotation)
         # A training point keeps its label, also where an empty cluster had to be filled.
         labels = np.where(is_trained, trained.labels[match], found).astype(np.int32)
+        if trained.membership is not None and self.typical_degree is None:
+            known = placing.sum(axis=0) > 0
+            mean = _mean_of_nearest(coded, placing, trained.membership)
+            mean[is_trained] = trained.membership[match[is_trained]]
+            mean[~known] = membership[~known]
+            membership = agree_with(mean, labels)
         score = self._score(coded, placing)
         score = np.where(is_trained, trained.outlier_score[match], score)
         return Prediction(labels, embedding, membership, score), placing.sum(axis=0) > 0
@@ -445,6 +453,17 @@ class Predictor:
             score = low_degree_score(2.0 * score, self.typical_degree)
         score[~scoring.any(axis=0)] = UNKNOWN_SCORE
         return score
+
+
+def _mean_of_nearest(
+    coded: Sequence[Coded], placing: np.ndarray, values: np.ndarray
+) -> np.ndarray:
+    """The mean of what the training points have, by the codes of new points."""
+    found = np.zeros((placing.shape[1], values.shape[1]))
+    for portion, one in zip(placing, coded, strict=True):
+        mean = np.einsum("mk,mkc->mc", one.shares, values[one.neighbours])
+        found += portion[:, None] * mean
+    return found
 
 
 def _count_votes(coded: Sequence[Coded], placing: np.ndarray, trained: Trained) -> np.ndarray:

@@ -92,7 +92,9 @@ def apply_knowledge(fitted: Fitted, known: Knowledge, n_clusters: int, run: Run)
         reason=f"{solution.reason}; then the labels were made to agree with what is known",
     )
     predictor = _by_labels(fitted.predictor)
-    return fitted._replace(solution=solution, predictor=predictor, cluster_names=names)
+    return fitted._replace(
+        solution=solution, predictor=predictor, cluster_names=names, membership=None
+    )
 
 
 def _by_labels(predictor: Any) -> Any:

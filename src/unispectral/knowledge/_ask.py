@@ -9,19 +9,20 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from unispectral._errors import InputError
+from unispectral.labels import smooth_shares
 
-#: Samples whose memberships are looked at, the most uncertain ones.
+#: Samples that are looked at, the most uncertain ones.
 _MOST_SAMPLES = 5_000
 
 
 def uncertain_pairs(model: Any, n: int = 10) -> np.ndarray:
     """Pairs of samples of which it would help most to know whether they belong together.
 
-    The samples are those between two clusters, by their memberships. Each is paired with the
-    member of the nearer cluster that stands for it: the best connected one. Pairs that a group
-    would answer twice are avoided, as far as there are others: no sample is asked about twice, and
-    clusters take turns. The answers are given to the next fit as ``must_link`` and
-    ``cannot_link``.
+    The samples are those between two clusters, by the neighbours of their neighbours. Each is
+    paired with the member of the nearer cluster that stands for it: the best connected one. Pairs
+    that a group would answer twice are avoided, as far as there are others: no sample is asked
+    about twice, and clusters take turns. The answers are given to the next fit as ``must_link``
+    and ``cannot_link``.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ def uncertain_pairs(model: Any, n: int = 10) -> np.ndarray:
     count = int(model.n_clusters_)
     if count < 2:
         return np.empty((0, 2), dtype=np.int64)
-    shares = _smooth_memberships(model)
+    shares = smooth_shares(sp.csr_array(model.affinity_matrix_), labels, count)
     ordered = np.sort(shares, axis=1)
     margin = ordered[:, -1] - ordered[:, -2]
     best, second = np.argsort(-shares, axis=1, kind="stable")[:, :2].T
@@ -77,15 +78,6 @@ def uncertain_pairs(model: Any, n: int = 10) -> np.ndarray:
         boundary = _boundary(sample, labels, other)
         asked[boundary] = asked.get(boundary, 0) + 1
     return np.array(found, dtype=np.int64).reshape(-1, 2)
-
-
-def _smooth_memberships(model: Any) -> np.ndarray:
-    """Memberships, each averaged with those of its neighbours: one edge alone says little."""
-    W = sp.csr_array(model.affinity_matrix_)
-    degrees = np.asarray(W.sum(axis=1)).ravel()
-    around = W @ model.membership_
-    mean = around / np.where(degrees > 0, degrees, 1.0)[:, None]
-    return np.where(degrees[:, None] > 0, 0.5 * (model.membership_ + mean), model.membership_)
 
 
 def _boundary(sample: int, labels: np.ndarray, other: np.ndarray) -> tuple[int, int]:

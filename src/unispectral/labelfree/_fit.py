@@ -24,6 +24,7 @@ from unispectral.labelfree._assignment import (
     prefer_core_labels,
     refine_labels,
 )
+from unispectral.labelfree._certainty import calibrate_memberships
 from unispectral.labelfree._committee import (
     FEW_COLUMNS,
     NEIGHBORS,
@@ -33,8 +34,8 @@ from unispectral.labelfree._committee import (
     vote_by_trees,
 )
 from unispectral.labelfree._connected import fit_connected
-from unispectral.labelfree._count import count_clusters
-from unispectral.labelfree._diagnostics import diagnose
+from unispectral.labelfree._count import count_clusters, find_natural_clusters
+from unispectral.labelfree._diagnostics import diagnose, doubt_agreement
 from unispectral.labelfree._geometry import Whitening
 from unispectral.labelfree._given import fit_graph
 from unispectral.labelfree._graph import LearnedGraph, couple_with, embed, learn_graph
@@ -120,8 +121,10 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     count = None
     if not recipe.n_clusters:
         run.progress("number of clusters")
-        count = count_clusters(combined.joint or combined.views[0].distance, recipe, run)
-        recipe = recipe.with_clusters(count.n_clusters)
+        distance = combined.joint or combined.views[0].distance
+        count = count_clusters(distance, recipe, run)
+        guessed = count.n_clusters > 1 and distance.n_samples > recipe.spectral_samples
+        recipe = replace(recipe, n_clusters=count.n_clusters, guessed=guessed)
     geometry = GeometryChoice()
     if combined.joint is not None:
         geometry = choose_geometry(combined.joint, recipe, run)
@@ -129,12 +132,16 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
             geometry = reconsider_geometry(geometry, combined.joint, recipe, run)
 
     found = cluster_views(combined, geometry.form, recipe, run)
+    if count is not None and recipe.guessed:
+        count = count.replace_guess(int(found.labels.max()) + 1)
+        recipe = replace(recipe, n_clusters=count.n_clusters, guessed=False)
     shown = None
     if len(kept) > 1:
         shown = np.zeros(len(kept))
         found, shown[kept] = compare_weightings(found, recipe, run)
     found, agreement = let_candidates_vote(found, recipe, run)
-    diagnostics: list[str] = []
+    # Of a number that was found here nothing but the vote is left to say.
+    diagnostics = doubt_agreement(agreement)
     if count is None:
         diagnostics = diagnose(
             found.graph.first,
@@ -148,6 +155,11 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     for sentence in diagnostics:
         warn(sentence, DoubtfulResultWarning)
 
+    structure = geometry.structure if count is None else count.structure
+    membership = None
+    if structure is not None and len(found.labels) <= recipe.spectral_samples:
+        membership = calibrate_memberships(found.graph.first, found.labels, structure)
+        membership = _place_memberships(membership, numbers, copies, samples.n_samples)
     score, parts = _describe(found, numbers, recipe, run)
     if numbers is not None:
         placed = np.full(samples.n_samples, UNKNOWN_SCORE)
@@ -173,10 +185,11 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
         outlier_score=score,
         kernel_agreement=shown,
         agreement=agreement,
-        structure=geometry.structure if count is None else count.structure,
+        structure=structure,
         cluster_count=count,
         diagnostics=tuple(diagnostics),
         copies=copies,
+        membership=membership,
     )
 
 
@@ -249,6 +262,8 @@ def cluster_views(views: Views, form: Whitening | None, recipe: Recipe, run: Run
     # From here on the same random numbers whatever the seed: it is no choice between optima.
     run = run.replace(rng=np.random.default_rng(0))
     graph, assigned, labels = _cluster_layers(layers, recipe, run)
+    if recipe.guessed:
+        recipe = replace(recipe, n_clusters=int(labels.max()) + 1, guessed=False)
     joint = views.joint
     if recipe.core_first and len(views.views) == 1 and joint is not None:
         core = None
@@ -277,8 +292,13 @@ def _cluster_layers(
     run.progress("labels")
     n = len(graph.embedding)
     if n > recipe.spectral_samples:
-        labels = k_communities(graph.first, recipe.n_clusters)
-        shares = label_shares(graph.first, labels, recipe.n_clusters)
+        k = recipe.n_clusters
+        if recipe.guessed:
+            labels = find_natural_clusters(graph.first, graph.errors, recipe.most_clusters(n))
+            k = int(labels.max()) + 1
+        else:
+            labels = k_communities(graph.first, k)
+        shares = label_shares(graph.first, labels, k)
         return graph._replace(embedding=embed(shares, recipe)), None, labels
     assigned = assign_labels(graph.first, graph.embedding, recipe, run.rng)
     labels = assigned
@@ -423,6 +443,19 @@ def _describe_part(
         close=(1e-6 if single else 1e-10) * -0.5 / rate,
         samples=samples,
     )
+
+
+def _place_memberships(
+    membership: np.ndarray, numbers: np.ndarray | None, copies: np.ndarray | None, n: int
+) -> np.ndarray:
+    """Memberships of the samples as they came; of those left out nothing is known."""
+    if numbers is None:
+        return membership
+    placed = np.full((n, membership.shape[1]), 1.0 / membership.shape[1])
+    placed[numbers] = membership
+    if copies is not None:
+        return placed[copies]
+    return placed
 
 
 def _name_layers(found: Clustering, names: Sequence[str]) -> dict[str, float]:

@@ -120,7 +120,9 @@ def _fit_weighted(samples: Samples, recipe: Recipe, known: Knowledge, run: Run) 
     )
     parts = tuple(_renumber(part, rows) for part in found.predictor.parts)
     predictor = replace(found.predictor, parts=parts)
-    return found._replace(solution=placed, predictor=predictor, outlier_score=score)
+    return found._replace(
+        solution=placed, predictor=predictor, outlier_score=score, membership=None
+    )
 
 
 def _renumber(part: object, rows: np.ndarray) -> GeometryPart:

@@ -148,7 +148,9 @@ class LivingMixin:
     def _update(self, new: list[Any], refit: bool | Literal["auto"], run: Run) -> None:
         """Take checked samples in; notes what changes."""
         before = len(self.labels_)
-        trained = Trained(self.labels_, self.embedding_, self.rotation_, self.outlier_score_)
+        trained = Trained(
+            self.labels_, self.embedding_, self.rotation_, self.outlier_score_, self.membership_
+        )
         growth = grow(self._predictor_, new, trained, run)
         found = growth.prediction
         self._predictor_ = growth.predictor
