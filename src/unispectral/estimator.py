@@ -134,7 +134,8 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
         communities of the graph, the shares of the clusters among the edges of each sample.
     rotation_ : ndarray of shape (n_clusters, n_clusters)
     membership_ : ndarray of shape (n_samples, n_clusters)
-        How much each sample belongs to each cluster; rows sum to one.
+        How surely each sample belongs to each cluster; rows sum to one, and the largest is that
+        of its label.
     outlier_score_ : ndarray of shape (n_samples,)
         Large for samples that their neighbours explain badly.
     kernel_weights_ : ndarray of shape (n_kernels,)

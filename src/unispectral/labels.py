@@ -23,6 +23,8 @@ __all__ = [
 ]
 
 
+#: By this share the largest membership is larger than one that would be the same.
+_MORE = 1e-6
 #: Steps that every start of a rotation is given.
 _TRIAL = 8
 
@@ -174,15 +176,16 @@ def agree_with(membership: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> agree_with(np.array([[0.7, 0.3], [0.6, 0.4]]), np.array([0, 1])).tolist()
-    [[0.7, 0.3], [0.5, 0.5]]
+    >>> found = agree_with(np.array([[0.7, 0.3], [0.6, 0.4]]), np.array([0, 1]))
+    >>> found.round(3).tolist(), found.argmax(axis=1).tolist()
+    ([[0.7, 0.3], [0.5, 0.5]], [0, 1])
     """
     rows = np.flatnonzero(membership.argmax(axis=1) != labels)
     if not len(rows):
         return membership
     membership = membership.copy()
     some = membership[rows]
-    some[np.arange(len(rows)), labels[rows]] = some.max(axis=1)
+    some[np.arange(len(rows)), labels[rows]] = (1.0 + _MORE) * some.max(axis=1)
     membership[rows] = some / some.sum(axis=1, keepdims=True)
     return membership
 
