@@ -33,7 +33,7 @@ from unispectral.plotting import (
     overview,
 )
 from unispectral.plotting._base import Clusters
-from unispectral.plotting._layout import cluster_map
+from unispectral.plotting._layout import cluster_map, middle_places
 from unispectral.plotting.charts import distances_in_words
 
 OF_AN_ESTIMATOR = (
@@ -434,6 +434,24 @@ def test_clusters_of_low_memberships_run_into_each_other():
 
 
 # The tree
+
+
+def test_long_names_stand_in_the_middle_of_their_clusters_or_in_the_legend_alone():
+    centres = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0], [0.3, 0.3]])
+    labels = np.repeat([0, 1, 2, 3], [40, 30, 30, 10])
+    points = centres[labels] + np.random.default_rng(0).normal(scale=0.1, size=(110, 2))
+    places = middle_places(points, labels, (3.0, 1.0))
+    assert np.allclose(places[:3], centres[:3], atol=0.1)
+    assert not np.isfinite(places[3]).any()
+    names = ["regular customers", "young", "rare", "others"]
+    options = {"method": "map", "names": names}
+    drawn = EmbeddingDisplay(np.eye(4)[labels], labels, np.eye(4)[labels], **options).plot()
+    for text in drawn.ax_.texts:
+        name = text.get_text().rstrip("…")
+        code = next(i for i, whole in enumerate(names) if whole.startswith(name))
+        assert np.allclose(text.xyann, np.median(drawn.points[labels == code], axis=0))
+    legend = {text.get_text() for text in drawn.ax_.get_legend().get_texts()}
+    assert set(names) <= legend
 
 
 def test_samples_that_fit_nowhere_lie_around_their_cluster():

@@ -8,7 +8,7 @@ from scipy.spatial import cKDTree
 
 from unispectral.plotting._base import Clusters
 
-__all__ = ["cluster_map", "free_places", "spacing"]
+__all__ = ["cluster_map", "free_places", "middle_places", "spacing"]
 
 
 #: By how much a disc is wider where nothing is sure.
@@ -111,9 +111,11 @@ def free_places(points: np.ndarray, codes: np.ndarray, box: tuple[float, float])
 
     Names are boxes of the given width and height, in the units of the points. The middle will do
     where the box hides few of the cluster's members and no other name; else the nearest place
-    around it that hides least. Small clusters choose last.
+    around it that hides least. No name leaves the picture. Small clusters choose last.
     """
     half = np.array(box) / 2
+    low = points.min(axis=0) - half[1]
+    high = points.max(axis=0) + half[1]
     turns = np.linspace(0, 2 * np.pi, 16, endpoint=False)
     ring = np.column_stack([np.cos(turns), np.sin(turns)])
     sizes = np.bincount(codes)
@@ -126,7 +128,20 @@ def free_places(points: np.ndarray, codes: np.ndarray, box: tuple[float, float])
         tried = np.concatenate([[middle], *rings])
         hidden = np.array([(np.abs(points - t) < half).all(axis=1).sum() for t in tried])
         names = np.array([(np.abs(places - t) < 2 * half).all(axis=1).sum() for t in tried])
+        leaving = ((tried - half < low) | (tried + half > high)).any(axis=1)
         cost = hidden + 1e6 * names + np.r_[0, np.repeat(2 * np.arange(10), 16)]
+        cost += 1e4 * leaving
         cost[0] = cost[0] if hidden[0] > 0.08 * len(members) else 1e6 * names[0] - 1
         places[code] = tried[np.argmin(cost)]
+    return places
+
+
+def middle_places(points: np.ndarray, codes: np.ndarray, box: tuple[float, float]) -> np.ndarray:
+    """The middle of each cluster, for its name; infinite where a larger one's name is there."""
+    sizes = np.bincount(codes)
+    places = np.full((len(sizes), 2), np.inf)
+    for code in np.argsort(-sizes, kind="stable"):
+        middle = np.median(points[codes == code], axis=0)
+        if not (np.abs(places - middle) < box).all(axis=1).any():
+            places[code] = middle
     return places

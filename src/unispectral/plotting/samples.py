@@ -13,12 +13,14 @@ from unispectral._alignment import align_to_fit
 from unispectral._errors import InputError
 from unispectral.plotting._base import Clusters, Display, fitted, plain, thin
 from unispectral.plotting._colors import GREY, INK, NAMED, RING, key
-from unispectral.plotting._layout import cluster_map, free_places, spacing
+from unispectral.plotting._layout import cluster_map, free_places, middle_places, spacing
 
 __all__ = ["EmbeddingDisplay", "RepresentativesDisplay"]
 
 #: Letters of a name that stands among the points; the legend has the whole of it.
 _ON_MAP = 14
+#: A longer name would be nearer to another cluster, if it stood beside its own.
+_BESIDE = 4
 #: Letters of a name that find room between strips of pictures.
 _BETWEEN_STRIPS = 3
 _TITLES = {"map": "Map of the clusters", "pca": "Embedding, two main directions"}
@@ -188,9 +190,14 @@ class EmbeddingDisplay(Display):
 
         names = [plain(name, _ON_MAP) for name in self.clusters.names]
         box = (7.0 * max(map(len, names)) + 3) / scale, 12.0 / scale
-        places = free_places(self.points, self.clusters.codes, box)
+        if max(map(len, names)) > _BESIDE:
+            places = middle_places(self.points, self.clusters.codes, box)
+        else:
+            places = free_places(self.points, self.clusters.codes, box)
         stroke = [withStroke(linewidth=2.5, foreground="white")]
         for code, (name, place) in enumerate(zip(names, places, strict=True)):
+            if not np.isfinite(place).all():
+                continue  # the legend has it
             members = self.points[self.clusters.codes == code]
             nearest = members[np.argmin(((members - place) ** 2).sum(axis=1))]
             far = np.abs(nearest - place).max() > 0.9 * max(box)
