@@ -20,7 +20,7 @@ FRAME = pd.DataFrame(
     {
         "year": [2007] * 15 + [2008] * 25,
         "day": ["01/02/2024", "13/02/2024"] * 20,
-        "code": np.arange(40) * 10 + 10_000,
+        "price": np.arange(40) * 10 + 10_000,
         "kind": ["<b>", "b"] * 20,
         "gap": [None, "x"] * 20,
     }
@@ -33,10 +33,18 @@ def test_each_cluster_is_described():
     assert found["kind"]["words"][0] == "<b> 50 %, b 50 %"
     assert found["gap"]["words"][0] == "missing 50 %, x 50 %"
     assert found["day"]["words"][0].startswith("2024-02-07 (half from 2024-02-01 to 2024-02-13")
-    quartiles = np.quantile(FRAME["code"][:20], [0.25, 0.5, 0.75])
+    quartiles = np.quantile(FRAME["price"][:20], [0.25, 0.5, 0.75])
     low, middle, high = np.floor(quartiles + 0.5)
     told = f"{middle:,.0f} (half from {low:,.0f} to {high:,.0f})"
-    assert found["code"]["words"][0] == told
+    assert found["price"]["words"][0] == told
+
+
+def test_codes_are_no_amounts():
+    codes = pd.DataFrame({"postcode": [10_115] * 18 + list(range(20_000, 20_022))})
+    (found,) = columns_beside(codes, LABELS, np.arange(40))
+    assert found["words"] == ["10115 90 %, 20000 5 %, 20001 5 %", "20 different"]
+    assert found["values"][:18] == ["10115"] * 18
+    assert "levels" not in found
 
 
 def test_points_are_coloured_by_what_is_shown():
@@ -44,9 +52,9 @@ def test_points_are_coloured_by_what_is_shown():
     found = {part["name"]: part for part in columns_beside(FRAME, LABELS, shown)}
     assert found["year"]["values"] == ["2007", "2007", "2008", "2008"]
     assert len(found["year"]["colours"]) == len(found["year"]["names"]) == 2
-    levels = list(base64.b64decode(found["code"]["levels"]))
+    levels = list(base64.b64decode(found["price"]["levels"]))
     assert levels == [0, 91, 98, 254]
-    assert found["code"]["ends"] == [10_000, 10_390]
+    assert found["price"]["ends"] == [10_000, 10_390]
 
 
 def test_they_reach_the_page_and_not_the_distances():

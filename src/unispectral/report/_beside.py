@@ -12,11 +12,14 @@ from unispectral.plotting._colors import hex_colors
 from unispectral.report._columns import decimals_for, write_number
 from unispectral.report._pictures import as_text
 from unispectral.tables._columns import column_values, read_column, texts_of
+from unispectral.tables._kinds import judge
 
 __all__ = ["columns_beside"]
 
 #: Columns that are shown, texts that have a colour of their own, and those that a cluster names.
 _MOST, _COLOURED, _NAMED = 30, 12, 3
+#: Of many texts with smaller shares than this, none is named.
+_RARE = 0.1
 _OTHERS = "others"
 _DAYS_OF_YEAR = 365.2425
 
@@ -39,12 +42,14 @@ def columns_beside(frame: Any, labels: np.ndarray, shown: np.ndarray) -> list[di
         kind = reading.plan["kind"]
         dated = kind == "date" and reading.plan["order"] != "unclear"
         many = reading.values is not None and len(np.unique(reading.values)) > _COLOURED
-        if dated or (kind == "number" and many):
+        name = str(frame.columns[at])
+        named = judge(name, reading, len(frame), _COLOURED).kind in ("code", "id")
+        if dated or (kind == "number" and many and not named):
             values = column_values(reading.plan, column, None).ravel()
             told = _numbers(values, labels, shown, dated=dated)
         else:
             told = _kinds(texts_of(column), labels, shown)
-        found.append({"name": str(frame.columns[at])[:200], **told})
+        found.append({"name": name[:200], **told})
     return found
 
 
@@ -84,6 +89,9 @@ def _kinds(texts: list[str | None], labels: np.ndarray, shown: np.ndarray) -> di
     for cluster in range(labels.max() + 1):
         counts = Counter(known[i] for i in np.flatnonzero(labels == cluster))
         total = max(counts.total(), 1)
+        if len(counts) > _COLOURED and counts.most_common(1)[0][1] < _RARE * total:
+            words.append(f"{len(counts):,} different")
+            continue
         parts = [f"{text} {100 * n / total:.0f} %" for text, n in counts.most_common(_NAMED)]
         words.append(", ".join(parts) or "–")
     names = [*frequent, *([_OTHERS] if len(set(known)) > len(frequent) else [])]
