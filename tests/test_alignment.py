@@ -39,6 +39,7 @@ ALONE = {
     "unispectral.graph.neighbours.nearest": "one table",
     "unispectral.graph.neighbours.build_index": "one table",
     "unispectral.kernels.KernelBank.__init__": "arrays alone; a frame is refused",
+    "unispectral.predict.Predictor.choose_parts": "arrays, as the one below",
     "unispectral.predict.Predictor.predict": "arrays, after read_new has brought them in order",
     "unispectral.plotting.GraphMatrixDisplay.from_estimator": "no samples: the model alone",
     "unispectral.plotting.KernelWeightsDisplay.from_estimator": "no samples: the model alone",
@@ -54,6 +55,7 @@ ELSEWHERE = {
     "unispectral.dask.UnifiedSpectralClustering.fit_predict": "tests/dask/test_estimators.py",
     "unispectral.dask.UnifiedSpectralClustering.predict": "tests/dask/test_estimators.py",
     "unispectral.scverse.cluster": "tests/scverse/test_cluster.py",
+    "unispectral.scverse.transfer": "tests/scverse/test_transfer.py",
 }
 FITS = ("fit", "fit_predict", "fit_transform")
 #: Of new samples, and of those of the fit.
@@ -179,6 +181,14 @@ def on_views(model: Any, method: str) -> Callable[[dict[str, pd.DataFrame]], Any
     return lambda views: plain(getattr(fit(), method)(views))
 
 
+def updated(views: dict[str, pd.DataFrame]) -> np.ndarray:
+    """The labels that further samples get, and all samples once they are there."""
+    model = UnifiedSpectralClustering(2, n_init=2).fit(VIEWS)
+    later = {name: view.rename(index=lambda row: f"later {row}") for name, view in views.items()}
+    model.update(later, refit=False)
+    return np.r_[model.labels_, model.predict(later)].astype(float)
+
+
 def on_kernels(model: Any, method: str) -> Callable[[dict[str, pd.DataFrame]], Any]:
     if method in FITS:
         return lambda views: plain(getattr(clone(model), method)(kernels(views)))
@@ -237,6 +247,7 @@ FUNCTIONS = {
     ),
     "unispectral.plotting.RepresentativesDisplay.from_estimator": typical,
     "unispectral.plotting.EmbeddingDisplay.from_estimator": coloured,
+    "unispectral.UnifiedSpectralClustering.update": updated,
     "unispectral.labelfree.cluster": of_the_functional_core,
 }
 

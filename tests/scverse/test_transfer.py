@@ -68,6 +68,18 @@ def test_the_reference_gets_its_own_labels(halves):
     assert (again.astype(str) == known.obs["ours"].astype(str)).mean() > 0.95
 
 
+def test_rows_that_do_not_match_are_put_right(halves):
+    """Cells go by their names, whatever their order is in either object."""
+    known, new = halves
+
+    def transfer(data, reference):
+        return scverse.transfer(data, reference, "louvain", copy=True).obs["louvain"].astype(str)
+
+    right = transfer(new, known)
+    assert transfer(new[::-1].copy(), known)[right.index].equals(right)
+    assert (transfer(new, known[::-1].copy()) == right).mean() > 0.99
+
+
 def test_refusals(halves):
     known, new = halves
     for arguments, message in (
