@@ -15,7 +15,7 @@ export UNISPECTRAL_REFERENCE ?= $(wildcard ../shared/reference)
 export UNISPECTRAL_SUITE ?= $(wildcard ../shared/suite)
 export UNISPECTRAL_VIEWS ?= $(wildcard ../shared/views)
 
-.PHONY: help install demo test test-all lint browser bench bench-solver bench-scale bench-mnist bench-stream study-defaults study-parts study-paper field check-baselines robustness audit bench-memory coverage coverage-core mutation docs test-core test-oldest test-newest dist dependencies lint-publish release-check recipe clean
+.PHONY: help install demo test test-all lint browser bench bench-solver bench-scale bench-mnist bench-stream study-defaults study-parts study-known study-paper field check-baselines robustness audit bench-memory coverage coverage-core mutation docs test-core test-oldest test-newest dist dependencies lint-publish release-check recipe clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -117,6 +117,9 @@ study-defaults: install  ## how good the defaults are, beside peers (docs/result
 
 study-parts: install  ## what each part of the model is worth (docs/results/parts.md)
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.label_free.parts $(ARGS)
+
+study-known: install  ## what known labels and pairs gain (docs/results/known.md)
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.label_free.known $(ARGS)
 
 docs: install  ## the manual, with its gallery run (docs/_build/html)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html $(ARGS)

@@ -159,3 +159,18 @@ def test_weights_say_nothing_of_a_graph():
     W = np.kron(np.eye(2), np.ones((5, 5)) - np.eye(5))
     with pytest.raises(ValueError, match="weigh the edges"):
         UnifiedSpectralClustering(2, kernels="graph").fit(W, sample_weight=np.ones(10))
+
+
+def test_what_was_told_is_in_the_report():
+    X = load_iris().data
+    y = np.full(150, -1)
+    y[[0, 60]] = [0, 1]
+    weights = np.ones(150)
+    weights[5] = 3
+    model = UnifiedSpectralClustering(3, min_cluster_size=20)
+    told = str(model.fit(X, y, cannot_link=[(0, 60)]).summary())
+    assert "The fit was told 2 labels of 2 classes; 0 groups that belong together; 1 pairs" in told
+    assert "at least 20 samples in each cluster" in told
+    told = str(UnifiedSpectralClustering(3).fit(X, sample_weight=weights).summary())
+    assert "The fit was told weights that add up to 152." in told
+    assert "The fit was told" not in str(UnifiedSpectralClustering(3).fit(X).summary())

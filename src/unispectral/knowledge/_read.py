@@ -139,6 +139,33 @@ class Knowledge:
         return str(int(row)) if self.names is None else repr(self.names[int(row)])
 
 
+def put_in_words(told: dict[str, Any]) -> str:
+    """What a fit was told of its samples as one sentence; empty where that is nothing.
+
+    Examples
+    --------
+    >>> put_in_words({"total_weight": 152.0, "rows_without_weight": 0})
+    'The fit was told weights that add up to 152.'
+    """
+    parts = []
+    if "known_labels" in told:
+        parts.append(f"{told['known_labels']} labels of {told['known_classes']} classes")
+    if "linked_rows" in told:
+        parts.append(f"{told['groups_together']} groups that belong together")
+        parts.append(f"{told['pairs_apart']} pairs that do not")
+    if "total_weight" in told:
+        without = told["rows_without_weight"]
+        part = f"weights that add up to {told['total_weight']:g}"
+        parts.append(part + (f" ({without} samples have none)" if without else ""))
+    if "min_cluster_size" in told:
+        parts.append(f"at least {told['min_cluster_size']} samples in each cluster")
+    if "max_cluster_size" in told:
+        parts.append(f"at most {told['max_cluster_size']} samples in each cluster")
+    if "connected_pairs" in told:
+        parts.append(f"which {told['connected_pairs']} pairs may be joined")
+    return f"The fit was told {'; '.join(parts)}." if parts else ""
+
+
 def count_rows(X: Any) -> int | None:
     """The number of samples of a table, of several views, or of a graph object."""
     from unispectral._alignment import is_views

@@ -69,7 +69,7 @@ class Summary:
     outliers : str
         Which samples fit nowhere; empty where the model cannot tell.
     columns : tuple of str
-        What was done to the columns.
+        What was done to the columns, and what the fit was told of the samples.
     doubts : tuple of str
         What speaks against the clusters, and what to try instead.
     stability : float or None
@@ -243,7 +243,7 @@ def summarise(
         sure=_sure(sure, certainty, len(sizes)),
         clusters=_describe(model, labels, table, texts),
         outliers=_outliers(model, names),
-        columns=tuple(_scaling(model)),
+        columns=(*_scaling(model), *_told(model)),
         doubts=(*advice(model, labels, certainty, warnings), *_way_out(sure, len(sizes))),
         stability=sure.value,
         others=sure.others,
@@ -459,6 +459,16 @@ def _outliers(model: Any, names: Any) -> str:
     more = f" and {len(found) - len(called):,} more" if len(found) > len(called) else ""
     share = f"{len(found):,} of {len(outlier):,} samples"
     return f"Fit nowhere: {share}, the oddest first: {rows}{', '.join(called)}{more}."
+
+
+def _told(model: Any) -> list[str]:
+    """What the fit was told of its samples."""
+    told = getattr(model, "knowledge_", None)
+    if not told:
+        return []
+    from unispectral.knowledge._read import put_in_words
+
+    return [put_in_words(told)]
 
 
 def _scaling(model: Any) -> list[str]:
