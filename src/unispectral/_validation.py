@@ -37,6 +37,9 @@ _LEAST_KNOWN = 3
 #: How scikit-learn reads a table.
 _AS_TABLE: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 
+#: Numbers of one or two bytes, all of which single precision holds.
+_SMALL_TYPES = (np.float16, np.int8, np.uint8)
+
 #: The grid of tables that are rounded, in units of their spread, and what they are clipped to.
 _GRID = 2.0**-30
 _LARGEST = 2.0**450
@@ -78,9 +81,24 @@ def check_samples(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
             least = 2
         else:
             least = 1
-        X = validate_data(estimator, X, reset=reset, ensure_min_samples=least, **_AS_TABLE)
+        X = validate_data(estimator, widen(X), reset=reset, ensure_min_samples=least, **_AS_TABLE)
     X = _canonical(X)
     _refuse_extremes(X, "X")
+    return X
+
+
+def widen(X: Any) -> Any:
+    """An array of half precision or of small whole numbers in single precision, not in double.
+
+    Embeddings are often stored so; what is another kind of table stays as it is.
+
+    Examples
+    --------
+    >>> widen(np.ones((2, 3), dtype=np.float16)).dtype, widen(np.ones((2, 3))).dtype
+    (dtype('float32'), dtype('float64'))
+    """
+    if isinstance(X, np.ndarray) and X.dtype.type in _SMALL_TYPES:
+        return X.astype(np.float32)
     return X
 
 
@@ -103,7 +121,7 @@ def check_views(X: Any, least: int = 2) -> tuple[list[Table], list[str]]:
     for name, table in zip(names, tables, strict=True):
         argument = f"view {name!r}"
         with _naming(table, argument):
-            array = check_array(table, input_name=argument, **options)
+            array = check_array(widen(table), input_name=argument, **options)
         checked.append(_check_absent(_canonical(array), argument, table))
         if least > 1:
             _refuse_few(checked[-1], argument)

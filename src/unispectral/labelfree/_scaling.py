@@ -45,6 +45,12 @@ _FEW = 256
 #: Counts of words, or of anything that is seldom there: at least this share of the entries is
 #: zero, and most of the others are one.
 _LEAST_ZEROS, _ONES = 0.8, 0.5
+#: Rows of so many columns, whose lengths differ by no more than this share, are embeddings that
+#: were scaled to length one, rounded perhaps to half precision or to whole numbers.
+_LONG_ROWS = 16
+_ONE_LENGTH = 0.02
+#: Rows whose lengths are taken at a time.
+_LENGTH_ROWS = 16_384
 #: A column that varies less than this share of its largest value varies by rounding.
 _ROUNDING = 1e-14
 
@@ -218,6 +224,8 @@ def _decide(X: np.ndarray, kept: np.ndarray, columns: _Columns, scaling: str) ->
         return True, "standardised: scaling='standard'"
     if len(kept) < 3:  # coordinates of the plane, where a long shape is no sign of another unit
         return False, "as given: fewer than three columns"
+    if len(kept) >= _LONG_ROWS and have_one_length(X):
+        return False, "as given: rows of one length, whose distances rank as their cosines do"
     largest = columns.deviation.max()
     if largest <= _RATIO * columns.deviation.min():
         return False, "as given: the columns have similar spreads"
@@ -232,6 +240,29 @@ def _decide(X: np.ndarray, kept: np.ndarray, columns: _Columns, scaling: str) ->
     return True, (
         f"standardised: {deciding} of {len(first)} columns {have} nearly all of the variance"
     )
+
+
+def have_one_length(X: np.ndarray) -> bool:
+    """Whether all rows, but those that are absent, are about as long as each other.
+
+    Examples
+    --------
+    >>> have_one_length(np.array([[3.0, 4.0], [5.0, 0.0], [0.0, -5.01]]))
+    True
+    >>> have_one_length(np.array([[3.0, 4.0], [1.0, 0.0]]))
+    False
+    """
+    least, greatest = np.inf, 0.0
+    for start in range(0, len(X), _LENGTH_ROWS):
+        some = X[start : start + _LENGTH_ROWS]
+        with np.errstate(over="ignore"):
+            squares = np.einsum("ij,ij->i", some, some)
+        squares = squares[~np.isnan(squares)]
+        least = min(least, float(squares.min(initial=np.inf)))
+        greatest = max(greatest, float(squares.max(initial=0.0)))
+        if not greatest <= (1.0 + _ONE_LENGTH) ** 2 * least:
+            return False
+    return 0.0 < greatest < np.inf
 
 
 def _distinct(X: np.ndarray, kept: np.ndarray, columns: _Columns) -> np.ndarray:
