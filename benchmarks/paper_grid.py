@@ -122,7 +122,7 @@ def main(arguments: list[str] | None = None) -> None:
     record = options.folder / "paper.jsonl"
     unpack(options.folder / "paper.jsonl.xz", record)
     study = Study.load("paper")
-    with threadpool_limits(1), Store(record) as store:
+    with threadpool_limits(1), Store(record) as store, store.lock():
         for dataset in options.datasets:
             print(f"{dataset}: {run(study, dataset, store, options.seconds)} points left")
     pack(record, options.folder / "paper.jsonl.xz")
