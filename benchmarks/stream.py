@@ -196,6 +196,7 @@ def digest(model: Any) -> str:
 def page(cells: dict[str, Any]) -> str:
     """The page: what was aimed at, and every stream."""
     rows = []
+    absent: list[str] = []
     lost: list[float] = []
     times: list[float] = []
     same: list[bool] = []
@@ -205,6 +206,7 @@ def page(cells: dict[str, Any]) -> str:
             auto = cells.get(f"{name}/{order}/auto")
             never = cells.get(f"{name}/{order}/never")
             if whole is None or auto is None or never is None:
+                absent.append(f"{name} ({order})")
                 continue
             ratio = max(one["taking"] / one["predicting"] for one in (auto, never))
             lost.append(whole["ARI"] - auto["ARI"])
@@ -242,8 +244,9 @@ def page(cells: dict[str, Any]) -> str:
         "",
         "ARI in points, with the number of clusters found. *Never clustered anew* is the stream "
         "with `refit=False`: labels as predicted, and births alone. The last batch makes the "
-        "model cluster everything anew, so that the stream ends as the fit does; *least* is its "
-        "lowest ARI, over the samples so far, after any of the last four batches. "
+        "model cluster everything anew, in the units of the first batch and without columns that "
+        "did not vary in it; *least* is its lowest ARI, over the samples so far, after any of the "
+        "last four batches. "
         "*× predicting* is the CPU time of taking in nine batches, clustering anew apart, over "
         "that of predicting them.",
         "",
@@ -251,6 +254,8 @@ def page(cells: dict[str, Any]) -> str:
         "",
         markdown_table(header, rows),
     ]
+    if absent:
+        text += ["", f"Not measured: {', '.join(absent)}."]
     return "\n".join(text) + "\n"
 
 
