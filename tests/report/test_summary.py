@@ -106,7 +106,11 @@ def test_the_way_out_names_a_number():
     told = _way_out(_Sureness(0.4, "fits", {2: 0.6, 4: 0.88, 6: 0.3}), 5)
     assert told[0].endswith("more stable are 4 (0.88) or 2 (0.60) clusters; try n_clusters=4.")
     told = _way_out(_Sureness(0.4, "fits", {2: 0.41, 3: 0.2}), 5)
-    assert "no other number from 2 to 3 is more stable" in told[0]
+    assert "no other number from 2 to 3 is stable, either" in told[0]
+    told = _way_out(_Sureness(0.2, "fits", {9: 0.41, 3: 0.2}), 5)
+    assert "try" not in told[0]
+    told = _way_out(_Sureness(0.6, "fits", {9: 0.62, 3: 0.2}), 5)
+    assert "no other number from 3 to 9 is clearly more stable" in told[0]
     assert _way_out(_Sureness(0.8, "fits", {4: 1.0}), 5) == []
     assert _way_out(_Sureness(None, "", {}), 5) == []
 

@@ -31,8 +31,9 @@ _LEAST_REFITTED, _MOST_REFITTED = 20, 3_000
 #: accuracy agree by more. The words for agreement from there on.
 STABLE = 0.75
 _WORDS = ((0.95, "very stable"), (STABLE, "stable"), (0.5, "doubtful"), (-1.0, "not stable"))
-#: Another number of clusters is worth a try if it is more stable by this, and not below the mean.
-_MORE_STABLE, _OTHERS = 0.05, 3
+#: Another number of clusters is worth a try if it is more stable by this, and not below the mean
+#: nor below a half, where clusterings have little in common.
+_MORE_STABLE, _HALF_STABLE, _OTHERS = 0.05, 0.5, 3
 #: A sample belongs clearly to its cluster if this leads the next best by so much.
 _CLEARLY = 0.5
 #: Samples that are named, and clusters that are listed.
@@ -384,7 +385,7 @@ def _way_out(sure: _Sureness, count: int) -> list[str]:
     # Among equals the finer clusters say more.
     better = sorted(sure.others.items(), key=lambda item: (-round(item[1], 2), -item[0]))
     usual = np.mean(list(sure.others.values())) if sure.others else 0.0
-    least = max(sure.value + _MORE_STABLE, usual)
+    least = max(sure.value + _MORE_STABLE, usual, _HALF_STABLE)
     listed = [f"{number} ({value:.2f})" for number, value in better if value >= least][:_OTHERS]
     if listed:
         first = better[0][0]
@@ -393,7 +394,9 @@ def _way_out(sure: _Sureness, count: int) -> list[str]:
     tried = ""
     if sure.others:
         low, high = min(sure.others), max(sure.others)
-        tried = f"no other number from {low} to {high} is more stable; "
+        found = max(sure.others.values()) >= _HALF_STABLE
+        state = "clearly more stable" if found else "stable, either"
+        tried = f"no other number from {low} to {high} is {state}; "
     remedy = "other columns may show clusters, or there are none"
     return [f"{told} ({sure.value:.2f}): {tried}{remedy}."]
 
