@@ -32,7 +32,7 @@ _SPARE = 2
 _COMPARED = 20
 #: Rounds end where this share of the neighbours of a sample is found, and at the latest after so
 #: many, or where so small a share of the neighbours changes.
-_RECALL = 0.96
+_RECALL = 0.97
 _ROUNDS = 12
 _STILL = 1e-3
 _SAMPLE = 100
@@ -46,7 +46,7 @@ _ROWS = 4_096
 def descend(
     points: np.ndarray, k: int, rng: np.random.Generator, run: Run | None = None
 ) -> Neighbours:
-    """About 96 % of the ``k`` nearest other rows of every row, nearest first, ties by number.
+    """About 97 % of the ``k`` nearest other rows of every row, nearest first, ties by number.
 
     Examples
     --------

@@ -91,7 +91,7 @@ def nearest(
     table : ndarray or CSR array of shape (n, d)
     k : int
         At most n − 1 are found; the rest is −1. Among more than 10,000 dense rows of more
-        than 8 columns about 96 % of them are.
+        than 8 columns about 97 % of them are.
     metric : {"euclidean", "cosine"}
         For ``"cosine"`` the distance is that of the unit vectors, √(2 − 2 cos).
     random_state, run
