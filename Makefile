@@ -15,7 +15,7 @@ export UNISPECTRAL_REFERENCE ?= $(wildcard ../shared/reference)
 export UNISPECTRAL_SUITE ?= $(wildcard ../shared/suite)
 export UNISPECTRAL_VIEWS ?= $(wildcard ../shared/views)
 
-.PHONY: help install demo test test-all lint browser bench bench-solver bench-scale bench-mnist bench-stream study-defaults study-parts study-known study-paper field check-baselines robustness audit bench-memory coverage coverage-core mutation docs test-core test-oldest test-newest dist dependencies lint-publish release-check recipe clean
+.PHONY: help install demo test test-all lint browser bench bench-solver bench-scale bench-mnist bench-embeddings bench-stream study-defaults study-parts study-known study-paper field check-baselines robustness audit bench-memory coverage coverage-core mutation docs test-core test-oldest test-newest dist dependencies lint-publish release-check recipe clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -99,6 +99,9 @@ bench-mnist: install  ## all of MNIST, five seeds (docs/results/mnist.md)
 
 bench-stream: install  ## batches taken in by update (docs/results/stream.md)
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.stream $(ARGS)
+
+bench-embeddings: install  ## clusterings and searches of embeddings beside peers; resumes
+	$(BIN)/python -m benchmarks.embeddings $(ARGS)
 
 check-baselines: install  ## replay the recorded baselines, cell by cell
 	$(BIN)/python -m benchmarks.check_baselines $(ARGS)
