@@ -28,6 +28,7 @@ from benchmarks.label_free._fingerprint import behaviour
 from benchmarks.label_free._parts_report import write
 from benchmarks.label_free.data import SETS, Absent
 from unispectral.labelfree import Recipe, cluster
+from unispectral.labelfree._recipe import MEMBERS
 from unispectral.labelfree._scaling import scaling_of
 
 __all__ = ["PARTS", "Part", "main"]
@@ -52,6 +53,11 @@ class Part:
     off: Mapping[str, Any] = field(default_factory=dict)
     kinds: tuple[str, ...] = ("table", "views", "lacking")
     scaled: str = ""
+
+
+def _without(kind: str) -> tuple[str, ...]:
+    """The members of the vote but one."""
+    return tuple(one for one in MEMBERS if one != kind)
 
 
 _TABLE = ("table",)
@@ -81,6 +87,15 @@ PARTS = (
         ("lacking",),
     ),
     Part("vote", "candidates of other kinds vote", {"committee": False}, _TABLE),
+    *(
+        Part(f"vote of {kind}", f"{does} takes part", {"members": _without(kind)}, _TABLE)
+        for kind, does in (
+            ("graph", "a graph of another number of neighbours, and its communities,"),
+            ("communities", "the communities of that graph, in many columns,"),
+            ("mixture", "a mixture of Gaussians"),
+            ("trees", "a pair of clusterings by a spanning tree, in few columns,"),
+        )
+    ),
 )
 
 

@@ -113,7 +113,7 @@ def score(references: Sequence[np.ndarray], found: Mapping[int, np.ndarray]) -> 
 def warm() -> None:
     """Compile what will be timed."""
     rng = np.random.default_rng(0)
-    for columns in (2, 12):
+    for columns in (2, 12, 20):
         X = rng.normal(size=(300, columns)) + 6.0 * rng.integers(4, size=(300, 1))
         _timed(_ours, X, [np.arange(300) % 5 + 1])
         _timed(_neighbours, X, [np.arange(300) % 5 + 1])

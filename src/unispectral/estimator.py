@@ -84,10 +84,10 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
         Multiple of the kernel's diagonal added to its quadratic term: larger spreads each code
         over more neighbours.
     committee : bool
-        Whether the clusters of one table are put to the vote: learned graphs of other numbers of
-        neighbours, a Gaussian mixture and, in few columns, communities of the graph and spanning
-        trees take part, and the clusters that agree most with the others are taken. False takes
-        those of the first graph, in about a third of the time.
+        Whether the clusters of one table are put to the vote: a graph of another number of
+        neighbours, a Gaussian mixture, and spanning trees in few columns or communities in many
+        take part, and the clusters that agree most with the others are taken. False takes those
+        of the first graph, in about two thirds of the time.
     min_cluster_size, max_cluster_size : int or None
         The least and the most samples that a cluster may hold. Limits that cannot be kept are
         refused; both alike make clusters of equal size.

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from benchmarks.label_free.shapes import topics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris, make_blobs, make_moons
@@ -14,11 +15,14 @@ from sklearn.metrics import adjusted_rand_score
 from unispectral import UnifiedSpectralClustering, load_model, save_model
 from unispectral.labelfree import Recipe, cluster
 from unispectral.labelfree._committee import (
+    choose_neighbors,
+    cluster_table,
     fit_mixture,
     principal_columns,
     rand_index,
     take_vote,
 )
+from unispectral.labelfree._recipe import MEMBERS
 
 
 @settings(max_examples=60, deadline=None)
@@ -78,6 +82,23 @@ def test_principal_columns_keep_the_largest_variances(shape: tuple[int, int]) ->
     values = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[:10]
     assert np.sort((found**2).sum(axis=0))[::-1] == pytest.approx(values**2)
     assert principal_columns(X[:, :5]) == pytest.approx(X[:, :5])
+
+
+def test_few_columns_have_candidates_by_trees_and_a_finer_graph() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 20))
+    assert len(cluster_table(X[:, :12], 3, MEMBERS)) == 3
+    assert len(cluster_table(X, 3, MEMBERS)) == 1
+    assert cluster_table(X, 3, ["trees"]) == cluster_table(np.ones((60, 20)), 3, MEMBERS) == []
+    assert choose_neighbors(12) < Recipe().candidates(60) < choose_neighbors(13)
+    assert choose_neighbors(None) == choose_neighbors(13)
+
+
+def test_communities_outvote_the_eigenvectors_of_texts() -> None:
+    X, y = topics(11, n_clusters=12, n=300, evenness=1.0, repeated=0.15, background=0.6)
+    alone = fit(X, 12, committee=False)
+    model = fit(X, 12)
+    assert "won the vote" in model.stop_reason_
+    assert adjusted_rand_score(y, model.labels_) > adjusted_rand_score(y, alone.labels_)
 
 
 def fit(X: np.ndarray, k: int, **parameters) -> UnifiedSpectralClustering:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,6 +34,10 @@ _LEAST_PART = 10
 _ROUNDING = 1e-12
 
 
+#: The part of each community that is easiest to cut off, and what that costs.
+_Parts: TypeAlias = dict[bytes, tuple[float, np.ndarray] | None]
+
+
 def k_communities(W: sp.csr_array, k: int) -> np.ndarray:
     """The communities of a graph, merged or split until there are k.
 
@@ -48,24 +52,31 @@ def k_communities(W: sp.csr_array, k: int) -> np.ndarray:
     >>> k_communities(sp.csr_array(W), 2).tolist()
     [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
     """
-    natural = [find_communities(W, resolution) for resolution in _RESOLUTIONS]
-    found = _cheapest(W, [_reach(W, labels, k) for labels in natural])
+    natural: list[np.ndarray] = []
+    for resolution in _RESOLUTIONS:
+        labels = find_communities(W, resolution)
+        if not [other for other in natural if np.array_equal(labels, other)]:
+            natural.append(labels)
+    parts: _Parts = {}
+    found = _cheapest(W, [_reach(W, labels, k, parts) for labels in natural])
     if all(int(labels.max()) < k for labels in natural):
         return found
     # Merging by chance alone would rather join two small clusters than the halves of a large one.
-    other = _cheapest(W, [_reach(W, labels, k, by_share=True) for labels in natural])
+    other = _cheapest(W, [_reach(W, labels, k, parts, by_share=True) for labels in natural])
     if normalized_cut(W, other) < _MUCH_CHEAPER * normalized_cut(W, found):
         return other
     return found
 
 
-def _reach(W: sp.csr_array, labels: np.ndarray, k: int, *, by_share: bool = False) -> np.ndarray:
+def _reach(
+    W: sp.csr_array, labels: np.ndarray, k: int, parts: _Parts, *, by_share: bool = False
+) -> np.ndarray:
     """Communities, merged or split until there are k."""
     count = int(labels.max()) + 1
     if count > k:
         return merge_communities(W, labels, k, by_share=by_share)
     if count < k:
-        return split_communities(W, labels, k)
+        return split_communities(W, labels, k, parts)
     return labels
 
 
@@ -156,18 +167,25 @@ def merge_communities(
     return _number(parent[labels])
 
 
-def split_communities(W: sp.csr_array, labels: np.ndarray, k: int) -> np.ndarray:
+def split_communities(
+    W: sp.csr_array, labels: np.ndarray, k: int, parts: _Parts | None = None
+) -> np.ndarray:
     """Split off the part of least conductance inside a community, until there are k.
 
-    The parts are the communities of the graph inside a community.
+    The parts are the communities of the graph inside a community; those that are known already
+    are in ``parts``, by the members of the community.
     """
+    parts = {} if parts is None else parts
     labels = labels.copy()
     count = int(labels.max()) + 1
     least = max(2, min(_LEAST_PART, len(labels) // (4 * k)))
     waiting: list[tuple[float, int, np.ndarray, np.ndarray]] = []
 
     def look_inside(members: np.ndarray) -> None:
-        found = _loosest_part(W, members, least)
+        name = members.tobytes()
+        if name not in parts:
+            parts[name] = _loosest_part(W, members, least)
+        found = parts[name]
         if found is not None:
             cost, part = found
             heapq.heappush(waiting, (cost, int(members[0]), members[part], members[~part]))
@@ -224,18 +242,22 @@ def _aggregate(W: sp.csr_array, labels: np.ndarray) -> sp.csr_array:
     # Once to count the edges, once to write them: the product of sparse matrices would hold as
     # many as there are before.
     nothing = np.empty(0, dtype=np.int64)
-    _add_edges(W.indptr, W.indices, W.data, labels, order, starts, indptr, nothing, np.empty(0))
+    place = np.full(count, -1)
+    graph = W.indptr, W.indices, W.data
+    _add_edges(*graph, labels, order, starts, place, indptr, nothing, np.empty(0))
     indices = np.empty(indptr[-1], dtype=np.int64)
     data = np.empty(len(indices))
-    _add_edges(W.indptr, W.indices, W.data, labels, order, starts, indptr, indices, data)
+    place[:] = -1
+    _add_edges(*graph, labels, order, starts, place, indptr, indices, data)
     return sp.csr_array((data, indices, indptr), shape=(count, count))
 
 
 @njit(cache=True, nogil=True)
-def _add_edges(indptr, indices, data, labels, order, starts, to_indptr, to_indices, to_data):
+def _add_edges(
+    indptr, indices, data, labels, order, starts, place, to_indptr, to_indices, to_data
+):
     """Add up the edges between communities; without room for them they are only counted."""
     count = len(starts) - 1
-    place = np.full(count, -1)
     reached = 0
     for community in range(count):
         begun = reached
@@ -256,20 +278,12 @@ def _add_edges(indptr, indices, data, labels, order, starts, to_indptr, to_indic
 
 def _number(labels: np.ndarray) -> np.ndarray:
     """Communities numbered in the order of their first nodes."""
-    numbers = np.empty_like(labels)
-    _number_into(labels, numbers)
-    return numbers
-
-
-@njit(cache=True, nogil=True)
-def _number_into(labels, numbers):
-    number = np.full(labels.max() + 1 if len(labels) else 0, -1)
-    count = 0
-    for i in range(len(labels)):
-        if number[labels[i]] < 0:
-            number[labels[i]] = count
-            count += 1
-        numbers[i] = number[labels[i]]
+    n = len(labels)
+    first = np.full(labels.max(initial=-1) + 1, n)
+    first[labels[::-1]] = np.arange(n)[::-1]  # of several values the last one stays
+    rank = np.empty_like(first)
+    rank[np.argsort(first, kind="stable")] = np.arange(len(first))
+    return rank[labels]
 
 
 def _move_nodes(W: sp.csr_array, labels: np.ndarray, resolution: float) -> int:
@@ -281,22 +295,37 @@ def _move_nodes(W: sp.csr_array, labels: np.ndarray, resolution: float) -> int:
     volumes = np.bincount(labels, degrees, len(labels))
     scale = resolution / total
     moves = 0
+    n = len(labels)
+    weight = np.zeros(n)
+    seen = np.empty(n, dtype=np.int64)
     while True:
+        queue = np.arange(n)
+        waiting = np.ones(n, dtype=np.bool_)
         # A move also changes what those gain that are no neighbours: all are asked again.
-        more = _move(W.indptr, W.indices, W.data, degrees, labels, volumes, scale, _ROUNDING)
+        nodes = degrees, labels, volumes, queue, waiting, weight, seen
+        more = _move(W.indptr, W.indices, W.data, *nodes, scale, _ROUNDING)
         moves += int(more)
         if not more:
             return moves
 
 
 @njit(cache=True, nogil=True)
-def _move(indptr, indices, data, degrees, labels, volumes, scale, rounding):
+def _move(
+    indptr,
+    indices,
+    data,
+    degrees,
+    labels,
+    volumes,
+    queue,
+    waiting,
+    weight,
+    seen,
+    scale,
+    rounding,
+):
     """Visit the nodes in a queue; one that moves calls its neighbours in other communities."""
     n = len(labels)
-    queue = np.arange(n)
-    waiting = np.ones(n, dtype=np.bool_)
-    weight = np.zeros(len(volumes))
-    seen = np.empty(len(volumes), dtype=np.int64)
     head, left, moves = 0, n, 0
     while left > 0:
         i = queue[head]

@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import breadth_first_order
 from scipy.spatial import KDTree
 
 from unispectral._compat import njit
@@ -34,46 +36,60 @@ def span(X: np.ndarray, n_neighbors: int) -> SpanningTree:
     >>> span(np.array([[0.0], [3.0], [1.0]]), 0).ends.tolist()
     [[0, 2], [2, 1]]
     """
-    X = np.ascontiguousarray(X, dtype=np.float64)
+    X = np.asarray(X, dtype=np.float64)
     n = len(X)
     reach = np.zeros(n)
     if n_neighbors > 0:
         reach = KDTree(X).query(X, min(n_neighbors + 1, n))[0][:, -1]
     ends = np.empty((n - 1, 2), dtype=np.int64)
     lengths = np.empty((n - 1, 2))
-    _grow(X, reach**2, ends, lengths)
+    order = np.roll(np.arange(n), -1)  # the first sample leaves first
+    columns = np.ascontiguousarray(X[order].T)
+    nearest = np.zeros(n, dtype=np.int64)
+    far = np.full((3, n), np.inf)
+    _grow(columns, reach[order] ** 2, order, nearest, far, ends, lengths)
     order = np.lexsort((lengths[:, 1], lengths[:, 0]))
     return SpanningTree(ends[order], np.sqrt(lengths[order, 0]))
 
 
+# The loops below are given the arrays that they need: an array that is made inside of one takes
+# longer to compile than all the rest.
 @njit(cache=True, nogil=True)
-def _grow(X, reach, ends, lengths):
-    """Prim's algorithm on squared lengths; of equal ones the nearer pair comes first."""
-    n, columns = X.shape
-    nearest = np.zeros(n, dtype=np.int64)
-    length = np.full(n, np.inf)
-    plain = np.full(n, np.inf)
-    outside = np.arange(1, n)
-    last, left = 0, n - 1
-    while left > 0:
+def _grow(columns, reach, sample, nearest, far, ends, lengths):
+    """Prim's algorithm on squared lengths; of equal ones the nearer pair comes first.
+
+    What is known of the samples that are not in the tree stands in the first places: the number
+    of each, its reach, its nearest sample in the tree, and the length and plain length there.
+    """
+    length, plain, apart = far[0], far[1], far[2]
+    n = len(sample)
+    best = n - 1
+    for at in range(n - 1):
+        left = n - 1 - at
+        last, own = sample[best], reach[best]
+        for s in range(left + 1):
+            apart[s] = 0.0
+        for c in range(len(columns)):
+            column = columns[c]
+            x = column[best]
+            for s in range(left + 1):
+                apart[s] += (column[s] - x) ** 2
+            column[best] = column[left]
+        # The last of the others moves to the place of the one that has left.
+        sample[best], reach[best], nearest[best] = sample[left], reach[left], nearest[left]
+        length[best], plain[best], apart[best] = length[left], plain[left], apart[left]
+        for s in range(left):
+            long = max(apart[s], max(reach[s], own))
+            if long < length[s] or (long == length[s] and apart[s] < plain[s]):
+                length[s], plain[s], nearest[s] = long, apart[s], last
         best = 0
         for s in range(left):
-            j = outside[s]
-            apart = 0.0
-            for c in range(columns):
-                apart += (X[last, c] - X[j, c]) ** 2
-            long = max(apart, reach[last], reach[j])
-            if long < length[j] or (long == length[j] and apart < plain[j]):
-                length[j], plain[j], nearest[j] = long, apart, last
-            b = outside[best]
-            if length[j] < length[b] or (length[j] == length[b] and plain[j] < plain[b]):
+            if length[s] > length[best]:
+                continue
+            if length[s] < length[best] or plain[s] < plain[best]:
                 best = s
-        last = outside[best]
-        at = n - 1 - left
-        ends[at, 0], ends[at, 1] = nearest[last], last
-        lengths[at, 0], lengths[at, 1] = length[last], plain[last]
-        left -= 1
-        outside[best] = outside[left]
+        ends[at, 0], ends[at, 1] = nearest[best], sample[best]
+        lengths[at, 0], lengths[at, 1] = length[best], plain[best]
 
 
 def merge_evenly(tree: SpanningTree, k: int, most_uneven: float = 0.3) -> np.ndarray:
@@ -84,7 +100,13 @@ def merge_evenly(tree: SpanningTree, k: int, most_uneven: float = 0.3) -> np.nda
     and Cena 2016).
     """
     n = len(tree.ends) + 1
-    return _merge(tree.ends, n, k, most_uneven)
+    parent = np.arange(n)
+    size = np.ones(n, dtype=np.int64)
+    of_size = np.zeros(n + 1, dtype=np.int64)
+    of_size[1] = n
+    used = np.zeros(n - 1, dtype=np.bool_)
+    _merge(tree.ends, parent, size, of_size, used, k, most_uneven)
+    return parent
 
 
 @njit(cache=True, nogil=True)
@@ -96,13 +118,12 @@ def _find(parent, i):
 
 
 @njit(cache=True, nogil=True)
-def _merge(ends, n, k, most_uneven):
-    """Merge along the edges; the Gini index follows from how many clusters have each size."""
-    parent = np.arange(n)
-    size = np.ones(n, dtype=np.int64)
-    of_size = np.zeros(n + 1, dtype=np.int64)
-    of_size[1] = n
-    used = np.zeros(n - 1, dtype=np.bool_)
+def _merge(ends, parent, size, of_size, used, k, most_uneven):
+    """Merge along the edges; the Gini index follows from how many clusters have each size.
+
+    In the end ``parent`` is the first sample of each cluster.
+    """
+    n = len(parent)
     first, smallest, gini = 0, 1, 0.0
     skipped, skipped_at = 0, 1  # edges before this touch no cluster of that size
     for count in range(n, max(k, 1), -1):
@@ -131,10 +152,8 @@ def _merge(ends, n, k, most_uneven):
         while of_size[smallest] == 0:
             smallest += 1
         gini = _gini(of_size, smallest, count - 1, n)
-    labels = np.empty(n, dtype=np.int64)
     for i in range(n):
-        labels[i] = _find(parent, i)
-    return labels
+        parent[i] = _find(parent, i)
 
 
 @njit(cache=True, nogil=True)
@@ -162,67 +181,41 @@ def chop_limbs(tree: SpanningTree, k: int, least_share: float = 0.25) -> np.ndar
     edges, half of that, and so on.
     """
     n = len(tree.ends) + 1
-    order, parent, above = _root(tree.ends, n)
+    edges = sp.csr_array((np.ones(n - 1), (tree.ends[:, 0], tree.ends[:, 1])), shape=(n, n))
+    order, parent = breadth_first_order(edges, 0, directed=False)
+    one, other = tree.ends.T
+    below = np.where(parent[other] == one, other, one)
     least = max(1.0, least_share * n / k)
     while True:
-        labels, count = _chop(tree.ends, order, parent, above, k, least)
+        size = np.ones(n, dtype=np.int64)
+        is_cut = np.zeros(n, dtype=np.bool_)
+        labels = np.zeros(n, dtype=np.int64)
+        count = _chop(below, order, parent, size, is_cut, labels, k, least)
         if count >= k or least <= 1:
             return labels
         least = max(1.0, 0.5 * least)
 
 
 @njit(cache=True, nogil=True)
-def _root(ends, n):
-    """Nodes from the root down, the parent of each, and the edge that leads there."""
-    start = np.zeros(n + 1, dtype=np.int64)
-    for e in range(n - 1):
-        start[ends[e, 0] + 1] += 1
-        start[ends[e, 1] + 1] += 1
-    for i in range(n):
-        start[i + 1] += start[i]
-    place = start[:-1].copy()
-    edge = np.empty(2 * (n - 1), dtype=np.int64)
-    for e in range(n - 1):
-        for side in range(2):
-            i = ends[e, side]
-            edge[place[i]] = e
-            place[i] += 1
-    order = np.zeros(n, dtype=np.int64)
-    parent = np.full(n, -1)
-    above = np.full(n, -1)
-    reached = 1
-    for at in range(n):
-        i = order[at]
-        for p in range(start[i], start[i + 1]):
-            e = edge[p]
-            if e == above[i]:
-                continue
-            j = ends[e, 0] + ends[e, 1] - i
-            parent[j], above[j] = i, e
-            order[reached] = j
-            reached += 1
-    return order, parent, above
+def _chop(below, order, parent, size, is_cut, labels, k, least):
+    """Cut edges from the longest to the shortest where both sides are large enough.
 
-
-@njit(cache=True, nogil=True)
-def _chop(ends, order, parent, above, k, least):
-    """Cut edges from the longest to the shortest where both sides are large enough."""
+    ``below`` is the end of each edge that is farther from the root, the first of ``order``.
+    """
     n = len(order)
-    size = np.ones(n, dtype=np.int64)  # of the part of a cluster that hangs below a node
-    for at in range(n - 1, 0, -1):
+    for at in range(n - 1, 0, -1):  # sizes of what hangs below a node in its cluster
         size[parent[order[at]]] += size[order[at]]
-    cut = np.zeros(n, dtype=np.bool_)
     count = 1
     for e in range(n - 2, -1, -1):
         if count == k:
             break
-        low = ends[e, 0] if above[ends[e, 0]] == e else ends[e, 1]
+        low = below[e]
         top = parent[low]
-        while parent[top] >= 0 and not cut[top]:
+        while parent[top] >= 0 and not is_cut[top]:
             top = parent[top]
         if size[low] < least or size[top] - size[low] < least:
             continue
-        cut[low] = True
+        is_cut[low] = True
         count += 1
         i = parent[low]
         while True:
@@ -230,13 +223,12 @@ def _chop(ends, order, parent, above, k, least):
             if i == top:
                 break
             i = parent[i]
-    labels = np.empty(n, dtype=np.int64)
     found = 0
-    for at in range(n):
+    for at in range(1, n):
         i = order[at]
-        if parent[i] < 0 or cut[i]:
-            labels[i] = found
+        if is_cut[i]:
             found += 1
+            labels[i] = found
         else:
             labels[i] = labels[parent[i]]
-    return labels, count
+    return count

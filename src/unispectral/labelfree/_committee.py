@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
@@ -20,19 +21,20 @@ from unispectral._run import one_thread
 from unispectral.graph.spanning_tree import chop_limbs, merge_evenly, span
 
 __all__ = [
-    "FEW_COLUMNS",
-    "NEIGHBORS",
     "Vote",
+    "choose_neighbors",
+    "cluster_table",
     "fit_mixture",
+    "has_few",
     "principal_columns",
     "take_vote",
-    "vote_by_trees",
 ]
 
-#: Candidates of the codes in the graphs that vote beside the first.
-NEIGHBORS = (5, 20)
+#: Candidates of the codes in the graph that votes beside the first: of few columns, and of many.
+_FINER = 5
+_WIDER = 20
 #: More columns than this show no density to trees; a mixture is fitted to so many components.
-FEW_COLUMNS = 12
+_FEW_COLUMNS = 12
 _COMPONENTS = 10
 #: Smaller clusters than this are strays.
 _LEAST_MEMBERS = 3
@@ -102,6 +104,31 @@ def _count_pairs(sizes: np.ndarray) -> float:
     return float((sizes * (sizes - 1.0)).sum() / 2.0)
 
 
+def choose_neighbors(n_columns: int | None) -> int:
+    """Candidates of the codes in the graph that votes beside the first.
+
+    Few columns have a finer graph; many, or samples that are no table, a wider one.
+    """
+    return _FINER if has_few(n_columns) else _WIDER
+
+
+def has_few(n_columns: int | None) -> bool:
+    """Whether so many columns, None where there is no table, show densities."""
+    return n_columns is not None and n_columns <= _FEW_COLUMNS
+
+
+def cluster_table(table: np.ndarray, k: int, members: Sequence[str]) -> list[np.ndarray]:
+    """Candidates that no graph is made for: a mixture and, of few columns, two from a tree."""
+    columns = principal_columns(table)
+    found = []
+    mixture = fit_mixture(columns, k) if "mixture" in members else None
+    if mixture is not None:
+        found.append(mixture)
+    if "trees" in members and has_few(table.shape[1]):
+        found.extend(cluster_by_trees(columns, k))
+    return found
+
+
 def fit_mixture(X: np.ndarray, k: int) -> np.ndarray | None:
     """Labels of a mixture of k Gaussians of any shape; None where there is none.
 
@@ -121,17 +148,17 @@ def fit_mixture(X: np.ndarray, k: int) -> np.ndarray | None:
 
 def principal_columns(X: np.ndarray) -> np.ndarray:
     """A table of few columns as it is, one of more by its first principal components."""
-    if X.shape[1] <= FEW_COLUMNS:
+    if X.shape[1] <= _FEW_COLUMNS:
         return np.asarray(X, dtype=np.float64)
     centred = np.asarray(X, dtype=np.float64) - X.mean(axis=0, dtype=np.float64)
-    if centred.shape[1] <= len(centred):
-        vectors = np.linalg.eigh(centred.T @ centred)[1]
-        return centred @ vectors[:, -_COMPONENTS:]
-    values, vectors = np.linalg.eigh(centred @ centred.T)
-    return vectors[:, -_COMPONENTS:] * np.sqrt(np.maximum(values[-_COMPONENTS:], 0.0))
+    wide = centred.shape[1] > len(centred)
+    products = centred @ centred.T if wide else centred.T @ centred
+    kept = [max(len(products) - _COMPONENTS, 0), len(products) - 1]
+    values, vectors = scipy.linalg.eigh(products, subset_by_index=kept, check_finite=False)
+    return vectors * np.sqrt(np.maximum(values, 0.0)) if wide else centred @ vectors
 
 
-def vote_by_trees(X: np.ndarray, k: int) -> list[np.ndarray]:
+def cluster_by_trees(X: np.ndarray, k: int) -> list[np.ndarray]:
     """Labels by a spanning tree: merged under a threshold of evenness, and cut into limbs."""
     tree = span(X, _SMOOTHING)
     return [merge_evenly(tree, k), chop_limbs(tree, k)]

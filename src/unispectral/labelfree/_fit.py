@@ -26,17 +26,15 @@ from unispectral.labelfree._assignment import (
 )
 from unispectral.labelfree._certainty import calibrate_memberships
 from unispectral.labelfree._committee import (
-    FEW_COLUMNS,
-    NEIGHBORS,
-    fit_mixture,
-    principal_columns,
+    choose_neighbors,
+    cluster_table,
+    has_few,
     take_vote,
-    vote_by_trees,
 )
 from unispectral.labelfree._connected import fit_connected
 from unispectral.labelfree._count import count_clusters, find_natural_clusters
 from unispectral.labelfree._diagnostics import diagnose, doubt_agreement
-from unispectral.labelfree._geometry import Whitening
+from unispectral.labelfree._geometry import KernelDistance, Whitening
 from unispectral.labelfree._given import fit_graph
 from unispectral.labelfree._graph import LearnedGraph, couple_with, embed, learn_graph
 from unispectral.labelfree._neighbourhoods import (
@@ -86,6 +84,8 @@ class Clustering(NamedTuple):
     #: Whether they are not those of the embedding: they were improved on the graph, or found
     #: there.
     by_labels: bool
+    #: Which samples are not of low density; None where that was not looked at, or says nothing.
+    core: np.ndarray | None = None
 
 
 def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
@@ -264,21 +264,30 @@ def cluster_views(views: Views, form: Whitening | None, recipe: Recipe, run: Run
     graph, assigned, labels = _cluster_layers(layers, recipe, run)
     if recipe.guessed:
         recipe = replace(recipe, n_clusters=int(labels.max()) + 1, guessed=False)
-    joint = views.joint
-    if recipe.core_first and len(views.views) == 1 and joint is not None:
-        core = None
-        if normalized_cut(graph.first, labels) >= CLEAR:
-            core = find_core_samples(joint)
-        if core is not None and not core.all():
-            here = run.replace(executor=None)
-            few = joint.subset(np.flatnonzero(core))
-            inner = locate(few, form, layers.k, recipe, here)
-            if layers.counts is not None:
-                inner = inner._replace(counts=layers.counts[core])
-            inside, _, found = _cluster_layers(inner, replace(recipe, max_iter=1), here)
-            labels = prefer_core_labels(graph.first, labels, core, inside.first, found)
+    core = None
+    one_table = len(views.views) == 1 and views.joint is not None
+    if recipe.core_first and one_table and normalized_cut(graph.first, labels) >= CLEAR:
+        assert views.joint is not None
+        core = find_core_samples(views.joint)
+    found = Clustering(views, form, layers, graph, labels, True, core)
+    if core is not None:
+        labels = label_core_first(found, core, recipe, run)
     by_labels = assigned is None or not np.array_equal(labels, assigned)
-    return Clustering(views, form, layers, graph, labels, by_labels)
+    return found._replace(labels=labels, by_labels=by_labels)
+
+
+def label_core_first(found: Clustering, core: np.ndarray, recipe: Recipe, run: Run) -> np.ndarray:
+    """These labels, or those of the samples that are not of low density, spread to the others."""
+    joint = found.views.joint
+    if joint is None or core.all():
+        return found.labels
+    here = run.replace(executor=None)
+    few = joint.subset(np.flatnonzero(core))
+    layers = locate(few, found.form, found.layers.k, recipe, here)
+    if found.layers.counts is not None:
+        layers = layers._replace(counts=found.layers.counts[core])
+    inside, _, labels = _cluster_layers(layers, replace(recipe, max_iter=1), here)
+    return prefer_core_labels(found.graph.first, found.labels, core, inside.first, labels)
 
 
 def _cluster_layers(
@@ -316,30 +325,19 @@ def let_candidates_vote(
     The graph of clusters that another candidate found is coupled with these.
     """
     joint = found.views.joint
-    n = len(found.labels)
-    single = len(found.views.views) == 1 and joint is not None
-    if not recipe.committee or not single or n > recipe.spectral_samples:
+    if joint is None or len(found.views.views) > 1 or not recipe.has_vote(joint.n_samples):
         return found, None
     k = recipe.n_clusters
-    if k < 2 or normalized_cut(found.graph.first, found.labels) < SEPARATE:
+    if normalized_cut(found.graph.first, found.labels) < SEPARATE:
         return found, None
     run.progress("candidates")
-    assert joint is not None
     here = run.replace(executor=None, rng=np.random.default_rng(0))
-    candidates = [found.labels]
-    for neighbors in NEIGHBORS:
-        if neighbors == found.layers.k or neighbors >= n:
-            continue
-        wider = replace(recipe, n_neighbors=neighbors)
-        candidates.append(cluster_views(found.views, found.form, wider, here).labels)
     table = joint.features()
+    candidates = [found.labels]
+    if "graph" in recipe.members:
+        candidates.extend(cluster_other_graph(found, joint, recipe, here))
     if table is not None:
-        columns = principal_columns(table)
-        mixture = fit_mixture(columns, k)
-        if mixture is not None:
-            candidates.append(mixture)
-        if table.shape[1] <= FEW_COLUMNS:
-            candidates.extend(vote_by_trees(columns, k))
+        candidates.extend(cluster_table(table, k, recipe.members))
     if len(candidates) < 3:
         return found, None
     vote = take_vote(candidates)
@@ -354,6 +352,35 @@ def let_candidates_vote(
         found.graph, layers.layers, layers.k, embedding, recipe, here, layers.counts
     )
     return found._replace(graph=graph, labels=labels, by_labels=True), agreement
+
+
+def cluster_other_graph(
+    found: Clustering, joint: KernelDistance, recipe: Recipe, run: Run
+) -> list[np.ndarray]:
+    """Candidates from the graph of another number of neighbours in the same geometry.
+
+    The communities of a wider graph are a candidate, too.
+    """
+    k = choose_neighbors(joint.n_columns)
+    if k == found.layers.k or k >= joint.n_samples:
+        return []
+    geometry, around, _ = found.layers.layers[0]
+    if k < found.layers.k:
+        around = around.nearest(k)
+    else:
+        around = found.layers.wider or localize(geometry, k, run)
+    layers = Layers([Layer(geometry, around)], k, found.layers.counts)
+    if not has_few(joint.n_columns):
+        graph, _, labels = _cluster_layers(layers, replace(recipe, n_init=1), run)
+        if "communities" not in recipe.members:
+            return [labels]
+        return [labels, k_communities(graph.first, recipe.n_clusters)]
+    recipe = replace(recipe, max_iter=1, n_neighbors=k)
+    graph, _, labels = _cluster_layers(layers, recipe, run)
+    other = found._replace(layers=layers, graph=graph, labels=labels)
+    if found.core is None:
+        return [labels]
+    return [label_core_first(other, found.core, recipe, run)]
 
 
 def compare_weightings(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from unispectral._errors import InputError
 
-__all__ = ["Recipe"]
+__all__ = ["MEMBERS", "Recipe"]
 
 #: Fewer candidates than this make no graph that holds together.
 _LEAST_NEIGHBORS = 3
@@ -26,6 +26,8 @@ _LARGE_SAMPLES = 10_000
 #: Above this many samples labels are communities of the graph.
 SPECTRAL_SAMPLES = 10_000
 _TOL, _LARGE_TOL = 1e-4, 5e-3
+#: Kinds of candidates that vote on the clusters of one table.
+MEMBERS = ("graph", "communities", "mixture", "trees")
 _SWITCH = (True, False)
 _CHOICES: dict[str, tuple[object, ...]] = {
     "scale_codes": _SWITCH,
@@ -114,6 +116,9 @@ class Recipe:
         the first graph, and no eigenvectors are computed.
     committee : bool
         Whether clusterings of other kinds vote on the clusters of one table.
+    members : tuple of str
+        Of which kinds: a graph of another number of neighbours, its communities, a mixture of
+        Gaussians, spanning trees.
     core_first : bool
         Whether low-density samples are labelled last, where clusters are clearer without them.
 
@@ -151,6 +156,7 @@ class Recipe:
     refine: bool = True
     spectral_samples: int = SPECTRAL_SAMPLES
     committee: bool = True
+    members: tuple[str, ...] = MEMBERS
     core_first: bool = True
 
     def __post_init__(self) -> None:
@@ -163,6 +169,10 @@ class Recipe:
     def with_clusters(self, n_clusters: int) -> Recipe:
         """The same for another number of clusters."""
         return replace(self, n_clusters=int(n_clusters))
+
+    def has_vote(self, n_samples: int) -> bool:
+        """Whether clusterings of other kinds vote on the clusters of one table of so many."""
+        return self.committee and n_samples <= self.spectral_samples and self.n_clusters > 1
 
     def candidates(self, n_samples: int) -> int:
         """Candidates of each code: no more than a cluster of mean size has other members.

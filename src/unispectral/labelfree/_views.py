@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from unispectral._inputs import Samples
 from unispectral._run import Run
 from unispectral.kernels._bound import bind_table
+from unispectral.labelfree._committee import choose_neighbors
 from unispectral.labelfree._geometry import (
     KernelDistance,
     KernelPart,
@@ -96,6 +97,8 @@ class Layers(NamedTuple):
     layers: list[Layer]
     k: int
     counts: np.ndarray | None = None
+    #: The first layer with more candidates, where another graph will be made of it.
+    wider: Neighbourhoods | None = None
 
 
 def build_views(
@@ -296,7 +299,10 @@ def build_layers(views: Views, form: Whitening | None, recipe: Recipe, run: Run)
         k = recipe.candidates(views.views[0].n_samples)
         return Layers(build_own_layers(views, form, k, 1.0, run), k, views.counts)
     k = recipe.candidates(views.joint.n_samples)
-    joint = locate(views.joint, form, k, recipe, run)._replace(counts=views.counts)
+    most = 0
+    if recipe.has_vote(views.joint.n_samples) and len(views.views) == 1:
+        most = choose_neighbors(views.joint.n_columns)
+    joint = locate(views.joint, form, k, recipe, run, most)._replace(counts=views.counts)
     if len(views.views) == 1 or recipe.fused_share == 1.0:
         return joint
     first = joint.layers[0]._replace(share=recipe.fused_share)
@@ -325,15 +331,28 @@ def _has_candidates(view: View, k: int) -> bool:
 
 
 def locate(
-    distance: KernelDistance, form: Whitening | None, k: int, recipe: Recipe, run: Run
+    distance: KernelDistance,
+    form: Whitening | None,
+    k: int,
+    recipe: Recipe,
+    run: Run,
+    most: int = 0,
 ) -> Layers:
-    """Neighbourhoods with k candidates, or two or four times k where near-duplicates abound."""
+    """Neighbourhoods with k candidates, or two or four times k where near-duplicates abound.
+
+    Those with ``most`` candidates are found at once, where they will be needed.
+    """
     geometry = apply_form(distance, form, run)
-    around = localize(geometry, k, run)
+    most = 0 if run.executor is not None else min(most, distance.n_samples - 1)
+    around = localize(geometry, max(k, most), run)
+    wider = None
+    if most > k:
+        wider = around
+        around = wider.nearest(k)
     if recipe.n_neighbors is None and distance.n_samples > _MANY_SAMPLES:
         for _ in range(_DOUBLINGS):
             if near_duplicate_share(around, run) <= _NEAR_DUPLICATES:
                 break
             k *= 2
             around = localize(geometry, k, run)
-    return Layers([Layer(geometry, around)], k)
+    return Layers([Layer(geometry, around)], k, wider=wider)
