@@ -27,8 +27,9 @@ brackets is the interval that holds 95 % of the means when the sets are drawn ag
 fits without the part over that with it, on the sets where it can matter: below 1, the part costs
 that much.
 
-Design sets ({design}) are those on which the model was made; validation sets ({validation})
-took no part in it.
+Design sets (so far {design}) are those on which the model was made; validation sets (so far
+{validation}) took no part in it. Sets are taken in an order drawn once, so that a run that was
+stopped, or that left the large sets out (`--most-samples`), has seen some of all kinds.
 
 """
 
@@ -52,13 +53,7 @@ def write(store: Store, parts: Sequence[Any], path: Path | None) -> str:
     cells: dict[tuple[str, str], dict[str, dict[str, float]]] = {}
     for (half, problem, part), result in store.results("part").items():
         cells.setdefault((half, part), {})[problem] = result
-    names = {
-        half: ", ".join(
-            f"{count} {group}"
-            for group, count in _count_groups(cells.get((half, "all parts"), {}))
-        )
-        for half in ("design", "validation")
-    }
+    names = {half: _count_groups(cells.get((half, "all parts"), {})) for half in _HALVES}
     lines = [
         "| part | what it does | design sets | gain, design | + / − | validation sets "
         "| gain, validation | + / − | time |",
