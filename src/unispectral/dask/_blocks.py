@@ -158,7 +158,7 @@ class Form:
     @classmethod
     def split(cls, X: Any) -> tuple[Form, list[Any]]:
         """The form of what was given, and its tables; a list of rows is one table."""
-        if isinstance(X, Mapping) and X and is_views(X):
+        if isinstance(X, Mapping) and is_views(X) and X:
             return cls(True, tuple(X)), list(X.values())
         if isinstance(X, (list, tuple)) and is_views(X):
             return cls(True), list(X)
