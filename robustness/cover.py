@@ -37,7 +37,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     "persistence": ("tests/persistence/test_models.py", "tests/persistence/test_pipelines.py"),
     "input": (
         "tests/integration/test_hostile_input.py", "tests/tables", "tests/test_files.py",
-        "tests/test_graph_files.py",
+        "tests/graph/test_files.py",
     ),
     "baselines": ("tests/baselines",),
     "examples": ("--doctest-modules", "src/unispectral"),

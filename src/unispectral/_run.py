@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from html import escape
 from threading import Lock
 from typing import Any, Protocol, TextIO, TypeVar
 
@@ -20,9 +21,11 @@ from threadpoolctl import ThreadpoolController
 
 from unispectral._compat import FitTasks, as_generator, joblib_jobs
 from unispectral._errors import InputError
-from unispectral._notebook import NotebookBar, is_notebook
 
 T = TypeVar("T")
+
+#: The shell of a Jupyter kernel; those of Colab and others are made of it.
+_SHELL = "ZMQInteractiveShell"
 
 
 @lru_cache(maxsize=1)
@@ -81,6 +84,48 @@ def thread_count(n_jobs: int | None = None) -> int:
     if n_jobs > 0:
         return n_jobs
     return max(1, cores + 1 + n_jobs)
+
+
+def is_notebook() -> bool:
+    """Whether what is displayed here is shown in a notebook."""
+    ipython = sys.modules.get("IPython")
+    if ipython is None:
+        return False
+    shell: Any = ipython.get_ipython()
+    return any(kind.__name__ == _SHELL for kind in type(shell).__mro__)
+
+
+class NotebookBar:
+    """A bar below the cell that runs, drawn anew in its place.
+
+    It is displayed when there is first something to show.
+    """
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+
+    def show(self, text: str, done: int = 0, total: int | None = None) -> None:
+        """How far a stage has got; a bar that runs to and fro where nobody knows."""
+        if total:
+            state = f'value="{done}" max="{total}"'
+        else:
+            state = ""
+        bar = f'<progress {state} style="width:12em;vertical-align:middle"></progress>'
+        self._draw(f"<div>{bar} {escape(text)}</div>")
+
+    def close(self, text: str) -> None:
+        """Leave a line in place of the bar, if there was one."""
+        if self._handle is not None:
+            self._draw(f'<div style="opacity:.7">{escape(text)}</div>')
+            self._handle = None
+
+    def _draw(self, markup: str) -> None:
+        from IPython.display import HTML, display
+
+        if self._handle is None:
+            self._handle = display(HTML(markup), display_id=True)
+        else:
+            self._handle.update(HTML(markup))
 
 
 #: Stages of so many samples, other than the search, are over before anybody wonders.

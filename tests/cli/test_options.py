@@ -17,7 +17,7 @@ from unispectral._errors import InputError, Sentence
 from unispectral.cli import _options, _outputs
 from unispectral.cli._app import run, say_in_shell, sentence
 from unispectral.cli._methods import DEFAULT, METHODS, build_method
-from unispectral.graph_files import GRAPH_FORMATS
+from unispectral.graph.files import GRAPH_FORMATS
 from unispectral.tables import TableError, TablePreparer, _prepare
 from unispectral.tables._formats import FORMATS
 

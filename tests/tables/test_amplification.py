@@ -215,7 +215,7 @@ def test_frames_of_many_columns_of_one_name():
 
 
 def test_long_names_of_a_graph(tmp_path):
-    from unispectral.graph_files import write_graph
+    from unispectral.graph.files import write_graph
 
     names = ["a" * 200_000, *map(str, range(999))]
     with pytest.raises(ValueError, match="a name of 200,000 characters"):

@@ -132,7 +132,7 @@ def write_outputs(
         estimator.preparation_ = data.preparation
         save_model(estimator, path)
     if path := wanted["graph"]:
-        from unispectral.graph_files import write_graph
+        from unispectral.graph.files import write_graph
 
         write_graph(path, estimator.affinity_matrix_, labels=fitted.labels, names=data.names)
     if path := wanted["report"]:

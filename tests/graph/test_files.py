@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from unispectral import graph_files
-from unispectral.graph_files import write_graph
+from unispectral.graph import files
+from unispectral.graph.files import write_graph
 
 NAMES = ["a", "b & <c>", '"]]>&quot;', "ü\x00\x1b\ud800", "e"]
 
@@ -90,7 +90,7 @@ def test_names_that_are_not_unique_do_not_merge_nodes(tmp_path, graph):
 def test_blocks_give_every_edge_once(tmp_path, monkeypatch):
     dense = np.random.default_rng(0).random((30, 30)).round(2)
     symmetric = sp.csr_array(dense + dense.T)
-    monkeypatch.setattr(graph_files, "_BLOCK", 7)
+    monkeypatch.setattr(files, "_BLOCK", 7)
     path = tmp_path / "graph.graphml"
     write_graph(path, symmetric)
     found = nx.read_graphml(path)

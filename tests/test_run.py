@@ -10,7 +10,7 @@ import pytest
 
 from unispectral import UnifiedSpectralClustering
 from unispectral._compat import manual_address
-from unispectral._notebook import is_notebook
+from unispectral._run import is_notebook
 
 
 class ZMQInteractiveShell:
