@@ -22,7 +22,8 @@ accuracy is that of the samples whose label was not told, in per cent, the mean 
 (`make study-known`). "without" is the same model that is told nothing, on the same samples. In
 brackets is the least gain over "without" of any draw. Peers get the same labels and the first
 fifty principal components. With few labels many classes have none: of the 15 classes of YALE,
-2 % are three labels.
+2 % are three labels. How known labels merge and split clusters was chosen on nearly these sets
+and draws, validation sets among them, so that the gains are optimistic.
 
 """
 

@@ -23,6 +23,8 @@ _MOST, _LEVEL = 0.1, 0.001
 _BODY, _LEAST = 16, 20
 #: Of the smallest score: what all samples have in common, because a code is never perfect.
 _FLOOR = 0.995
+#: Equal scores have no tail: one that is shorter than this is taken as so long.
+_SHORTEST = 1e-6
 #: Of outliers that fade into the rest: starts of the mixture, as shares of the upper half, its
 #: iterations, its narrowest spread, and the share of outliers among those above the threshold.
 _STARTS, _ITERATIONS, _NARROWEST, _PURE = (0.02, 0.07, 0.15), 60, 0.2, 0.6
@@ -152,7 +154,7 @@ def _fit_crowd(x: np.ndarray, share: float) -> tuple[float, float, float, float,
     """Expectation and maximisation: log-likelihood, share, centre, spread, scale of the tail."""
     centre = float(np.quantile(x, 1.0 - share))
     spread = max(float(x.max() - centre) / 2.0, _NARROWEST)
-    scale = float(np.minimum(x, centre).mean())
+    scale = max(float(np.minimum(x, centre).mean()), _SHORTEST)
     for _ in range(_ITERATIONS):
         rest = (1.0 - share) / scale * np.exp(-x / scale)
         crowd = share * _normal(x, centre, spread)
@@ -161,7 +163,8 @@ def _fit_crowd(x: np.ndarray, share: float) -> tuple[float, float, float, float,
         share = weight / len(x)
         centre = float(part @ x) / weight
         spread = max(float(np.sqrt(part @ (x - centre) ** 2 / weight)), _NARROWEST)
-        scale = max(float((1.0 - part) @ x) / max(len(x) - weight, 1.0), np.finfo(float).tiny)
+        tail = float((1.0 - part) @ x) / max(len(x) - weight, 1.0)
+        scale = max(tail, _SHORTEST)
     rest = (1.0 - share) / scale * np.exp(-x / scale)
     crowd = share * _normal(x, centre, spread)
     return float(np.log(rest + crowd).sum()), share, centre, spread, scale
