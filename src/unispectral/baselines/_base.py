@@ -145,11 +145,11 @@ class ClusteringMethod(Declared, CallbackSupportMixin, ClusterMixin, BaseEstimat
             setattr(self, f"{name}_", value)
         if not found.converged:
             text = (
-                f"{type(self).__name__} stopped because the limit of {self.max_iter} iterations "
-                "was reached; the residual, how much the last one still changed, is "
-                f"{found.residual:.2g}. Raise {{max_iter}}."
+                f"{type(self).__name__} stopped because the limit of {{max_iter}} iterations was "
+                "reached; the residual, how much the last one still changed, is "
+                f"{found.residual:.2g}. Raise it."
             )
-            warn(Sentence(text, "max_iter"), ConvergenceWarning)
+            warn(Sentence(text, max_iter=self.max_iter), ConvergenceWarning)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -74,7 +74,7 @@ def fit(
             "The graph has no edges, because {alpha} is more than any kernel value pays for, and "
             "the labels say nothing; lower it, or normalize the kernels."
         )
-        warn(Sentence(text, alpha=objective.alpha), DoubtfulResultWarning)
+        warn(Sentence(text, alpha=float(objective.alpha)), DoubtfulResultWarning)
     names = samples.kernel_names
     degrees = np.asarray((solution.Z + solution.Z.T).sum(axis=1)).ravel()
     typical = median_of_positive(degrees, 1.0)
