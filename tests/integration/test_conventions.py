@@ -295,7 +295,10 @@ def test_distances_for_a_kernel():
         (UnifiedSpectralClustering(0), "must be a whole number of at least 1 or 'auto'. Got 0"),
         (SCSK(2.5), "must be a whole number of at least 1. Got 2.5"),
         (UnifiedSpectralClustering(3, alpha=np.inf), "must be a number of at least 0. Got inf"),
-        (UnifiedSpectralClustering(3, max_clusters=1), "a whole number of at least 2. Got 1"),
+        (
+            UnifiedSpectralClustering(3, max_clusters=1),
+            "must be a whole number of at least 2 or 'auto'. Got 1",
+        ),
         (UnifiedSpectralClustering(3, scaling="x"), "be 'auto', 'counts', 'none' or 'standard'"),
         (SCSK(3, mu=0), "must be a number above 0. Got 0"),
         (baselines.RMKKM(3, gamma=1.0), "must be a number above 0 and below 1. Got 1.0"),

@@ -9,7 +9,6 @@ from sklearn.preprocessing import normalize
 from unispectral._compat import as_generator
 from unispectral._errors import InputError, warn
 from unispectral._run import Run
-from unispectral.graph._descent import descend
 from unispectral.graph._indexes import CellIndex, ExactIndex, Index, Neighbours, TreeIndex
 
 __all__ = [
@@ -112,6 +111,8 @@ def nearest(
     if metric == "cosine":
         table = normalize(table)
     if is_descended(table):
+        from unispectral.graph._descent import descend  # its loops take long to import
+
         return descend(table, k, as_generator(random_state), run)
     built = build_index(table, k, random_state=random_state, run=run)
     return built.search_own(np.arange(table.shape[0]), k, run)

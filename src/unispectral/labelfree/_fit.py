@@ -69,6 +69,9 @@ __all__ = ["fit"]
 _LEAST_DISTINCT = 10
 #: Clusters of a lower mean conductance are components of the graph: there is nothing to vote on.
 SEPARATE = 1e-9
+#: Samples count about equally often where as many of equal counts, by the effective sample size,
+#: are at least this share of them.
+_LEAST_EVEN = 0.9
 #: The mean modularity per view may fall by this share where other weights of views are taken.
 _MOST_LOSS = 0.2
 
@@ -321,11 +324,15 @@ def let_candidates_vote(
 ) -> tuple[Clustering, float | None]:
     """These clusters, or others of the same samples on which more candidates agree; and how much.
 
-    Candidates vote on one table, where eigenvectors are computed and clusters are not separate.
+    Candidates vote on one table, where eigenvectors are computed and clusters are not separate,
+    and where samples count about equally often: a mixture and a tree see each of them once.
     The graph of clusters that another candidate found is coupled with these.
     """
     joint = found.views.joint
     if joint is None or len(found.views.views) > 1 or not recipe.has_vote(joint.n_samples):
+        return found, None
+    counts = found.layers.counts
+    if counts is not None and _LEAST_EVEN * float(np.mean(counts**2)) > 1.0:
         return found, None
     k = recipe.n_clusters
     if normalized_cut(found.graph.first, found.labels) < SEPARATE:

@@ -71,10 +71,16 @@ def repeat_rows(table: Any, weights: np.ndarray) -> Any:
     >>> repeat_rows(np.array([[1.0], [2.0], [3.0]]), np.array([2.0, 0.0, 1.0])).ravel().tolist()
     [1.0, 1.0, 3.0]
     """
-    times = np.rint(weights)
-    if not np.array_equal(times, weights) or times.sum() > _ROWS * len(weights):
+    times = weights
+    if not _are_whole(times):  # halves count as the whole numbers in their ratio
+        times = weights / weights[weights > 0].min()
+    if not _are_whole(times) or times.sum() > _ROWS * len(weights):
         times = np.rint(weights * _ROWS / weights.mean())
     return table[np.repeat(np.arange(len(weights)), times.astype(np.int64))]
+
+
+def _are_whole(numbers: np.ndarray) -> bool:
+    return np.array_equal(np.rint(numbers), numbers)
 
 
 def _refuse_sizes(known: Knowledge) -> None:
