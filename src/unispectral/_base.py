@@ -175,7 +175,7 @@ class LearnedGraphClustering(
         else:
             self.membership_ = memberships(solution.P @ rotation)
         self.outlier_score_ = fitted.outlier_score
-        self.diagnostics_ = fitted.diagnostics
+        self.diagnostics_ = tuple(map(str, fitted.diagnostics))
         self.kernel_weights_ = solution.weights
         self.kernel_names_ = fitted.kernel_names
         names = fitted.predictor.layout.view_names

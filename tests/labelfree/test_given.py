@@ -240,7 +240,7 @@ def test_graphs_beside_tables_in_any_container(tmp_path):
     np.testing.assert_array_equal(loaded.predict_proba(new), model.predict_proba(new))
     assert adjusted_rand_score(model.predict(new), model.labels_[:9]) == 1.0
     assert quietly(UnifiedSpectralClustering(kernels={0: "graph"}), [graph, table]).n_clusters_ > 1
-    with pytest.raises(ValueError, match="the model knows no kernel between new samples"):
+    with pytest.raises(ValueError, match="the model knows no edges between new nodes"):
         model.update(new)
 
 

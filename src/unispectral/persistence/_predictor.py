@@ -280,14 +280,21 @@ def _read_whitening(state: Any, base: KernelDistance) -> WhitenedDistance:
         base=base,
         rate=rate,
         landmarks=landmarks,
-        root=None if root is None else floats(root, count, count),
+        root=None if root is None else _read_root(root, count),
         mean=floats(state["mean"], count),
-        shrink_root=floats(state["shrink_root"], count, count),
+        shrink_root=_read_root(state["shrink_root"], count),
         unit=boolean(state["unit"]),
         table=floats(state["table"], n, count),
         name=str(state["name"]),
         n_fitted=n_fitted,
     )
+
+
+def _read_root(array: Any, count: int) -> np.ndarray:
+    """A lower triangular matrix that has an inverse."""
+    root = floats(array, count, count)
+    require(bool((np.diagonal(root) != 0).all()), "a root of the geometry")
+    return root
 
 
 def _bank(state: Any) -> KernelBank:
