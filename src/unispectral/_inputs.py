@@ -387,7 +387,7 @@ def _read_new_nodes(X: Any, layout: Layout) -> list[Any]:
 def _is_several(X: Any) -> bool:
     """Whether X holds several graphs: a mapping, or a list of what is none itself."""
     if isinstance(X, Mapping):
-        return True
+        return not sp.issparse(X)  # a sparse dictionary of keys is one table
     if not isinstance(X, (list, tuple)) or not len(X):
         return False
     first = X[0]

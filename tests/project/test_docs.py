@@ -143,7 +143,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     points = datasets.make_blobs(400, 5, centers=20, random_state=0)[0].astype(np.float32)
     np.save(home / "points.npy", points)
     np.save(home / "more.npy", points)
-    make_customers()[0].to_csv(home / "customers.csv", index=False)
+    customers = make_customers()[0]
+    customers.to_csv(home / "customers.csv", index=False)
+    customers[:60].to_csv(home / "march.csv", index=False)
     pd.DataFrame(points, columns=list("abcde")).to_parquet(home / "points.parquet")
     zarr.save_array(home / "points.zarr", points)
     return home

@@ -219,8 +219,8 @@ def summarise(
     How sure: 100 % of the samples belong clearly to one cluster.
     <BLANKLINE>
     cluster     size    share  name      what sets it apart
-          0        8   50.0 %  low age   age 4 (others 54)
-          1        8   50.0 %  high age  age 54 (others 4)
+          0        8   50.0 %  low age   age 3.5 (others 53.5)
+          1        8   50.0 %  high age  age 53.5 (others 3.5)
     <BLANKLINE>
     Fit nowhere: none; no sample stands apart from all others.
     """
