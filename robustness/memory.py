@@ -108,7 +108,8 @@ def _too_little(plan: Plan) -> Result:
         from unispectral import UnifiedSpectralClustering
 
         model = UnifiedSpectralClustering(3)
-        _try(result, "USC, its neighbourhoods", lambda: model.fit(np.tile(X, (3, 1))))
+        apart = np.vstack([X, X + 0.1, X - 0.1])  # copies would be fitted once
+        _try(result, "USC, its neighbourhoods", lambda: model.fit(apart))
     return result
 
 

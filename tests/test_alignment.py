@@ -54,6 +54,7 @@ ELSEWHERE = {
     "unispectral.dask.UnifiedSpectralClustering.fit": "tests/dask/test_estimators.py",
     "unispectral.dask.UnifiedSpectralClustering.fit_predict": "tests/dask/test_estimators.py",
     "unispectral.dask.UnifiedSpectralClustering.predict": "tests/dask/test_estimators.py",
+    "unispectral.dask.UnifiedSpectralClustering.update": "tests/dask/test_estimators.py",
     "unispectral.scverse.cluster": "tests/scverse/test_cluster.py",
     "unispectral.scverse.transfer": "tests/scverse/test_transfer.py",
 }

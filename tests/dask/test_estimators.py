@@ -468,7 +468,7 @@ def test_rows_that_do_not_match(client, X) -> None:
     model = UnifiedSpectralClustering(4, random_state=0, client=client).fit([left, shuffled])
     np.testing.assert_array_equal(model.labels_, local.labels_)
     cut = [dd.from_pandas(view, npartitions=2, sort=False) for view in (left, shuffled)]
-    for method in (model.fit, model.predict):
+    for method in (model.fit, model.predict, model.update):
         with pytest.raises(ValueError, match="is a frame whose index is not"):
             method(cut)
     with pytest.raises(ValueError, match="different rows"):
