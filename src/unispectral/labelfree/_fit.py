@@ -103,23 +103,8 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
         return fit_graph(samples, recipe, run)
     if samples.allowed is not None:
         return fit_connected(samples, recipe, run)
-    copies = find_copies(samples, recipe)
-    order = None
-    if recipe.order:
-        order = order_samples(samples, copies)
-    views = build_views(samples, order, recipe, run)
+    combined, kept, copies, numbers = prepare_views(samples, recipe, run)
     names = samples.kernel_names
-    kept = select_views(views, recipe, run)
-    if order is None:
-        views = [views[at] for at in np.flatnonzero(kept)]
-    elif not kept.all():
-        # A view that gets weight 0 takes no part in the order either.
-        order = order_samples(samples, copies, kept)
-        views = build_views(samples, order, recipe, run, kept)
-    combined = combine_views(views, recipe)
-    if copies is not None or samples.weights is not None:
-        combined = combined._replace(counts=count_copies(samples, copies, order, combined.known))
-    numbers = _number_samples(samples, order, combined)
 
     count = None
     if not recipe.n_clusters:
@@ -164,12 +149,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
         membership = calibrate_memberships(found.graph.first, found.labels, structure)
         membership = _place_memberships(membership, numbers, copies, samples.n_samples)
     score, parts = _describe(found, numbers, recipe, run)
-    if numbers is not None:
-        placed = np.full(samples.n_samples, UNKNOWN_SCORE)
-        placed[numbers] = score
-        score = placed
-    if copies is not None:
-        score = score[copies]
+    score = _place_scores(score, numbers, copies, samples.n_samples)
     weights = np.zeros(len(kept))
     weights[kept] = found.views.weights
     return Fitted(
@@ -194,6 +174,38 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
         copies=copies,
         membership=membership,
     )
+
+
+class Prepared(NamedTuple):
+    """The views that take part, put together, and how their samples are those that came."""
+
+    combined: Views
+    #: Which of the given views take part.
+    kept: np.ndarray
+    #: The first sample with the same rows, of each; None where all are taken as they are.
+    copies: np.ndarray | None
+    #: Which sample came as which; None where they are taken as they came.
+    numbers: np.ndarray | None
+
+
+def prepare_views(samples: Samples, recipe: Recipe, run: Run) -> Prepared:
+    """Order the samples, build the views, select those that show something, and combine them."""
+    copies = find_copies(samples, recipe)
+    order = None
+    if recipe.order:
+        order = order_samples(samples, copies)
+    views = build_views(samples, order, recipe, run)
+    kept = select_views(views, recipe, run)
+    if order is None:
+        views = [views[at] for at in np.flatnonzero(kept)]
+    elif not kept.all():
+        # A view that gets weight 0 takes no part in the order either.
+        order = order_samples(samples, copies, kept)
+        views = build_views(samples, order, recipe, run, kept)
+    combined = combine_views(views, recipe)
+    if copies is not None or samples.weights is not None:
+        combined = combined._replace(counts=count_copies(samples, copies, order, combined.known))
+    return Prepared(combined, kept, copies, _number_samples(samples, order, combined))
 
 
 def find_copies(samples: Samples, recipe: Recipe) -> np.ndarray | None:
@@ -477,6 +489,17 @@ def _describe_part(
         close=(1e-6 if single else 1e-10) * -0.5 / rate,
         samples=samples,
     )
+
+
+def _place_scores(
+    score: np.ndarray, numbers: np.ndarray | None, copies: np.ndarray | None, n_samples: int
+) -> np.ndarray:
+    """Outlier scores in the order in which the samples came, of copies those of the first."""
+    if numbers is not None:
+        placed = np.full(n_samples, UNKNOWN_SCORE)
+        placed[numbers] = score
+        score = placed
+    return score if copies is None else score[copies]
 
 
 def _place_memberships(
