@@ -7,8 +7,6 @@ from typing import Any
 from benchmarks._report import markdown_table
 from benchmarks._unrecorded import FORESTS, K_MEANS_RUNS, UNRECORDED
 
-__all__ = ["render"]
-
 _HEAD = """# The comparison methods: record, replay, paper
 
 Written by `make check-baselines` from `baselines.json`. Figures of the record are means over 20

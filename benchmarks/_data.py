@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.datasets import load_digits
 
-__all__ = ["Input", "load", "subspaces"]
-
 
 class Input(NamedTuple):
     """Samples, true labels and their number."""

@@ -18,8 +18,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
 from sklearn.preprocessing import normalize
 
-__all__ = ["ElasticNetSubspaceClustering", "elastic_net_codes"]
-
 
 def elastic_net_codes(
     X: np.ndarray,

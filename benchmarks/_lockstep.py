@@ -21,8 +21,6 @@ from unispectral.paper._embedding import _descent
 from unispectral.paper._weights import initial_weights, kernel_weights
 from unispectral.spectrum import polar
 
-__all__ = ["Kernels", "Path", "follow"]
-
 #: Condition of 2K + μI up to which its factor in single precision gives the same codes.
 _SINGLE = 3_000.0
 #: Residual of the eigenvectors that are used, relative to the largest degree.

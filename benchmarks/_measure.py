@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Sample", "interleaved", "machine", "measured_on", "ratio", "spread", "timed"]
-
 Task = Callable[[], Any]
 
 

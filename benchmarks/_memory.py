@@ -12,8 +12,6 @@ import subprocess
 import sys
 from typing import Any
 
-__all__ = ["peak_memory"]
-
 _MEGA = 2.0**20
 
 

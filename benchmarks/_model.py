@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["Prices", "codes_residual", "objective"]
-
 
 class Prices(dict):
     """alpha, beta and gamma, as keywords for every solver."""

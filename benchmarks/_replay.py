@@ -19,8 +19,6 @@ from benchmarks.recorded_baselines import (
 )
 from unispectral.baselines._spectral import unit_rows
 
-__all__ = ["aasc_root", "replay"]
-
 
 def aasc_root(dataset: str) -> float:
     """The start of the search for AASC's multiplier that the record of a data set used.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["Target", "markdown_table", "number", "target_table"]
-
 
 def number(value: float | dict[str, float] | None, digits: int = 3) -> str:
     """A number to a few significant digits; a spread as ``median [low–high]``.

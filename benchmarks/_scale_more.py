@@ -9,8 +9,6 @@ from typing import Any
 from benchmarks._report import markdown_table, number
 from benchmarks._store import Store
 
-__all__ = ["aims", "run", "section"]
-
 MEMORY_DATA = "manifolds 70000"
 STATES = {"fresh": False, "after a small fit": True}
 PREDICTION = {"train": 70_000, "new": 1_000_000}

@@ -11,8 +11,6 @@ from benchmarks._report import markdown_table, number
 from benchmarks._shapes import SHAPES
 from benchmarks._store import Store
 
-__all__ = ["aims", "draw", "run", "section"]
-
 SIZES = (100_000, 1_000_000, 5_000_000, 10_000_000)
 #: The shape on which the plain search is measured, and peers beyond a million points.
 MAIN = "circles and gaussians"

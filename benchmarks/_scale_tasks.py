@@ -22,8 +22,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["manifolds", "replicated_digits"]
-
 
 def manifolds(
     n: int, d: int = 64, clusters: int = 10, latent: int = 6, noise: float = 0.3, seed: int = 0

@@ -25,8 +25,6 @@ from benchmarks._model import Prices, codes_residual
 from benchmarks._tasks import OURS, floors, gram, runner
 from unispectral.metrics import scores
 
-__all__ = ["first_use", "graph_task", "memory", "quality_and_time"]
-
 
 def quality_and_time(
     data: str,

@@ -12,8 +12,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["SHAPES", "shape"]
-
 Part = Callable[[np.random.Generator, int], np.ndarray]
 
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from unispectral._files import write_text_atomic
 
-__all__ = ["Store"]
-
 
 class Store:
     """A JSON file of measured cells.

@@ -10,8 +10,6 @@ from benchmarks._measure import ratio
 from benchmarks._report import Target, number
 from benchmarks.solver import summary
 
-__all__ = ["slopes", "targets"]
-
 Cells = dict[str, Any]
 
 

@@ -13,8 +13,6 @@ from sklearn.cluster import HDBSCAN, KMeans, SpectralClustering
 from benchmarks._data import Input, load
 from benchmarks._elastic_net import ElasticNetSubspaceClustering
 
-__all__ = ["METHODS", "OURS", "PEERS", "floors", "prepare", "runner"]
-
 SEED = 0
 
 

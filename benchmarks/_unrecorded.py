@@ -14,8 +14,6 @@ from unispectral.baselines._base import Partition, kmeans
 from unispectral.kernels import KernelBank
 from unispectral.metrics import scores
 
-__all__ = ["MEASURES", "TSEP_ALPHAS", "UNRECORDED"]
-
 MEASURES = ("accuracy", "nmi", "purity", "swapped_purity")
 #: The paper does not say which alpha its column has.
 TSEP_ALPHAS = (1e-5, 1e-3, 0.1)

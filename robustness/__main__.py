@@ -21,8 +21,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from robustness._results import Part, Plan, Record, Result, write_page
 
-__all__ = ["KINDS", "main", "parts"]
-
 #: Forks first: later kinds start threads.
 KINDS = ("faults", "one_by_one", "inputs", "files", "amplification", "model_fuzz", "store_fuzz",
          "oracle", "invariances", "metamorphic", "stateful", "memory", "interrupts", "security",

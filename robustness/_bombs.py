@@ -9,8 +9,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 
-__all__ = ["BOMBS", "FACTORS", "Maker", "add_bomb", "bomb"]
-
 #: How large a bomb is meant to be, from harmless to absurd.
 FACTORS = (1, 2, 3, 4, 5, 6)
 Maker = Callable[[int], bytes]

@@ -13,8 +13,6 @@ import numpy as np
 
 from robustness._bombs import BOMBS, Maker
 
-__all__ = ["npy_file", "saved_array", "zip_file"]
-
 # NumPy ------------------------------------------------------------------------------------------
 
 

@@ -14,8 +14,6 @@ import numpy as np
 
 from robustness._bombs import BOMBS, add_bomb
 
-__all__ = ["parquet_file"]
-
 # Written by Arrow --------------------------------------------------------------------------------
 
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from robustness._bombs import BOMBS, add_bomb
 
-__all__: list[str] = []
-
 Entry = dict[str, Any]
 
 

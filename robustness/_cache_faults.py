@@ -21,8 +21,6 @@ import numpy as np
 from robustness._fault_tools import run_child, small_disk, unwritable
 from robustness._results import Plan, Result
 
-__all__ = ["disturb"]
-
 _CONTENT = np.random.default_rng(0).bytes(200_000)
 _SHA256 = hashlib.sha256(_CONTENT).hexdigest()
 

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["CONTAINERS"]
-
 
 def _as(dtype: Any) -> Callable[[np.ndarray, np.random.Generator], Any]:
     def wrap(X, rng):

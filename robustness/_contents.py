@@ -10,8 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["CONTENTS", "KERNELS"]
-
 Make = Callable[[np.random.Generator, int, int], np.ndarray]
 
 

@@ -16,8 +16,6 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
-__all__ = ["DAMAGES", "FORMATS", "TEXTS", "damaged", "table", "valid"]
-
 
 def table(rows: int = 12) -> np.ndarray:
     """The numbers that every valid file holds."""

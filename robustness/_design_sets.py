@@ -14,8 +14,6 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
-__all__ = ["DesignSet", "design_sets"]
-
 _BESIDE = Path(__file__).resolve().parents[2] / "shared"
 #: The parts of the public suite on which models are designed.
 _SUITE = ("fcps", "graves", "other")

@@ -9,8 +9,6 @@ import warnings
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["drawn_table"]
-
 #: The first draws are the simplest ones; the last of so many are not.
 _DRAWS = 12
 

@@ -8,8 +8,6 @@ is gone fails a test, so that who changes an expression looks at its reason anew
 
 from __future__ import annotations
 
-__all__ = ["reason"]
-
 _TIE = "two floating-point numbers are hardly ever equal, and either way is right where they are"
 _LIMIT = "a limit or tolerance: a little more or less of it ends at the same result"
 _GUARD = "only keeps a zero from being divided by"

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["DEFAULT", "ON_DASK", "ON_KERNELS", "ON_TABLES", "close_client", "make"]
-
 
 def _ours(name: str, **params: Any) -> Callable[[int], Any]:
     def build(n_clusters: int) -> Any:

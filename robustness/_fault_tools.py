@@ -17,8 +17,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Ended", "count_operations", "run_child", "small_disk", "unwritable"]
-
 #: What Python tells its auditors about files.
 _EVENTS = {
     "open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.chmod", "os.truncate",

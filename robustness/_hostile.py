@@ -15,8 +15,6 @@ import scipy.sparse as sp
 from robustness._containers import CONTAINERS
 from robustness._contents import CONTENTS, KERNELS
 
-__all__ = ["CONTAINERS", "CONTENTS", "KERNELS", "ODDITIES", "WRAPS", "make_kernel", "make_table"]
-
 ODDITIES: dict[str, Callable[[np.random.Generator], Any]] = {
     "None": lambda rng: None,
     "a number": lambda rng: 3.5,

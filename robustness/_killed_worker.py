@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["main"]
-
 _N = 12_000
 
 

@@ -14,8 +14,6 @@ import numpy as np
 
 from robustness._results import Plan, Result
 
-__all__ = ["look_at_all"]
-
 
 def look_at_all(plan: Plan, attacks: Sequence[str]) -> Result:
     """Both pages, with every attack as column, value, file name, title, data set."""

@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 from robustness._results import Result
 from unispectral.bench._pool import Pool
 
-__all__ = ["Answer", "add_cases", "run_cases"]
-
 #: Processor seconds that no case may take.
 _PROMPT = 10.0
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Part", "Plan", "Record", "Result", "write_page"]
-
 #: Failures that are stored with their text; more of the same teach nothing.
 _STORED = 40
 

@@ -14,8 +14,6 @@ import tempfile
 import warnings
 from pathlib import Path
 
-__all__ = ["main"]
-
 _CODE = """
 import sys
 sys.path[:] = {path!r}

@@ -7,8 +7,6 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-__all__ = ["test_module"]
-
 
 @cache
 def test_module(name: str) -> ModuleType:

@@ -10,8 +10,6 @@ from multiprocessing.connection import Connection
 
 from unispectral._run import Run
 
-__all__ = ["IMPORTED", "count_threads", "run_command", "work"]
-
 #: What the commands import; a process that others are forked from imports it once.
 IMPORTED = ["pandas", "sklearn.cluster", "sklearn.metrics", "unispectral.cli._app"]
 

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Bench", "ClusterFiles", "OtherFiles", "SavedModel", "Writer"]
-
 
 class Writer:
     """Something that writes files, and how to tell whether they are what they should be."""

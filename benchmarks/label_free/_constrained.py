@@ -11,8 +11,6 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-__all__ = ["pck_means"]
-
 _ITERATIONS = 50
 
 

@@ -12,8 +12,6 @@ from benchmarks._store import Store
 from benchmarks.label_free.structure import ALARM, ASKED, KINDS
 from unispectral.report._summary import STABLE
 
-__all__ = ["section", "targets"]
-
 #: From this accuracy on, the advice that there is nothing is a false alarm.
 HIGH = 0.8
 

@@ -18,8 +18,6 @@ from benchmarks.label_free import shapes
 from benchmarks.label_free.views import PROBLEMS
 from unispectral import UnifiedSpectralClustering
 
-__all__ = ["behaviour"]
-
 
 @cache
 def behaviour(part: str) -> str:

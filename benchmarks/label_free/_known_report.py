@@ -10,8 +10,6 @@ import numpy as np
 from benchmarks._store import Store
 from unispectral._files import write_text_atomic
 
-__all__ = ["write"]
-
 #: Sets with a lower accuracy without labels are those where labels are needed.
 _NEEDY = 80.0
 

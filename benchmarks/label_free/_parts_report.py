@@ -11,8 +11,6 @@ import numpy as np
 from benchmarks._store import Store
 from unispectral._files import write_text_atomic
 
-__all__ = ["interval", "write"]
-
 _HALVES = ("design", "validation")
 _DRAWS = 10_000
 #: A difference of less than this is none.

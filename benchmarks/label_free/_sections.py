@@ -10,8 +10,6 @@ from benchmarks._report import Target, markdown_table
 from benchmarks._store import Store
 from benchmarks.label_free import _count_report, _suite_report, _views_report
 
-__all__ = ["sections", "targets"]
-
 
 def targets(store: Store) -> list[Target]:
     """Target, reached and met of every part that ran."""

@@ -11,8 +11,6 @@ from benchmarks._report import Target, markdown_table
 from benchmarks._store import Store
 from benchmarks.label_free.suite import HALVES, SHOWN, published
 
-__all__ = ["section", "targets"]
-
 OURS, PEER = "unispectral", "SC knn"
 #: A difference of the adjusted Rand index that counts as won or lost.
 MARGIN = 0.02

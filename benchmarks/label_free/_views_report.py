@@ -11,8 +11,6 @@ from benchmarks._report import Target, markdown_table
 from benchmarks._store import Store
 from benchmarks.label_free.views import PROBLEMS
 
-__all__ = ["section", "targets"]
-
 COLUMNS = ("together", "one table", "chosen view", "GMC", "best view")
 #: Points that a problem may be below one table.
 SLACK = 1.0

@@ -18,7 +18,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _num_samples
 
 try:
-    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin  # for others
 except ImportError:  # before scikit-learn 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
@@ -48,27 +48,6 @@ def manual_address() -> str:
         return ""
     known = dict(line.split(", ", 1) for line in listed)
     return str(known.get("Documentation", ""))
-
-
-__all__ = [
-    "CallbackSupportMixin",
-    "FitTasks",
-    "Interval",
-    "ManualLinkMixin",
-    "StrOptions",
-    "as_generator",
-    "check_constraints",
-    "check_parameters",
-    "count_samples",
-    "fit_context",
-    "fit_tasks",
-    "joblib_jobs",
-    "njit",
-    "optional",
-    "output_container",
-    "output_setting",
-    "take_samples",
-]
 
 
 check_constraints = _param_validation.validate_parameter_constraints

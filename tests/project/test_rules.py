@@ -120,3 +120,12 @@ def test_every_number_of_a_module_has_its_reason(tmp_path):
     example = tmp_path / "example.py"
     example.write_text("#: Why.\n_A = 1\n_B = 2\n\n_C = 3\n_D = 4  # why\n_E = 2**-3\n_F = 'x'\n")
     assert numbers_without_reason(example) == ["_C", "_E"]
+
+
+def test_private_modules_list_no_names():
+    """``__all__`` is for readers of the manual, who see no private module."""
+    others = {"labelfree", "kernels"}
+    rooms = [path for path in SOURCE.iterdir() if path.is_dir() and path.name not in others]
+    for path in (path for room in rooms for path in room.glob("_*.py")):
+        if not path.name.startswith("__"):
+            assert "\n__all__" not in path.read_text(encoding="utf-8"), path

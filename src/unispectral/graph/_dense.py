@@ -9,8 +9,6 @@ import scipy.sparse as sp
 
 from unispectral._run import Run, map_blocks
 
-__all__ = ["Codes", "codes"]
-
 #: First working set, and samples per block: enough work for a thread, few enough for an interrupt.
 FIRST = 16
 BLOCK = 64

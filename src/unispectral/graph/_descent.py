@@ -18,8 +18,6 @@ from unispectral._run import Run, map_blocks
 from unispectral.graph import _descent_loops
 from unispectral.graph._indexes import Neighbours, true_neighbours
 
-__all__ = ["descend"]
-
 #: Trees, rows in a leaf at most, and columns in which planes are drawn.
 _TREES = 6
 _LEAF = 100

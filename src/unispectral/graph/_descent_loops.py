@@ -6,16 +6,6 @@ import numpy as np
 
 from unispectral._compat import njit
 
-__all__ = [
-    "choose_neighbours",
-    "grow_tree",
-    "join_leaves",
-    "join_neighbours",
-    "settle",
-    "take_pairs",
-    "turn_around",
-]
-
 
 @njit(cache=True, nogil=True)
 def _scramble(value):

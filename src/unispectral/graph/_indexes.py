@@ -10,8 +10,6 @@ from scipy.spatial import cKDTree
 
 from unispectral._run import Run, map_blocks
 
-__all__ = ["CellIndex", "ExactIndex", "Index", "Neighbours", "TreeIndex", "true_neighbours"]
-
 #: Entries of one block of products.
 _BLOCK_ENTRIES = 2**22
 #: Neighbours kept beyond those asked for, so that rounding in single precision loses none.

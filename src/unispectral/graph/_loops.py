@@ -22,8 +22,6 @@ import numpy as np
 
 from unispectral._compat import njit
 
-__all__ = ["add_up", "solve_blocks", "solve_columns", "solve_small"]
-
 #: Sweeps of the first round, rounds at most, exact solves for each coordinate, and the share of
 #: the steepest gradient with which a coordinate enters beside it.
 _SWEEPS = 12

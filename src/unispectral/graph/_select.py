@@ -6,8 +6,6 @@ import numpy as np
 
 from unispectral._compat import njit
 
-__all__ = ["exact_dense", "exact_sparse", "select_smallest", "sort_rows"]
-
 
 @njit(cache=True, nogil=True)
 def select_smallest(products, norms, ids, skip, k, keys, found):

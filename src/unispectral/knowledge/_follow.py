@@ -16,8 +16,6 @@ from unispectral.graph.quality import normalized_cut
 from unispectral.knowledge._merge import cut_pieces, merge_pieces, prefer_own
 from unispectral.knowledge._spread import PRIORS, complete_labels
 
-__all__ = ["Follower"]
-
 #: Known labels are hidden in so many parts, one after the other; fewer than these say nothing.
 _FOLDS = 5
 _LEAST_KNOWN = 10

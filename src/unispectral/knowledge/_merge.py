@@ -14,8 +14,6 @@ import scipy.sparse as sp
 from unispectral.graph.communities import k_communities
 from unispectral.knowledge._spread import spread
 
-__all__ = ["cut_pieces", "merge_pieces", "prefer_own"]
-
 #: How many times as many pieces as clusters there are, and no more pieces than this unless there
 #: are more clusters.
 _PIECES = 6

@@ -8,8 +8,6 @@ import scipy.sparse as sp
 from unispectral.graph.communities import find_communities
 from unispectral.graph.quality import conductances
 
-__all__ = ["find_births"]
-
 #: Members that a cluster needs to be born, and the share of the mean cluster of before.
 _LEAST, _LEAST_SHARE = 10, 0.1
 #: A group is clear if at most this share of its edges leave it, and no larger a share than leaves

@@ -7,8 +7,6 @@ import scipy.sparse as sp
 
 from unispectral.kernels._features import Features
 
-__all__ = ["measure_drift"]
-
 #: New samples that are needed to speak of drift.
 _LEAST = 10
 #: A shift counts if it is so many times what chance makes of as many samples, and at least this

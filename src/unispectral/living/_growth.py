@@ -24,8 +24,6 @@ from unispectral.predict import (
     portions,
 )
 
-__all__ = ["Growth", "grow", "grow_affinity", "grow_graph"]
-
 #: New samples that are described together, and distances that are held at a time.
 _ROWS = 4_096
 _ENTRIES = 2**22

@@ -9,8 +9,6 @@ from scipy.optimize import linear_sum_assignment
 
 from unispectral.living._record import Change
 
-__all__ = ["Match", "match_clusters"]
-
 
 class Match(NamedTuple):
     """The new clusters in their new order, their lasting numbers, and what happened.

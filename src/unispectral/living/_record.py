@@ -8,8 +8,6 @@ import numpy as np
 
 from unispectral._compat import optional
 
-__all__ = ["CHANGES", "Change", "Record", "as_frame", "begin"]
-
 #: What can happen to a cluster.
 CHANGES = ("grew", "born", "drifted", "merged", "split", "ended", "refitted")
 #: The share of the samples of a clustering whose outlier scores count as usual.

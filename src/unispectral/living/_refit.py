@@ -13,8 +13,6 @@ from unispectral._result import Fitted
 from unispectral.kernels import Kernel
 from unispectral.predict import GeometryPart, Predictor
 
-__all__ = ["held_samples", "held_tables", "spread_views"]
-
 
 def held_tables(predictor: Predictor, sources: np.ndarray) -> dict[int, Any]:
     """The tables of the views that a predictor holds, with all samples in their order.

@@ -9,8 +9,6 @@ import numpy as np
 from unispectral.living._record import CHANGES, Record, begin
 from unispectral.persistence._values import floats, indices, integer, real, require
 
-__all__ = ["restore_life"]
-
 #: More updates and clusters than any model has seen.
 _MOST = 2**40
 #: The smallest and the largest value of each column of the events.

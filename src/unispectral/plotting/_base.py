@@ -12,8 +12,6 @@ from unispectral._compat import optional
 from unispectral._errors import InputError, InputTypeError
 from unispectral.plotting._colors import cluster_colors
 
-__all__ = ["Clusters", "Display", "fitted", "plain", "thin"]
-
 
 class Display:
     """Data plus ``plot(ax)``.

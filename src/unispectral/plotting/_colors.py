@@ -7,10 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "GREY", "INK", "NAMED", "RAMP", "RING", "cluster_colors", "hex_colors", "key", "palette",
-]  # fmt: skip
-
 #: Eight of Okabe and Ito, then twelve that are as far as can be from all others in CIELAB, for
 #: usual vision and for each of the three dichromacies (the tests measure it).
 CATEGORICAL = (

@@ -8,9 +8,6 @@ from scipy.spatial import cKDTree
 
 from unispectral.plotting._base import Clusters
 
-__all__ = ["cluster_map", "free_places", "middle_places", "spacing"]
-
-
 #: By how much a disc is wider where nothing is sure.
 _WIDER = 1.5
 #: Samples that fit nowhere lie so far from the middle of their disc, in its radii.

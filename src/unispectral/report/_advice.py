@@ -11,8 +11,6 @@ from scipy.sparse.csgraph import connected_components
 
 from unispectral._errors import Sentence
 
-__all__ = ["advice"]
-
 #: Clusters of so few members, or of this share of all samples, are told.
 _SMALL = 2
 _LARGE = 0.8

@@ -14,8 +14,6 @@ from unispectral.report._pictures import as_text
 from unispectral.tables._columns import column_values, read_column, texts_of
 from unispectral.tables._kinds import judge
 
-__all__ = ["columns_beside"]
-
 #: Columns that are shown, texts that have a colour of their own, and those that a cluster names.
 _MOST, _COLOURED, _NAMED = 30, 12, 3
 #: Of many texts with smaller shares than this, none is named.

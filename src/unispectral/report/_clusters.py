@@ -17,11 +17,6 @@ from unispectral.tables._encode import plans_by_column
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Certainty", "Contrasts", "as_numbers", "certainty_of", "cluster_tree", "contrasts",
-    "describe", "rank_members",
-]  # fmt: skip
-
 #: A mean difference of so many deviations is as clear as any; it keeps constants finite.
 _CLEAREST = 99.0
 #: Who is as sure as this is not called doubtful, though others are surer.

@@ -15,16 +15,6 @@ import scipy.sparse as sp
 from unispectral.tables._encode import plans_by_column
 from unispectral.tables._scaling import undo_transform
 
-__all__ = [
-    "Columns",
-    "decimals_for",
-    "decimals_of_pair",
-    "find_place",
-    "is_skewed",
-    "split_unit",
-    "write_number",
-]
-
 #: Columns without names are told apart by their numbers; of more than these that says nothing.
 _ANONYMOUS = 12
 #: Units that names of columns end in.

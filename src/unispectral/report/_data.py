@@ -32,8 +32,6 @@ from unispectral.report._summary import (
     summarise,
 )
 
-__all__ = ["report_data"]
-
 MAX_POINTS = 20_000
 _RISING = " Each iteration poses a new problem, so the values need not fall."
 #: Outlier scores that differ by less tell nothing.

@@ -16,8 +16,6 @@ from unispectral.report._columns import (
 )
 from unispectral.report._pictures import as_text, shorten
 
-__all__ = ["PageFeatures"]
-
 _IN_TABLE, _IN_HEAT = 6, 24
 #: Columns by which points can be coloured: all, while they do not make the page large.
 _COLOURED = 1_200_000

@@ -12,8 +12,6 @@ import scipy.sparse as sp
 from unispectral.report._clusters import Contrasts
 from unispectral.report._columns import Columns, decimals_of_pair, split_unit, write_number
 
-__all__ = ["Portrait", "draw_portraits", "name_by_words", "write_pair"]
-
 #: Columns that a portrait tells of, and those that make a name; a smaller difference of the means,
 #: in deviations, is left out.
 _TOLD, _NAMED, _LEAST = 3, 2, 0.5

@@ -15,8 +15,6 @@ import numpy as np
 
 from unispectral._version import __version__
 
-__all__ = ["asset", "build_page", "to_json"]
-
 # JSON may hold these as escapes, and then no value can end the element that carries it.
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 

@@ -15,8 +15,6 @@ from unispectral.plotting.graph import bin_graph
 from unispectral.plotting.samples import EmbeddingDisplay
 from unispectral.report._clusters import contrasts
 
-__all__ = ["as_text", "graph_picture", "plane", "shorten", "thumbnails"]
-
 #: Rows of the picture of the graph: about as many pixels as it has on a phone.
 _BINS = 220
 #: Pixels along a side of a small image, and of all small images of a page together.

@@ -15,8 +15,6 @@ from unispectral.tables import ColumnProfile, TableProfile
 from unispectral.tables._columns import Plan, column_values, texts_of
 from unispectral.tables._table import columns_in_words
 
-__all__ = ["write_profile"]
-
 #: Bars of the small picture of a column.
 _BARS = 18
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from unispectral._version import __version__
 
-__all__ = ["tell_how_to_redo"]
-
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 

@@ -15,16 +15,6 @@ from unispectral.report._clusters import as_numbers, certainty_of, contrasts
 from unispectral.report._columns import Columns
 from unispectral.report._names import Portrait, draw_portraits, name_by_words
 
-__all__ = [
-    "ClusterSummary",
-    "Summary",
-    "given_names",
-    "read_columns",
-    "read_labels",
-    "share_clear",
-    "summarise",
-]
-
 #: From and up to this many samples clusters are found again without a tenth of them.
 _LEAST_REFITTED, _MOST_REFITTED = 20, 3_000
 #: Clusters that agree by less are not stable: on the design sets of the study those of high

@@ -11,8 +11,6 @@ import scipy.sparse as sp
 from unispectral._compat import optional
 from unispectral._version import __version__
 
-__all__ = ["edge_distances", "group_names", "write_fields"]
-
 #: Edges whose lengths are computed at a time.
 _EDGES = 65_536
 

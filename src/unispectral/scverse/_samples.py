@@ -12,8 +12,6 @@ from unispectral._errors import InputError, InputTypeError, warn
 from unispectral.graph.given import read_graph
 from unispectral.tables._formats import MANY_VARIABLES
 
-__all__ = ["Chosen", "choose_samples", "find_representation", "restrict_cells"]
-
 
 class Chosen(NamedTuple):
     """What is clustered, and what it is called.

@@ -17,8 +17,6 @@ from unispectral.labelfree._neighbourhoods import MEDIAN, compute_codes, localiz
 from unispectral.predict import GeometryPart, Predictor, Trained
 from unispectral.scverse._samples import find_representation
 
-__all__ = ["transfer"]
-
 
 def transfer(
     data: Any,

@@ -8,9 +8,11 @@ is trusted.
 from __future__ import annotations
 
 from unispectral.tables._prepare import TablePreparer
-from unispectral.tables._profile import ColumnProfile, RowProfile, TableProfile, profile
-from unispectral.tables._read import Table, read_table
+from unispectral.tables._profile import ColumnProfile, TableProfile, profile
+from unispectral.tables._profile_rows import RowProfile
+from unispectral.tables._read import read_table
 from unispectral.tables._source import TableError
+from unispectral.tables._table import Table
 
 __all__ = [
     "ColumnProfile",

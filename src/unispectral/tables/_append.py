@@ -12,8 +12,6 @@ from unispectral._compat import optional
 from unispectral.tables._formats import is_text, load
 from unispectral.tables._source import Source, TableError, unique_names
 
-__all__ = ["append_columns", "original_blocks"]
-
 #: Numbers that are the same when they are written again.
 _SAME = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d+)?")
 

@@ -14,8 +14,6 @@ from numpy.lib import format as npy
 
 from unispectral.tables._source import Source
 
-__all__ = ["Array", "checked_sparse", "read_members", "read_npy", "read_npz", "sparse_array"]
-
 #: Bytes that the rows and columns of a small file may take, however few values they have.
 _FEW_VALUES = 2**28
 

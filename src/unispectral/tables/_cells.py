@@ -6,8 +6,6 @@ import re
 from collections.abc import Sequence
 from itertools import islice, pairwise
 
-__all__ = ["ABSENT", "ENOUGH", "THOUSANDS", "decimal_sign", "find_header", "is_number"]
-
 #: Words for a missing value, in small letters.
 ABSENT = {"", "-", "–", "—", "?", "na", "n/a", "nan", "nat", "null", "<na>"}
 #: Cells to decide by.

@@ -19,9 +19,6 @@ from unispectral.tables._cells import ABSENT
 from unispectral.tables._dates import date_order, days_of
 from unispectral.tables._ordinals import NO_ANSWER, find_order
 
-__all__ = ["MOST", "Plan", "Reading", "column_values", "decimal_of", "gives_no_answer",
-           "parse_number", "read_column", "texts_of"]  # fmt: skip
-
 #: name, kind, missing, fill and what the kind needs: decimal, levels, categories, order, or why
 #: it is left out.
 Plan: TypeAlias = dict[str, Any]

@@ -8,8 +8,6 @@ from datetime import datetime, timedelta, timezone
 
 import numpy as np
 
-__all__ = ["date_order", "days_of"]
-
 _EPOCH = datetime(1970, 1, 1)
 _TIME = (
     r"(?:[T ,]+(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,]\d+)?)?"

@@ -19,10 +19,6 @@ from unispectral.tables._profile import profile as look_at
 from unispectral.tables._scaling import as_transformed, learn_transform
 from unispectral.tables._source import TableError, plural, unique_names
 
-__all__ = ["APART", "Choices", "UnreadableColumnError", "are_plain", "category_spreads",
-           "column_names", "decide", "encode", "left_out", "plans_by_column", "sources",
-           "used"]  # fmt: skip
-
 #: How far apart two categories are in a table whose numbers have the deviation 1. In graphs of
 #: nearest neighbours a larger distance lets categories cut clusters of numbers into pieces;
 #: ``python -m benchmarks.label_free.categories`` compares several on real tables.

@@ -15,8 +15,6 @@ from xml.parsers import expat
 from unispectral._compat import optional
 from unispectral.tables._source import Source, TableError, listing
 
-__all__ = ["sheet_cells"]
-
 #: What Excel itself can hold.
 _MOST_ROWS, _MOST_COLUMNS = 2**20, 2**14
 #: Cells that may be made of few, and of each that is stored.

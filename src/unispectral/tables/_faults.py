@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["in_columns", "table_fault"]
-
 #: What may be wrong with the values of a column, the worst first.
 _FAULTS = {
     "text": "holds text, not numbers,",

@@ -29,8 +29,6 @@ from unispectral.tables._source import (
 )
 from unispectral.tables._text import count_title_lines, cut_lines, looks_like_text, text_blocks
 
-__all__ = ["FORMATS", "is_text", "load"]
-
 FORMATS = ("csv", "tsv", "parquet", "excel", "npy", "npz", "mat", "h5ad", "hdf5")
 # Endings that are not the format's own name.
 _ENDINGS = {"txt": "csv", "dat": "csv", "tab": "tsv", "pq": "parquet", "h5": "hdf5"}

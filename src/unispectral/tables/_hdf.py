@@ -20,8 +20,6 @@ from unispectral._compat import optional
 from unispectral.tables._arrays import Array, checked_sparse
 from unispectral.tables._source import Source
 
-__all__ = ["check_own", "mat73_variables", "matrix_names", "member", "open_hdf", "read_numbers"]
-
 #: Seconds that the trial may take, of which one is the start of the interpreter, and bytes of
 #: the file for each second more.
 _PATIENCE = 20.0

@@ -17,8 +17,6 @@ from unispectral.tables._columns import Plan, Reading, gives_no_answer
 from unispectral.tables._dates import date_order
 from unispectral.tables._source import plural
 
-__all__ = ["FEW", "KINDS", "MOSTLY", "Judgement", "judge", "log_offset"]
-
 KINDS = ("measurement", "count", "ordinal", "category", "yes/no", "code", "id", "year", "date",
          "latitude", "longitude", "text", "constant", "copy", "empty")  # fmt: skip
 #: Whole numbers with at most so many different values may be levels, or kinds of things.

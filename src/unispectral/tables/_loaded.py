@@ -16,8 +16,6 @@ from unispectral._errors import InputTypeError
 from unispectral.tables._arrays import Array
 from unispectral.tables._source import SHOWN, Source, TableError, plural
 
-__all__ = ["NO_VALUE", "Loaded", "label_values"]
-
 NO_VALUE = "no value present"
 _LONG = 20  # characters of an example
 _LONGEST_NUMBER = 1000  # characters; the exact value of the smallest float has 767 digits

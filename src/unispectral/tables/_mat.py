@@ -24,8 +24,6 @@ from unispectral.tables._arrays import Array, checked_sparse
 from unispectral.tables._hdf import mat73_variables
 from unispectral.tables._source import Source, as_source, listing
 
-__all__ = ["read_mat"]
-
 _STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8"}
 _STORED |= {13: "u8"}
 _MATRIX, _COMPRESSED = 14, 15

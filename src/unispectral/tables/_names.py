@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_class", "is_code", "is_latitude", "is_longitude", "is_remark", "is_time",
-           "is_when", "is_year", "names_rows", "tokens"]  # fmt: skip
-
 _HIGH, _LOW = "A-ZÀ-ÖØ-Þ", "a-zß-öø-ÿ"
 _WORD = re.compile(rf"[{_HIGH}]+(?=[{_HIGH}][{_LOW}])|[{_HIGH}]?[{_LOW}]+|[{_HIGH}]+|\d+|#")
 #: Words that mean the name of a row, whatever stands beside them.

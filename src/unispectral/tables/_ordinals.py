@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["NO_ANSWER", "find_order", "given_order"]
-
 #: Answers that give none.
 NO_ANSWER = {"don't know", "dont know", "do not know", "no answer", "not applicable", "refused",
              "prefer not to say", "unknown", "weiß nicht", "weiss nicht", "keine angabe",

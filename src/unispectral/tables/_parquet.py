@@ -16,8 +16,6 @@ from unispectral._compat import optional
 from unispectral.tables._parquet_headers import Chunk, Pages, read_footer, walk_pages
 from unispectral.tables._source import Source, block_rows, unique_names
 
-__all__ = ["parquet_blocks"]
-
 #: Bytes that a small file may come to, however little it stores, and those of its texts.
 _FREE, _FREE_TEXT = 2**28, 2**26
 #: Bytes that a value takes on its way to a number: of objects, of decimals, and of all others.

@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any
 
-__all__ = ["Chunk", "Footer", "Pages", "read_footer", "walk_pages"]
-
 #: Kinds of values of the protocol.
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _TEXT, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
 #: What is read of a struct: by field, the kind and, for structs and lists of them, what of these.

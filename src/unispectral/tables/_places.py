@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["PLACE", "place_spread", "place_values"]
-
 #: Mean radius of the Earth in kilometres (IUGG).
 RADIUS = 6371.0088
 PLACE = ("x", "y", "z")

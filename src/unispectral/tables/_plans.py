@@ -6,8 +6,6 @@ import math
 from itertools import pairwise
 from typing import Any
 
-__all__ = ["are_plans"]
-
 _ROLES = ("use", "leave out", "supplementary", "id")
 _ORDERS = ("iso", "dmy", "mdy", "words", "ymd", "clock")
 _KEYS = {

@@ -24,8 +24,6 @@ from unispectral.tables._profile import MAX_CATEGORIES
 from unispectral.tables._scaling import SCALES, undo_transform
 from unispectral.tables._source import TableError, plural
 
-__all__ = ["Preparation", "TablePreparer", "odd_values"]
-
 IMPUTATIONS = ("mean", "median", "zero")
 #: What is left of a scale once logarithms and ranks are taken.
 _LINEAR = ("none", "standard", "robust", "unit")

@@ -15,8 +15,6 @@ from unispectral.tables._kinds import FEW, Judgement, judge, log_offset
 from unispectral.tables._names import is_when
 from unispectral.tables._profile_rows import RowProfile, profile_rows
 
-__all__ = ["MAX_CATEGORIES", "ColumnProfile", "RowProfile", "TableProfile", "profile"]
-
 MAX_CATEGORIES = 20
 #: Tables with more columns of numbers are of one kind, as pixels: no column is treated by itself.
 MANY_NUMBERS = 30

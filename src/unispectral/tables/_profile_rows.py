@@ -12,8 +12,6 @@ import numpy as np
 from unispectral._compat import optional
 from unispectral.tables._columns import Reading, texts_of
 
-__all__ = ["RowProfile", "count_empty_end", "find_totals", "profile_rows"]
-
 #: Rows at the end among which totals are sought.
 _LAST = 3
 #: Rows with so large a part missing are nearly empty.

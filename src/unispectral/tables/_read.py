@@ -24,8 +24,6 @@ from unispectral.tables._take import (
     take_numbers,
 )
 
-__all__ = ["MixedColumnError", "Table", "read_blocks", "read_table"]
-
 
 def read_table(
     source: str | os.PathLike[str] | IO[bytes] | Source,

@@ -9,8 +9,6 @@ import numpy as np
 from unispectral.tables._columns import Plan
 from unispectral.tables._places import place_values
 
-__all__ = ["SCALES", "as_transformed", "learn_transform", "undo_transform"]
-
 #: What a user may ask for. "auto" standardises, and takes logarithms of what is clearly skewed.
 SCALES = ("auto", "none", "standard", "robust", "log", "rank", "unit")
 #: Ranks are kept at so many points; between them they are interpolated.

@@ -9,8 +9,6 @@ from typing import Any
 from unispectral._compat import optional
 from unispectral.tables._cells import is_number
 
-__all__ = ["find_names", "without_remarks"]
-
 #: Lines in which the names are sought.
 _TOP = 30
 _YEAR = re.compile(r"(?:19|20)\d\d")

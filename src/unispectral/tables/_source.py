@@ -18,11 +18,6 @@ from unispectral import _memory
 from unispectral._compat import optional
 from unispectral._errors import InputError, InputTypeError
 
-__all__ = [
-    "SAMPLE", "SHOWN", "Source", "TableError", "as_source", "block_rows", "listing", "plural",
-    "unique_names",
-]  # fmt: skip
-
 #: Columns that a sentence names.
 SHOWN = 10
 #: Rows of a text table or a sheet that are looked at first.

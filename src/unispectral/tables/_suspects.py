@@ -11,8 +11,6 @@ from unispectral.tables._columns import Reading
 from unispectral.tables._kinds import judge
 from unispectral.tables._names import is_code, is_year, names_rows
 
-__all__ = ["suspicious_columns", "warn_of_columns"]
-
 #: Columns and rows that are looked at; wider tables are of one kind.
 _COLUMNS, _ROWS = 1_000, 100_000
 _WORDS = {"id": "names the rows", "code": "holds codes", "year": "holds years"}

@@ -12,10 +12,9 @@ from unispectral.tables._arrays import Array
 from unispectral.tables._columns import Plan
 from unispectral.tables._encode import used
 from unispectral.tables._prepare import Preparation
-from unispectral.tables._profile import RowProfile, TableProfile
+from unispectral.tables._profile import TableProfile
+from unispectral.tables._profile_rows import RowProfile
 from unispectral.tables._source import SHOWN, plural
-
-__all__ = ["Table", "columns_in_words"]
 
 
 @dataclass(frozen=True, eq=False)

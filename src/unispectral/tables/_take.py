@@ -29,9 +29,6 @@ from unispectral.tables._profile_rows import count_empty_end, find_totals
 from unispectral.tables._source import SHOWN, TableError, plural
 from unispectral.tables._table import Table
 
-__all__ = ["AS_NEEDED", "Look", "look_at_columns", "remembered_id", "repeat_preparation",
-           "sources_of", "take_columns", "take_numbers"]  # fmt: skip
-
 #: Scale what the estimator cannot scale by itself.
 AS_NEEDED = "as needed"
 _USE_THEM = "use=[…] (--use) takes columns whatever they look like"

@@ -28,8 +28,6 @@ from unispectral.tables._source import (
     unique_names,
 )
 
-__all__ = ["count_title_lines", "cut_lines", "looks_like_text", "text_blocks"]
-
 _CHUNK = 1 << 16  # bytes or characters
 #: Columns from which on the names are skipped and not parsed.
 _WIDE = 2_000

@@ -30,8 +30,6 @@ from unispectral._compat import optional
 from unispectral._files import atomic_path
 from unispectral.tables._source import TableError
 
-__all__ = ["escape_formula", "table_writer", "write_table"]
-
 Columns: TypeAlias = Mapping[str, ArrayLike]
 #: Characters of a cell and rows of a sheet, at most.
 _CELL, _SHEET = 32_767, 1_048_576
