@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from unispectral.graph.communities import (
+    best_communities,
     find_communities,
     k_communities,
     merge_communities,
@@ -65,6 +66,18 @@ def test_planted_communities_of_unequal_size_are_found() -> None:
     W, truth = planted([200, 60, 40, 20, 15], seed=0)
     assert adjusted_rand_score(truth, find_communities(W)) > 0.98
     assert adjusted_rand_score(truth, k_communities(W, 5)) > 0.98
+
+
+def test_communities_hardly_denser_than_the_rest_are_told_apart() -> None:
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(20), 200)
+    one = rng.integers(4_000, size=24_000)
+    other = np.where(np.arange(24_000) < 16_000, 200 * truth[one], 0)
+    other = other + rng.integers(np.where(np.arange(24_000) < 16_000, 200, 4_000))
+    W = sp.csr_array(sp.coo_array((np.ones(24_000), (one, other)), shape=(4_000, 4_000)))
+    W = sp.csr_array(W + W.T)
+    assert adjusted_rand_score(truth, find_communities(W)) < 0.9
+    assert adjusted_rand_score(truth, best_communities(W)) > 0.97
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 6, 9])

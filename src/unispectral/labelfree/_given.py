@@ -18,7 +18,7 @@ from unispectral._errors import DoubtfulResultWarning, Sentence, warn
 from unispectral._inputs import Samples
 from unispectral._result import Fitted, Solution
 from unispectral._run import Run
-from unispectral.graph.communities import find_communities, k_communities
+from unispectral.graph.communities import best_communities, k_communities
 from unispectral.graph.quality import components, modularity
 from unispectral.labelfree._assignment import assign_labels, choose_labels, refine_labels
 from unispectral.labelfree._count import ClusterCount
@@ -48,9 +48,11 @@ __all__ = [
 
 #: Edges of each node that its code may use, the heaviest ones.
 _MOST_EDGES = 30
-#: Random graphs of the same degrees, beside which communities are counted, and by how many
-#: standard deviations the modularity must exceed the mean of theirs.
-_DRAWS = 6
+#: Random graphs of the same degrees, beside which communities are counted, fewer for many nodes,
+#: where they hardly differ; and by how many standard deviations the modularity must exceed the
+#: mean of theirs.
+_DRAWS, _FEW_DRAWS = 6, 2
+_MANY_NODES = 10_000
 _DEVIATIONS = 2.5
 
 
@@ -134,10 +136,11 @@ def count_communities(edges: sp.csr_array, most: int) -> ClusterCount:
     >>> count_communities(sp.csr_array(np.kron(np.eye(3), np.ones((9, 9)))), 20).n_clusters
     3
     """
-    labels = find_communities(edges)
+    labels = best_communities(edges)
     count = int(labels.max()) + 1
     reached = modularity(edges, labels)
-    null = [_null_modularity(edges, seed) for seed in range(_DRAWS)]
+    draws = _DRAWS if edges.shape[0] <= _MANY_NODES else _FEW_DRAWS
+    null = [_null_modularity(edges, seed) for seed in range(draws)]
     expected = float(np.mean(null))
     limit = expected + _DEVIATIONS * float(np.std(null, ddof=1))
     structure = float(np.clip(expected / max(reached, 1e-300), 0.0, 1.0))
@@ -163,7 +166,7 @@ def _null_modularity(edges: sp.csr_array, seed: int) -> float:
     n = edges.shape[0]
     half = sp.coo_array((upper.data[apart], (one[apart], other[apart])), shape=(n, n))
     random = sp.csr_array(half + half.T)
-    return modularity(random, find_communities(random))
+    return modularity(random, best_communities(random))
 
 
 def select_edges(edges: sp.csr_array, keys: np.ndarray, most: int) -> np.ndarray:
