@@ -7,12 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from unispectral._compat import as_generator
 from unispectral._run import Run, one_blas_thread
 from unispectral.spectrum._direct import factorises_well, shift_invert
-from unispectral.spectrum._multilevel import LARGE_NODES, solve_by_levels
 from unispectral.spectrum._subspace import Part, Subspace, Wanted, filter_subspace, null_vector
 
 #: Up to this many nodes LAPACK finds the eigenvectors of a component as fast as the block method.
@@ -21,10 +19,6 @@ DENSE_NODES = 400
 _DENSE_SHARE = 0.15
 #: Above this many nodes all components share one block, and nobody solves for what is not needed.
 _JOINT_NODES = 3_000
-#: Above this many nodes the block does not fit the cache: neighbours are put beside each other.
-_ORDERED_NODES = 20_000
-#: From this tolerance on single precision is enough for the graph as well.
-_SINGLE_TOL = 1e-3
 
 
 def affinity(codes: sp.csr_array, transposed: sp.csr_array | None = None) -> sp.csr_array:
@@ -105,10 +99,9 @@ def smallest_eigenvectors(
     tol : float
         A pair is found when its residual is below ``tol`` times the first eigenvalue that is not
         wanted. Where the gap before it is of its own size, ``tol`` bounds the angle by which the
-        subspace is off, whatever the scale of the graph. In a very large graph that angle is
-        estimated directly.
+        subspace is off, whatever the scale of the graph.
     max_iter : int
-        Passes of the filter per component, or iterations of LOBPCG.
+        Passes of the filter per component.
     rng : Generator or seed
         The start of the block. The result does not depend on the number of threads.
     start : ndarray of shape (n, m), optional
@@ -225,11 +218,7 @@ def _within(part: Part, wanted: Wanted) -> Subspace:
     """The smallest pairs of one component beyond its null vector."""
     count = wanted.n_pairs
     if part.n > DENSE_NODES and count + 8 <= _DENSE_SHARE * part.n:
-        if factorises_well(part.W):
-            found = shift_invert(part, wanted)
-        else:
-            found = None
-        return found or filter_subspace(part, wanted)
+        return _iterate(part, wanted)
     values, vectors = scipy.linalg.eigh(
         part.dense(), subset_by_index=(0, count), driver="evr", check_finite=False
     )
@@ -256,45 +245,17 @@ def _jointly(
     ``nulls`` is the component of each node and its entry in the null vector of that component.
     """
     n = len(degrees)
-    order = np.arange(n)
-    planar = factorises_well(W)
-    if n > _ORDERED_NODES and not planar:
-        order = reverse_cuthill_mckee(W, symmetric_mode=True)
-        W = _reorder(W, order, single=wanted.tol >= _SINGLE_TOL)
-        degrees = degrees[order]
     matrix = None
     if nulls is not None:
-        matrix = sp.csr_array(
-            (nulls[1][order], nulls[0][order], np.arange(n + 1)),
-            shape=(n, int(nulls[0].max()) + 1),
-        )
-    part = Part(W, degrees, normalized, matrix, run)
-    del W  # the part has its own
-    if n > LARGE_NODES and normalized:
-        solver = solve_by_levels
-    else:
-        solver = filter_subspace
-    if planar:
+        member, null = nulls
+        matrix = sp.csr_array((null, member, np.arange(n + 1)), shape=(n, int(member.max()) + 1))
+    return _iterate(Part(W, degrees, normalized, matrix, run), wanted)
+
+
+def _iterate(part: Part, wanted: Wanted) -> Subspace:
+    """The smallest pairs beyond the null vectors, by an iterative method."""
+    if factorises_well(part.W):
         found = shift_invert(part, wanted)
-    else:
-        found = None
-    found = found or solver(part, wanted._replace(order=order))
-    if n <= _ORDERED_NODES or planar:
-        return found
-    vectors = np.empty_like(found.vectors)
-    block = np.empty_like(found.block)
-    vectors[order] = found.vectors
-    block[order] = found.block
-    return found._replace(vectors=vectors, block=block)
-
-
-def _reorder(W: sp.csr_array, order: np.ndarray, single: bool) -> sp.csr_array:
-    """Rows and columns in another order; columns stay unsorted within their rows."""
-    place = np.empty(len(order), dtype=W.indices.dtype)
-    place[order] = np.arange(len(order), dtype=W.indices.dtype)
-    rows = W[order]
-    if single:
-        data = rows.data.astype(np.float32, copy=False)
-    else:
-        data = rows.data
-    return sp.csr_array((data, place.take(rows.indices), rows.indptr), shape=W.shape)
+        if found is not None:
+            return found
+    return filter_subspace(part, wanted)

@@ -11,7 +11,6 @@ and neither it nor LOBPCG, which is several times slower, shares a large graph a
 
 from __future__ import annotations
 
-import copy
 import warnings
 from typing import Any, NamedTuple
 
@@ -112,21 +111,6 @@ class Part:
         """Report an iteration to those who wait for it, if it is a long one."""
         if self.run is not None and self.n > _TOLD:
             self.run.progress("eigenvectors", iteration)
-
-    def coarser(self) -> tuple[sp.csr_array, Part]:
-        """The prolongation from aggregates of nodes, and the normalized Laplacian of these."""
-        from unispectral.spectrum._coarse import aggregate_nodes
-
-        part: Part = copy.copy(self)
-        T, part.W = aggregate_nodes(self.W, self.null)
-        part.null = T.T @ self.null
-        part.diagonal = np.ones(T.shape[1])
-        if self.nulls is None:
-            part.nulls = None
-        else:
-            part.nulls = sp.csr_array(T.T @ self.nulls)
-        part._single = None
-        return T, part
 
     def arrays(self, dtype: np.dtype) -> tuple[sp.csr_array, np.ndarray]:
         if dtype == self.W.dtype:
