@@ -6,6 +6,7 @@ import base64
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
@@ -19,6 +20,7 @@ from unispectral.report._advice import advice
 from unispectral.report._clusters import certainty_of, cluster_tree, contrasts, rank_members
 from unispectral.report._page import build_page, to_json
 from unispectral.report._pictures import graph_picture
+from unispectral.tables import TablePreparer, read_table
 from unispectral.tables._prepare import Preparation
 
 
@@ -215,6 +217,36 @@ def test_page_of_scmk_has_every_part(iris):
         data["redo"]["python"], {"X": X}, found
     )
     np.testing.assert_array_equal(found["labels"], model.labels_)
+
+
+def test_the_python_of_the_page_has_the_preparation():
+    rng = np.random.default_rng(0)
+    towns = np.array([[52.5, 13.4], [48.1, 11.6], [53.6, 10.0]])[np.arange(60) % 3]
+    table = pd.DataFrame(towns + rng.normal(0, 0.1, (60, 2)), columns=["lat", "lon"])
+    table.insert(0, "shop_id", np.arange(100, 160))
+    preparer = TablePreparer(geo=("lat", "lon"))
+    model = make_pipeline(preparer, UnifiedSpectralClustering(3, scaling="none")).fit(table)
+    found = {"X": table}
+    exec(report_data(model, table, refit=False)["redo"]["python"], found)
+    np.testing.assert_array_equal(found["labels"], model[-1].labels_)
+
+
+def test_places_are_told_as_latitude_and_longitude(tmp_path):
+    rng = np.random.default_rng(0)
+    towns = np.array([[-17.8, 178.0], [-21.1, -175.2], [-13.8, 178.5]])[np.arange(60) % 3]
+    table = pd.DataFrame(towns + rng.normal(0, 0.1, (60, 2)), columns=["north", "east"])
+    table.assign(size=rng.normal(size=60)).to_csv(tmp_path / "t.csv", index=False)
+    read = read_table(tmp_path / "t.csv", encode=True, geo=["north", "east"])
+    ready = [read.preparation.to_dict()]
+    model = UnifiedSpectralClustering(3, scaling="none").fit(read.values)
+    data = report_data(model, read.values, columns=read.columns, preparation=ready, refit=False)
+    assert [column["name"] for column in data["axes"]["columns"][:2]] == ["east", "north"]
+    assert data["axes"]["place"] == [0, 1]
+    assert data["columns"] == 3
+    names = {name for cluster in data["clusters"] for name, *_ in cluster["features"]}
+    assert names == {"north", "east", "size"}
+    east = data["axes"]["columns"][0]["ends"]
+    np.testing.assert_allclose(east, [(table.east % 360).min(), (table.east % 360).max()])
 
 
 def test_features_are_shown_in_their_units():

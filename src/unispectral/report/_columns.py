@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral.tables._encode import plans_by_column
+from unispectral.tables._places import PLACE, place_degrees
 from unispectral.tables._scaling import undo_transform
 
 #: Columns without names are told apart by their numbers; of more than these that says nothing.
@@ -66,10 +67,6 @@ class Columns:
     ) -> None:
         self.X = X
         self.names = list(names)
-        self.telling = named or len(self.names) <= _ANONYMOUS
-        stems = Counter(map(_stem, self.names))
-        #: Columns that are told apart by a number only, such as pixels or parts of an embedding.
-        self.numbered = np.array([stems[_stem(name)] > _ANONYMOUS for name in self.names])
         self.spread = np.ones(X.shape[1])
         self.centre = np.zeros(X.shape[1])
         self.plans: list[dict[str, Any]] = list(plans or ({} for _ in self.names))
@@ -83,7 +80,27 @@ class Columns:
             if part.get("encoding") is not None:
                 self.plans[first:last] = plans_by_column(part["encoding"])
             first = last
+        places = [j for j, plan in enumerate(self.plans) if plan.get("kind") == "place"]
+        #: The columns of longitude and latitude, where rows were compared by these.
+        self.place = self._tell_in_degrees(places[0]) if places else None
+        self.telling = named or len(self.names) <= _ANONYMOUS
+        stems = Counter(map(_stem, self.names))
+        #: Columns that are told apart by a number only, such as pixels or parts of an embedding.
+        self.numbered = np.array([stems[_stem(name)] > _ANONYMOUS for name in self.names])
         self._given: dict[int, dict[str, float]] = {}
+
+    def _tell_in_degrees(self, first: int) -> tuple[int, int]:
+        """Put latitude and longitude in the place of the three coordinates that stand for them."""
+        last = first + len(PLACE)
+        plan = self.plans[first]
+        points = self.X[:, first:last] * self.spread[first:last] + self.centre[first:last]
+        parts = [self.X[:, :first], place_degrees(points), self.X[:, last:]]
+        self.X = np.hstack(parts)
+        self.names[first:last] = [plan["name"], plan["longitude"]]
+        self.plans[first:last] = [{"kind": "number"}, {"kind": "number"}]
+        self.spread = np.concatenate([self.spread[:first], [1.0, 1.0], self.spread[last:]])
+        self.centre = np.concatenate([self.centre[:first], [0.0, 0.0], self.centre[last:]])
+        return first + 1, first
 
     def values(self, column: int) -> np.ndarray:
         """One column in its units."""
@@ -209,7 +226,7 @@ def write_number(value: float, decimals: int) -> str:
 
 
 def find_place(columns: Columns) -> tuple[int, int] | None:
-    """The columns of longitude and latitude, by their names and values; None without both.
+    """The columns of longitude and latitude, as given or by names and values; None without both.
 
     Examples
     --------
@@ -217,6 +234,8 @@ def find_place(columns: Columns) -> tuple[int, int] | None:
     >>> find_place(Columns(table, ["Latitude", "longitude", "size"]))
     (1, 0)
     """
+    if columns.place is not None:
+        return columns.place
     found = []
     for words, most in _PLACES:
         for j, name in enumerate(columns.names):

@@ -84,7 +84,7 @@ def report_data(
     data |= _draw_pictures(estimator, fit, chosen, values, summary)
     data |= _describe_solver(estimator)
     data["by_words"] = given.texts is not None
-    data["redo"] = tell_how_to_redo(estimator, command, reading or ())
+    data["redo"] = tell_how_to_redo(pipeline, command, reading or ())
     data["beside"] = []
     if given.supplementary is not None:
         data["beside"] = columns_beside(given.supplementary, given.labels, chosen.shown)

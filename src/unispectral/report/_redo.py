@@ -10,37 +10,75 @@ from typing import Any
 from unispectral._version import __version__
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+#: What a fit was told by parameters of its estimator.
+_PARAMETERS = ("min_cluster_size", "max_cluster_size")
 
 
 def tell_how_to_redo(
-    estimator: Any, command: str | None, reading: Sequence[dict[str, Any]]
+    model: Any, command: str | None, reading: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
-    """The command, the lines of Python, the versions and all parameters."""
+    """The command, the lines of Python, the versions and all parameters of a clusterer.
+
+    A Pipeline that ends in one is built with all its steps.
+    """
+    estimator = model
+    if hasattr(model, "steps"):
+        estimator = model.steps[-1][1]
     known = hasattr(estimator, "get_params")
     given = estimator.get_params(False) if known else {}
     versions = {"unispectral": __version__, "Python": platform.python_version()}
     return {
         "command": command,
-        "python": _python(type(estimator), given, reading) if known else None,
+        "python": _python(model, reading) if known else None,
         "versions": [*versions.items(), *((name, version(name)) for name in _PACKAGES)],
         "parameters": [[name, repr(value)] for name, value in sorted(given.items())],
     }
 
 
-def _python(cls: type, given: dict[str, Any], reading: Sequence[dict[str, Any]]) -> str:
-    """Lines that read the tables and build the estimator anew."""
+def _python(model: Any, reading: Sequence[dict[str, Any]]) -> str:
+    """Lines that read the tables and build the model anew."""
+    steps = [step for _, step in getattr(model, "steps", [("", model)])]
+    steps = [step for step in steps if hasattr(step, "get_params")]
+    within = [part for step in steps for part in step.get_params().values()]
+    classes = [type(part) for part in (*steps, *within) if hasattr(part, "get_params")]
+    imported = [f"from {_home(cls)} import {cls.__name__}" for cls in dict.fromkeys(classes)]
+    built = ", ".join(map(_construction, steps))
+    if len(steps) > 1:
+        imported.append("from sklearn.pipeline import make_pipeline")
+        built = f"make_pipeline({built})"
+    if reading:
+        imported.append("from unispectral.tables import read_table")
+        lines = [*imported, "", *_reading(reading)]
+    else:
+        lines = [*imported, "", "# X holds the samples of this fit, in their order."]
+    told = dict(getattr(steps[-1], "knowledge_", None) or {})
+    told = {name: value for name, value in told.items() if name not in _PARAMETERS}
+    if told:
+        from unispectral.knowledge._read import put_in_words
+
+        lines.append(f"# {put_in_words(told)} Tell fit_predict the same.")
+    return "\n".join([*lines, f"model = {built}", "labels = model.fit_predict(X)"])
+
+
+def _home(cls: type) -> str:
+    """The module where a class is documented."""
     home = cls.__module__
-    if home.startswith(("sklearn.", "unispectral.")):  # where they are documented
-        deep = home.startswith(("sklearn.", "unispectral.baselines"))
-        home = ".".join(home.split(".")[: 2 if deep else 1])
-    usual = {name: repr(value) for name, value in cls().get_params(False).items()}  # type: ignore[attr-defined]
+    if not home.startswith(("sklearn.", "unispectral.")):
+        return home
+    deep = home.startswith(("sklearn.", "unispectral.baselines", "unispectral.tables"))
+    return ".".join(home.split(".")[: 2 if deep else 1])
+
+
+def _construction(estimator: Any) -> str:
+    """The call that makes an estimator with the same parameters."""
+    given = estimator.get_params(False)
+    try:
+        usual = {name: repr(value) for name, value in type(estimator)().get_params(False).items()}
+    except TypeError:  # something must be given
+        usual = {}
     changed = {name: repr(v) for name, v in given.items() if usual.get(name) != repr(v)}
     listed = ", ".join(f"{name}={value}" for name, value in changed.items())
-    lines = [f"from {home} import {cls.__name__}"]
-    if reading:
-        lines += ["from unispectral.tables import read_table", "", *_reading(reading)]
-    lines += [f"model = {cls.__name__}({listed})", "labels = model.fit_predict(X)"]
-    return "\n".join(lines)
+    return f"{type(estimator).__name__}({listed})"
 
 
 #: Lines that match the rows of several tables by their names.

@@ -25,6 +25,23 @@ def place_values(degrees: np.ndarray) -> np.ndarray:
     return RADIUS * np.column_stack(points)
 
 
+def place_degrees(points: np.ndarray) -> np.ndarray:
+    """Latitudes and longitudes in degrees of points in space; the way back of `place_values`.
+
+    Longitudes of places on both sides of 180 degrees go on beyond it.
+
+    >>> place_degrees(place_values(np.array([[-17.8, 178.0], [-21.1, -175.2]]))).round(1).tolist()
+    [[-17.8, 178.0], [-21.1, 184.8]]
+    """
+    x, y, z = points.T
+    latitude = np.degrees(np.arctan2(z, np.hypot(x, y)))
+    longitude = np.degrees(np.arctan2(y, x))
+    beyond = longitude % 360.0
+    if np.ptp(longitude) > 180.0 > np.ptp(beyond):
+        longitude = beyond
+    return np.column_stack([latitude, longitude])
+
+
 def place_spread(points: np.ndarray) -> float:
     """What to divide the three coordinates by, so that they count as two columns."""
     total = float(np.var(points, axis=0).sum())
