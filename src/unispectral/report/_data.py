@@ -200,7 +200,7 @@ def _describe_members(fit: _Fit, chosen: _Chosen, given: _Given) -> dict[str, An
     return {
         "members": {
             "row": shown,
-            "name": _texts(given.names, shown),
+            "name": _texts(given.texts if given.names is None else given.names, shown),
             "cluster": fit.labels[shown],
             "certainty": np.round(fit.sure.value[shown], 3),
             "second": fit.sure.second[shown],
