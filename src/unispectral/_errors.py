@@ -137,6 +137,11 @@ def _name_in_python(name: str, value: Any) -> str:
     return f"{name}={value!r}"
 
 
+def plural(number: int, word: str) -> str:
+    """Count things in words: 1 row, 2,000 rows."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line outside this library and scikit-learn that led here."""
     frame: FrameType | None = sys._getframe(1)

@@ -19,6 +19,7 @@ from unispectral._errors import (
     InputError,
     InputTypeError,
     Sentence,
+    plural,
     warn,
 )
 from unispectral.kernels._features import Table
@@ -232,7 +233,7 @@ def check_cluster_count(n_clusters: int, n_samples: int, tables: Sequence[Table]
         return
     distinct = _distinct(tables, 2 * n_clusters)
     if distinct < n_clusters:
-        samples = f"{distinct} distinct sample{'s' if distinct > 1 else ''}"
+        samples = plural(distinct, "distinct sample")
         said = f"{{X}} has {samples}, fewer than {{n_clusters}}: equal samples are put into "
         said += "different clusters."
         warn(Sentence(said, "X", n_clusters=n_clusters), DoubtfulResultWarning)

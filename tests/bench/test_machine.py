@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
+from unispectral._errors import plural
 from unispectral.bench import _machine
 from unispectral.bench._words import size
-from unispectral.tables._source import plural
 
 HUNGRY = "kept = bytearray(b'x') * 2**20 * 60; print('ready', flush=True); input()"
 PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', {HUNGRY!r}])"

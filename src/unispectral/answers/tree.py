@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._arrays import one_hot
 from unispectral._errors import InputError
 from unispectral.graph.quality import modularity
 from unispectral.labelfree._assignment import sweep
@@ -133,7 +134,7 @@ def grow_tree(
     """
     labels = _numbered(np.asarray(labels))
     fine = _split_up(W, labels) if split else labels
-    members = _one_hot(fine)
+    members = one_hot(fine, int(fine.max()) + 1)
     ties = (members.T @ (W @ members)).toarray()
     sizes = np.bincount(fine).astype(float)
     far = None
@@ -156,11 +157,6 @@ def _numbered(labels: np.ndarray) -> np.ndarray:
     """Clusters numbered by their first samples, as those of an estimator."""
     ranks = np.unique(labels, return_inverse=True)[1]
     return np.argsort(order_of_appearance(ranks))[ranks].astype(np.int32)
-
-
-def _one_hot(labels: np.ndarray) -> sp.csr_array:
-    n = len(labels)
-    return sp.csr_array((np.ones(n), labels, np.arange(n + 1)))
 
 
 def _is_connected(ties: np.ndarray) -> bool:

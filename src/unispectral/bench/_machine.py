@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from unispectral.tables._source import plural
+from unispectral._errors import plural
 
 _PACKAGES = ("unispectral", "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl")
 

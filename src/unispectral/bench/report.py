@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from unispectral._errors import plural
 from unispectral._files import write_text_atomic
 from unispectral.bench._paper_tables import SWAPPED, PaperTable, paper_tables
 from unispectral.bench.results import (
@@ -30,7 +31,6 @@ from unispectral.bench.statistics import (
 )
 from unispectral.bench.study import METRICS, PROTOCOLS, Column, StudyDataset, StudyMethod, Surface
 from unispectral.report._page import asset, build_page
-from unispectral.tables._source import plural
 
 __all__ = ["rank_columns", "write_report"]
 

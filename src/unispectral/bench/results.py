@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from unispectral._errors import plural
 from unispectral.bench._cells import Cell, canonical, expand
 from unispectral.bench.store import Record, Store
 from unispectral.bench.study import PROTOCOLS, Column, Study, StudyDataset, StudyMethod
-from unispectral.tables._source import plural
 
 __all__ = [
     "Figure",

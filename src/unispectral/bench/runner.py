@@ -10,6 +10,7 @@ from typing import IO, Any
 
 from joblib import cpu_count
 
+from unispectral._errors import plural
 from unispectral.bench._cells import Cell, expand
 from unispectral.bench._fields import check_choice, check_count
 from unispectral.bench._machine import environment
@@ -17,7 +18,6 @@ from unispectral.bench._pool import Answers, Pool
 from unispectral.bench._worker import CellWorker, check_method
 from unispectral.bench.store import Record, Store
 from unispectral.bench.study import Study
-from unispectral.tables._source import plural
 
 __all__ = ["Reporter", "Summary", "duration", "run"]
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from unispectral._errors import Sentence
+from unispectral._errors import Sentence, plural
 from unispectral._version import __version__
 from unispectral.cli._app import say_in_shell
 from unispectral.cli._input import Input
 from unispectral.cli._methods import METHODS
 from unispectral.cli._outputs import say
-from unispectral.tables._source import TableError, plural
+from unispectral.tables._source import TableError
 
 if TYPE_CHECKING:
     from unispectral.report import Summary

@@ -54,11 +54,12 @@ def predict(
     table of CSV, Parquet or .npy is read and answered block by block, however large it is.
     """
     check_outputs({"output": output}, [model, *tables], as_json=as_json)
+    from unispectral._errors import plural
     from unispectral.cli._fit import size_lines
     from unispectral.cli._input import columns_of, gather_new
     from unispectral.persistence import load_model
     from unispectral.tables._read import MixedColumnError
-    from unispectral.tables._source import as_source, plural
+    from unispectral.tables._source import as_source
 
     estimator = load_model(model)
     name = type(estimator).__name__

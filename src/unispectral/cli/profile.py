@@ -37,8 +37,8 @@ def profile(table: str, report: str | None, as_json: bool, quiet: bool, **option
     Nothing is clustered. "shown" columns do not make the clusters, but are shown beside them.
     """
     check_outputs({"report": report}, [table], as_json=as_json)
+    from unispectral._errors import plural
     from unispectral.cli._input import look
-    from unispectral.tables._source import plural
     from unispectral.tables._table import columns_in_words
 
     found, notes = look(table, options)

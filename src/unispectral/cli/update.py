@@ -65,12 +65,13 @@ def update(
     if written is not None:
         wanted["model"] = written
     check_outputs(wanted, [model, *tables], as_json=as_json)
+    from unispectral._errors import plural
     from unispectral.cli._fit import tell
     from unispectral.cli._input import columns_of, gather_new
     from unispectral.cli.predict import find_preparation
     from unispectral.living.report import describe_changes
     from unispectral.persistence import load_model, save_model
-    from unispectral.tables._source import as_source, plural
+    from unispectral.tables._source import as_source
 
     estimator: Any = load_model(model)
     preparation = find_preparation(estimator)

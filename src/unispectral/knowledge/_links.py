@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._arrays import median_of_positive
 from unispectral._errors import InputError
 from unispectral.knowledge._read import Knowledge, Links, name_rows
 
@@ -45,7 +46,7 @@ def add_links(W: sp.csr_array, links: Links) -> sp.csr_array:
     right = order[1:][same]
     if len(left):
         degrees = np.bincount(one, data, n)
-        usual = float(np.median(degrees[degrees > 0])) if (degrees > 0).any() else 1.0
+        usual = median_of_positive(degrees, 1.0)
         weight = np.full(len(left), usual)
         one = np.concatenate([one, left, right])
         other = np.concatenate([other, right, left])

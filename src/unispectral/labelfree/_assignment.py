@@ -23,10 +23,11 @@ from scipy.spatial import KDTree
 from sklearn import config_context
 from sklearn.cluster import KMeans
 
+from unispectral._arrays import one_hot, pick_evenly
 from unispectral._run import Run, one_thread
 from unispectral.graph.neighbours import TREE_COLUMNS
 from unispectral.graph.quality import modularity, normalized_cut
-from unispectral.labelfree._geometry import KernelDistance, evenly_spaced
+from unispectral.labelfree._geometry import KernelDistance
 from unispectral.labelfree._recipe import Recipe
 from unispectral.labels import assign, rotate
 from unispectral.spectrum import smallest_eigenvectors
@@ -86,7 +87,7 @@ def assign_labels(
     Above ``ASSIGNED_SAMPLES`` samples both are found on that many, and then applied to all. Starts
     of k-means that end with the same clusters count once.
     """
-    some = embedding[evenly_spaced(len(embedding), ASSIGNED_SAMPLES)]
+    some = embedding[pick_evenly(len(embedding), ASSIGNED_SAMPLES)]
     models: list[KMeans] = []
     # Checks of what is known take as long as k-means on few samples; threads would cost more than
     # they bring, and change the order of sums.
@@ -252,7 +253,7 @@ def _exchange(
     Clusters that are split are noted in ``splits``. No split gains more than half the square of
     the cluster's volume, so that most need not be looked at.
     """
-    F = _one_hot(labels, n_clusters)
+    F = one_hot(labels, n_clusters)
     between = (F.T @ (W @ F)).toarray()
     between /= between.sum()
     volumes = between.sum(axis=1)
@@ -289,7 +290,7 @@ def _move(W: sp.csr_array, labels: np.ndarray, n_clusters: int, degrees: np.ndar
     total = degrees.sum()
     for _ in range(_ROUNDS):
         volumes = np.bincount(labels, degrees, n_clusters)
-        gain = (W @ _one_hot(labels, n_clusters)).toarray()
+        gain = (W @ one_hot(labels, n_clusters)).toarray()
         gain -= np.outer(degrees, volumes / total)
         gain[everyone, labels] += degrees**2 / total
         target = gain.argmax(axis=1)
@@ -308,11 +309,6 @@ def _move(W: sp.csr_array, labels: np.ndarray, n_clusters: int, degrees: np.ndar
         labels = trial
         reached = value
     return labels
-
-
-def _one_hot(labels: np.ndarray, n_clusters: int) -> sp.csr_array:
-    n = len(labels)
-    return sp.csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, n_clusters))
 
 
 def find_core_samples(distance: KernelDistance) -> np.ndarray | None:

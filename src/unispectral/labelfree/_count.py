@@ -18,10 +18,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
-from unispectral._errors import InputError
+from unispectral._arrays import one_hot, pick_evenly
+from unispectral._errors import InputError, plural
 from unispectral._run import Run, one_thread
 from unispectral.graph.communities import find_communities
-from unispectral.labelfree._geometry import KernelDistance, Whitening, evenly_spaced
+from unispectral.labelfree._geometry import KernelDistance, Whitening
 from unispectral.labelfree._graph import embed
 from unispectral.labelfree._modes import mode_prominences
 from unispectral.labelfree._recipe import NEIGHBORS, Recipe
@@ -112,7 +113,7 @@ class ClusterCount(NamedTuple):
         return [(int(at) + 2, float(self.scores[at])) for at in order]
 
     def __repr__(self) -> str:
-        lines = [f"{self.n_clusters} cluster{'s' * (self.n_clusters != 1)}: {self.reason}."]
+        lines = [f"{plural(self.n_clusters, 'cluster')}: {self.reason}."]
         if len(self.scores):
             lines += ["clusters  evidence"]
             lines += [f"{count:8d}  {score:8.2f}" for count, score in self.table()]
@@ -127,7 +128,7 @@ def count_clusters(distance: KernelDistance, recipe: Recipe, run: Run) -> Cluste
     n = distance.n_samples
     if n < 3:
         raise InputError("n_clusters", f"needs at least 3 samples, not {n}", value="auto")
-    few = distance.subset(evenly_spaced(n, _COUNTED))
+    few = distance.subset(pick_evenly(n, _COUNTED))
     most = max(2, min(recipe.most_clusters(n), few.n_samples // _MEMBERS))
     forms = _forms(few, recipe)
     low = distance.n_columns is None or distance.n_columns < LEAST_COLUMNS
@@ -135,9 +136,7 @@ def count_clusters(distance: KernelDistance, recipe: Recipe, run: Run) -> Cluste
     limit = STRUCTURELESS
     if modes is not None:
         limit = _DOUBTFUL[int(len(modes) > 1 and modes[1] > _SECOND_MODE)]
-    structure = _find_structure(
-        distance.subset(evenly_spaced(n, TESTED)), forms, limit, recipe, run
-    )
+    structure = _find_structure(distance.subset(pick_evenly(n, TESTED)), forms, limit, recipe, run)
     if structure > limit:
         return ClusterCount(1, np.zeros(0), structure, _NOTHING)
     if modes is None:
@@ -293,7 +292,7 @@ def merge_clusters(W: sp.csr_array, most: int, run: Run) -> tuple[np.ndarray, np
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # copies of a sample may leave some clusters empty
         labels = KMeans(count, n_init=1, random_state=0).fit(embedding).labels_
-    members = sp.csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, count))
+    members = one_hot(labels, count)
     between = (members.T @ (W @ members)).toarray()
     between /= between.sum()
     found = np.empty(count - 1)

@@ -17,6 +17,7 @@ import scipy.linalg
 from scipy.linalg.lapack import dpstrf
 from scipy.spatial.distance import squareform
 
+from unispectral._arrays import median_of_positive, pick_evenly
 from unispectral._errors import InputError
 from unispectral._run import Run, map_blocks
 from unispectral._validation import recentre
@@ -37,7 +38,6 @@ __all__ = [
     "KernelPart",
     "WhitenedDistance",
     "Whitening",
-    "evenly_spaced",
     "hold_products",
     "median_distance",
     "nearest_among",
@@ -376,7 +376,7 @@ def _grow_part(part: KernelPart, new: list[Any], known: dict[int, Features]) -> 
     assert source is not None, "a kernel that came as a matrix knows nothing of further samples"
     if id(source) not in known:
         known[id(source)] = source.grow(new[part.view])
-    return part._replace(kernel=part.kernel.on_features(known[id(source)]))
+    return part._replace(kernel=part.kernel.on(known[id(source)]))
 
 
 def whiten(base: KernelDistance, form: Whitening | None, run: Run | None = None) -> KernelDistance:
@@ -388,7 +388,7 @@ def whiten(base: KernelDistance, form: Whitening | None, run: Run | None = None)
     rate = landmarks = root = None
     features: Any
     if form.gaussian:
-        landmarks = evenly_spaced(n, _LANDMARKS)
+        landmarks = pick_evenly(n, _LANDMARKS)
         rate = -0.5 / median_distance(base)
         needed, root = _independent(np.exp(base.distances(landmarks, landmarks) * rate))
         landmarks = landmarks[needed]
@@ -408,22 +408,17 @@ def whiten(base: KernelDistance, form: Whitening | None, run: Run | None = None)
     return WhitenedDistance(base, rate, landmarks, root, mean, shrink_root, form.unit, table, name)
 
 
-def evenly_spaced(n: int, most: int) -> np.ndarray:
-    """Numbers of at most so many samples, the same for everyone, whatever the seed."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
-
-
 def sampled_distances(geometry: KernelDistance) -> np.ndarray:
     """The squared distances of all pairs of an evenly spaced sample."""
-    chosen = evenly_spaced(geometry.n_samples, _MEDIAN_SAMPLES)
+    chosen = pick_evenly(geometry.n_samples, _MEDIAN_SAMPLES)
     return squareform(geometry.distances(chosen, chosen), checks=False)
 
 
 def median_distance(geometry: KernelDistance) -> float:
     """The median squared distance between distinct samples, over an evenly spaced sample."""
     block = sampled_distances(geometry)
-    positive = block[block > 1e-12 * max(float(block.max(initial=0.0)), 1e-300)]
-    return float(np.median(positive)) if positive.size else 1.0
+    least = 1e-12 * max(float(block.max(initial=0.0)), 1e-300)
+    return median_of_positive(block, 1.0, least)
 
 
 def hold_products(geometry: KernelDistance, run: Run) -> np.ndarray | None:

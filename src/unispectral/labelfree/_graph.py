@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._arrays import pick_evenly
 from unispectral._compat import njit
 from unispectral._run import Run, map_blocks
 from unispectral.graph.quality import components
-from unispectral.labelfree._geometry import KernelDistance, evenly_spaced, nearest_among
+from unispectral.labelfree._geometry import KernelDistance, nearest_among
 from unispectral.labelfree._neighbourhoods import (
     CODE_ROWS,
     MEDIAN,
@@ -386,7 +387,7 @@ def _pick_from_each(member: np.ndarray) -> np.ndarray:
     """Evenly spaced samples of every component, by component."""
     order = np.argsort(member, kind="stable")
     first = np.flatnonzero(np.diff(member[order], prepend=-1))
-    return order[np.union1d(first, evenly_spaced(len(order), _GAP_SAMPLES))]
+    return order[np.union1d(first, pick_evenly(len(order), _GAP_SAMPLES))]
 
 
 def _code_over(

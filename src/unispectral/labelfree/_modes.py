@@ -13,8 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial import KDTree
 
+from unispectral._arrays import pick_evenly
 from unispectral._compat import njit
-from unispectral.labelfree._geometry import KernelDistance, evenly_spaced
+from unispectral.labelfree._geometry import KernelDistance
 from unispectral.labelfree._selection import estimate_dimension, nearest_squared
 
 __all__ = ["find_prominences", "mode_prominences"]
@@ -41,11 +42,11 @@ def mode_prominences(distance: KernelDistance) -> np.ndarray | None:
     """
     table = distance.features()
     if table is None:
-        few = distance.subset(evenly_spaced(distance.n_samples, _COUNTED))
+        few = distance.subset(pick_evenly(distance.n_samples, _COUNTED))
         near, squared = nearest_squared(few)
     else:
         table = np.asarray(table, dtype=np.float64)
-        table = table[evenly_spaced(len(table), _DENSITY_SAMPLES)]
+        table = table[pick_evenly(len(table), _DENSITY_SAMPLES)]
         near, squared = _find_nearest(table)
     dimension = estimate_dimension(squared[:, :_NEAR])
     if not 0.0 < dimension <= _MOST_DIMENSIONS:

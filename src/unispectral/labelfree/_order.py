@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
+from unispectral._arrays import absent_rows
 from unispectral._compat import njit
 
 __all__ = ["has_order", "renumbered", "spatial_order"]
@@ -124,7 +125,7 @@ def _move(indptr, indices, data, numbers, starts, new_indices, new_data):
 
 def _whole(table: Any) -> Any:
     """A table with zeros for samples that are absent."""
-    if isinstance(table, np.ndarray) and np.isnan(table[:, 0]).any():
+    if absent_rows(table).any():
         return np.nan_to_num(table, nan=0.0)
     return table
 

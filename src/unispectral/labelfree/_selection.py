@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._arrays import pick_evenly
 from unispectral._run import Run
 from unispectral.labelfree._geometry import (
     KernelDistance,
     Whitening,
-    evenly_spaced,
     whiten,
 )
 from unispectral.labelfree._graph import build_first_graph, compute_eigenvectors
@@ -95,7 +95,7 @@ def choose_geometry(base: KernelDistance, recipe: Recipe, run: Run) -> GeometryC
     tried in order, and the first that is no better ends the selection. No seed is involved.
     """
     size = min(max(_SAMPLES, _PER_CLUSTER * recipe.n_clusters), _MOST_SAMPLES)
-    sample = evenly_spaced(base.n_samples, size)
+    sample = pick_evenly(base.n_samples, size)
     plain = GeometryChoice(None, sample)
     candidates = _candidate_forms(base, recipe)
     if not candidates:
@@ -205,7 +205,7 @@ def structure_ratio(
     plain distance by default.
     """
     if choice is None or choice.sample is None:
-        choice = GeometryChoice(None, evenly_spaced(distance.n_samples, TESTED))
+        choice = GeometryChoice(None, pick_evenly(distance.n_samples, TESTED))
     few = distance.subset(np.asarray(choice.sample))
     if n_clusters is None:
         return least_ratio(few, choice.form, recipe, run)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._arrays import pick_evenly
 from unispectral.graph.quality import modularity
 from unispectral.labelfree._geometry import (
     KernelDistance,
-    evenly_spaced,
     median_distance,
     sampled_distances,
 )
@@ -157,7 +157,7 @@ def _apart(
     around: Sequence[Neighbourhoods],
 ) -> list[float | None]:
     """How far apart each view puts samples that are neighbours in the others, on average."""
-    rows = evenly_spaced(len(around[0].neighbours), _LOOKED_UP)
+    rows = pick_evenly(len(around[0].neighbours), _LOOKED_UP)
     found: list[float | None] = []
     for at, view in enumerate(views):
         others = [other.neighbours[rows] for u, other in enumerate(around) if u != at]

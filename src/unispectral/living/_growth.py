@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._arrays import smallest_in_rows
 from unispectral._run import Run
 from unispectral.graph.neighbours import EXACT_SAMPLES, nearest
 from unispectral.kernels._features import Features
@@ -161,12 +162,8 @@ def _nearest_among_new(geometry: KernelDistance, first: int, k: int, run: Run) -
         rows = np.arange(start, min(start + step, count))
         block = geometry.distances(first + rows, everyone)
         block[np.arange(len(rows)), rows] = np.inf
-        part = np.argpartition(block, wide - 1, axis=1)[:, :wide]
-        part.sort(axis=1)  # ties to the earlier sample
-        near = np.take_along_axis(block, part, axis=1)
-        order = np.argsort(near, axis=1, kind="stable")
-        indices[rows] = np.take_along_axis(part, order, axis=1)
-        distances[rows] = np.take_along_axis(near, order, axis=1)
+        indices[rows] = smallest_in_rows(block, wide)  # ties to the earlier sample
+        distances[rows] = np.take_along_axis(block, indices[rows], axis=1)
     return Neighbours(indices, distances)
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from unispectral._arrays import pick_evenly
+
 #: Eight of Okabe and Ito, then twelve that are as far as can be from all others in CIELAB, for
 #: usual vision and for each of the three dichromacies (the tests measure it).
 CATEGORICAL = (
@@ -90,7 +92,7 @@ def _color_bar(ax: Any, names: Sequence[Any], colors: np.ndarray, title: str) ->
     from matplotlib.colors import BoundaryNorm, ListedColormap
 
     norm = BoundaryNorm(np.arange(len(names) + 1) - 0.5, len(names))
-    ticks = np.unique(np.linspace(0, len(names) - 1, 7).astype(int))
+    ticks = pick_evenly(len(names), 7)
     mapped = ScalarMappable(norm, ListedColormap(colors))
     bar = ax.figure.colorbar(mapped, ax=ax, label=title, ticks=ticks, pad=0.02)
     bar.ax.set_yticklabels([str(names[tick]) for tick in ticks])

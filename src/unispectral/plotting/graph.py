@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._arrays import pick_evenly
 from unispectral._errors import InputError
 from unispectral.plotting._base import Clusters, Display, fitted, plain
 from unispectral.plotting._colors import INK, NAMED, RAMP
@@ -133,7 +134,7 @@ def _names_along(ax: Any, places: np.ndarray, names: np.ndarray, height: float) 
     """Name clusters along the left side, apart from each other even where clusters are thin."""
     chosen = np.arange(len(names))
     if len(names) > NAMED:
-        chosen = np.unique(np.linspace(0, len(names) - 1, 7).astype(int))
+        chosen = pick_evenly(len(names), 7)
     steps = height / 25 * np.arange(len(chosen))
     free = np.maximum.accumulate(places[chosen] - steps)
     ax.set_yticks(np.minimum(free, height - steps[-1]) + steps, [plain(names[k]) for k in chosen])

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from unispectral._errors import InputError
+from unispectral._errors import InputError, plural
 from unispectral.tables._columns import MOST, Plan, column_values, gives_no_answer, texts_of
 from unispectral.tables._places import PLACE, place_spread
 from unispectral.tables._profile import MANY_NUMBERS, MAX_CATEGORIES, ColumnProfile, TableProfile
 from unispectral.tables._profile import profile as look_at
 from unispectral.tables._scaling import as_transformed, learn_transform
-from unispectral.tables._source import TableError, plural, unique_names
+from unispectral.tables._source import TableError, unique_names
 
 #: How far apart two categories are in a table whose numbers have the deviation 1. In graphs of
 #: nearest neighbours a larger distance lets categories cut clusters of numbers into pieces;

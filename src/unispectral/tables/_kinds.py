@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from unispectral._errors import plural
 from unispectral.tables import _names
 from unispectral.tables._columns import Plan, Reading, gives_no_answer
 from unispectral.tables._dates import date_order
-from unispectral.tables._source import plural
 
 KINDS = ("measurement", "count", "ordinal", "category", "yes/no", "code", "id", "year", "date",
          "latitude", "longitude", "text", "constant", "copy", "empty")  # fmt: skip

@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral._compat import optional
-from unispectral._errors import InputTypeError
+from unispectral._errors import InputTypeError, plural
 from unispectral.tables._arrays import Array
-from unispectral.tables._source import SHOWN, Source, TableError, plural
+from unispectral.tables._source import SHOWN, Source, TableError
 
 NO_VALUE = "no value present"
 _LONG = 20  # characters of an example

@@ -15,14 +15,14 @@ from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from unispectral._compat import Interval, StrOptions, fit_context, optional
-from unispectral._errors import InputError
+from unispectral._errors import InputError, plural
 from unispectral.tables import _encode
 from unispectral.tables._arrays import Array
 from unispectral.tables._columns import Plan
 from unispectral.tables._plans import are_plans
 from unispectral.tables._profile import MAX_CATEGORIES
 from unispectral.tables._scaling import SCALES, undo_transform
-from unispectral.tables._source import TableError, plural
+from unispectral.tables._source import TableError
 
 IMPUTATIONS = ("mean", "median", "zero")
 #: What is left of a scale once logarithms and ranks are taken.

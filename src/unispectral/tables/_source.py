@@ -64,11 +64,6 @@ def block_rows(entries: int, width: int) -> int:
     return max(1, min(_ROWS, entries // max(1, width)))
 
 
-def plural(number: int, word: str) -> str:
-    """Count things in words: 1 row, 2,000 rows."""
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
-
-
 def listing(items: Sequence[str]) -> str:
     """Names in a sentence, the first few of which are told.
 

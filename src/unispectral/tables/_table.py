@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from unispectral._errors import plural
 from unispectral.tables._arrays import Array
 from unispectral.tables._columns import Plan
 from unispectral.tables._encode import used
 from unispectral.tables._prepare import Preparation
 from unispectral.tables._profile import TableProfile
 from unispectral.tables._profile_rows import RowProfile
-from unispectral.tables._source import SHOWN, plural
+from unispectral.tables._source import SHOWN
 
 
 @dataclass(frozen=True, eq=False)

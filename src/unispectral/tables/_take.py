@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unispectral._errors import InputError
+from unispectral._errors import InputError, plural
 from unispectral.tables._arrays import Array
 from unispectral.tables._columns import Plan, column_values
 from unispectral.tables._encode import (
@@ -26,7 +26,7 @@ from unispectral.tables._names import is_class
 from unispectral.tables._prepare import IMPUTATIONS, Preparation, odd_values
 from unispectral.tables._profile import TableProfile
 from unispectral.tables._profile_rows import count_empty_end, find_totals
-from unispectral.tables._source import SHOWN, TableError, plural
+from unispectral.tables._source import SHOWN, TableError
 from unispectral.tables._table import Table
 
 #: Scale what the estimator cannot scale by itself.

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from unispectral._compat import optional
+from unispectral._errors import plural
 from unispectral.tables._cells import ENOUGH, THOUSANDS, decimal_sign, find_header, is_number
 from unispectral.tables._source import (
     SAMPLE,
@@ -24,7 +25,6 @@ from unispectral.tables._source import (
     Source,
     TableError,
     block_rows,
-    plural,
     unique_names,
 )
 
