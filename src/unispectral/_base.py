@@ -133,7 +133,9 @@ class LearnedGraphClustering(
         """Fit in a given run, whose executor may be a cluster."""
         with whole_or_as_before(self), run.limit_threads() as run:
             self._store(self._solve(X, run, known))
-            self._note_knowledge(known)
+            self.knowledge_: dict[str, Any] = {}
+            if known is not None:
+                self._note_knowledge(known)
             self._sample_index_ = sample_index(X)
         run.progress.close()
         return self
@@ -141,10 +143,10 @@ class LearnedGraphClustering(
     def _solve(self, X: Any, run: Run, known: Knowledge | None) -> Fitted:
         raise NotImplementedError
 
-    def _note_knowledge(self, known: Knowledge | None) -> None:
+    def _note_knowledge(self, known: Knowledge) -> None:
         """What the clusters had to keep to; samples whose label was given belong there."""
-        self.knowledge_ = {} if known is None else known.describe()
-        if known is not None and known.is_kept:
+        self.knowledge_ = known.describe()
+        if known.is_kept:
             rows = np.flatnonzero(known.labels >= 0)
             self.membership_[rows] = 0.0
             self.membership_[rows, self.labels_[rows]] = 1.0

@@ -11,7 +11,6 @@ from types import ModuleType
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from joblib.parallel import get_active_backend
 from sklearn.base import _fit_context
 from sklearn.utils import _param_validation, _safe_indexing, check_random_state
 from sklearn.utils._set_output import _get_output_config
@@ -165,8 +164,8 @@ class FitTasks:
 
 
 def fit_tasks(estimator: Any, X: Any) -> FitTasks | None:
-    """What tells callbacks of a fit; None where this scikit-learn has none."""
-    if hasattr(estimator, "set_callbacks"):
+    """What tells callbacks of a fit; None where there are none, be it of a pipeline around it."""
+    if hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx"):
         return FitTasks(estimator, X)
     return None
 
@@ -184,12 +183,6 @@ def output_setting(estimator: Any) -> str | None:
 def output_container(estimator: Any) -> str:
     """What ``set_output`` asks ``transform`` for: ``"default"``, ``"pandas"`` or ``"polars"``."""
     return _get_output_config("transform", estimator)["dense"]
-
-
-def joblib_jobs() -> tuple[int | None, bool]:
-    """The ``n_jobs`` of joblib's ``parallel_config`` or None, and whether a worker runs this."""
-    backend, jobs = get_active_backend()
-    return jobs, backend.nesting_level > 0
 
 
 def optional(module: str, *, extra: str) -> ModuleType:

@@ -17,9 +17,10 @@ from typing import Any, Protocol, TextIO, TypeVar
 
 import numpy as np
 from joblib import cpu_count
+from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
-from unispectral._compat import FitTasks, as_generator, joblib_jobs
+from unispectral._compat import FitTasks, as_generator
 from unispectral._errors import InputError
 
 T = TypeVar("T")
@@ -69,7 +70,7 @@ def thread_count(n_jobs: int | None = None) -> int:
     else:
         cores = cpu_count()
     if n_jobs is None:
-        n_jobs, inside = joblib_jobs()
+        backend, n_jobs = get_active_backend()
     if n_jobs is None:
         # One number for each level of nested threads, of which the first counts here.
         first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
@@ -77,7 +78,7 @@ def thread_count(n_jobs: int | None = None) -> int:
             limit = int(first)
         else:
             limit = 0
-        return min(cores, limit or (1 if inside else cores))
+        return min(cores, limit or (1 if backend.nesting_level > 0 else cores))
     if n_jobs == 0:
         remedy = "use None or -1 for all cores, 1 for one"
         raise InputError("n_jobs", "has no meaning", remedy, value=0)

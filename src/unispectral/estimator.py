@@ -264,13 +264,19 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
     def _recipe(self) -> Recipe:
         """The numbers of the model that the parameters ask for."""
         auto = "auto"
+        if self.whiten == auto:
+            strengths = Recipe().whiten
+        elif self.whiten is None:
+            strengths = ()
+        else:
+            strengths = (float(self.whiten),)
         return Recipe(
             n_clusters=0 if self.n_clusters == auto else int(self.n_clusters),
             alpha=float(self.alpha),
             beta=float(self.beta),
             ridge=float(self.ridge),
             n_neighbors=None if self.n_neighbors == auto else int(self.n_neighbors),
-            whiten=_strengths(self.whiten),
+            whiten=strengths,
             compete=self.whiten is None or isinstance(self.whiten, str),
             committee=bool(self.committee),
             max_clusters=None if self.max_clusters == auto else int(self.max_clusters),
@@ -400,12 +406,3 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
         graphs = () if beside is None else beside.graphs
         samples = read(self, X, kernels, views=self.views, scaling=scaling, graphs=graphs)
         return samples if beside is None else replace(samples, notes=beside.notes)
-
-
-def _strengths(whiten: Any) -> tuple[float, ...]:
-    """The strengths of whitening that compete with the plain distance."""
-    if isinstance(whiten, str):
-        return Recipe().whiten
-    if whiten is None:
-        return ()
-    return (float(whiten),)

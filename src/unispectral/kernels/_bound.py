@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,10 @@ def _constant(step: str, vector: np.ndarray, diagonal: np.ndarray) -> float:
     return 1.0
 
 
+#: The values as the kernel gives them.
+AS_IT_IS = Normalizer()
+
+
 class BoundKernel:
     """One kernel on one source of products: its raw values, then its normalisation."""
 
@@ -160,7 +165,7 @@ class BoundKernel:
         self.abilities: Abilities = getattr(spec, "abilities", Abilities())
         self.n_samples = features.n_samples
         self.dtype = features.dtype
-        self.normalizer = Normalizer()
+        self.normalizer = AS_IT_IS
         #: Whether its values are the dot products themselves, which need not be copied.
         self.is_dot = evaluate is dot
 
@@ -172,10 +177,19 @@ class BoundKernel:
         return None
 
     def normalize(self, steps: tuple[str, ...]) -> None:
+        """Find the numbers of the steps; values that are too large are refused."""
         with np.errstate(over="ignore", invalid="ignore"):  # said in a sentence instead
             diagonal = self.diagonal()
-        self._refuse_overflow(diagonal)
-        self.is_dot = self.is_dot and not steps
+        # No entry is larger than the diagonal; sums over all of them must be finite too.
+        largest = float(np.abs(diagonal).max(initial=0.0))
+        if not largest <= np.finfo(diagonal.dtype).max / max(self.n_samples, 2) ** 2 / 8:
+            problem = f"has values so large that the kernel {self.name!r} overflows {self.dtype}"
+            problem += f" (k(x, x) is up to {largest:.3g})"
+            raise InputError("X", problem, "rescale the features or the kernel")
+        if not steps:
+            return
+        self.is_dot = False
+        self.normalizer = Normalizer()
         diagonal = diagonal.copy()
         for step in steps:
             if step == "center":
@@ -195,14 +209,6 @@ class BoundKernel:
         for rows in gen_batches(self.n_samples, rows_per_block(self.n_samples)):
             means[rows] = self.block(rows, EVERYTHING).mean(axis=1, dtype=np.float64)
         return means
-
-    def _refuse_overflow(self, diagonal: np.ndarray) -> None:
-        """No entry is larger than the diagonal; sums over all of them must be finite too."""
-        largest = float(np.abs(diagonal).max(initial=0.0))
-        if not largest <= np.finfo(diagonal.dtype).max / max(self.n_samples, 2) ** 2 / 8:
-            problem = f"has values so large that the kernel {self.name!r} overflows {self.dtype}"
-            problem += f" (k(x, x) is up to {largest:.3g})"
-            raise InputError("X", problem, "rescale the features or the kernel")
 
     def values(self, products: Products) -> np.ndarray:
         """Normalised values, given the products of two groups of training samples."""
@@ -227,7 +233,7 @@ class BoundKernel:
     def diagonal(self) -> np.ndarray:
         """The value of each sample with itself, to be read only."""
         if self.is_dot:
-            return self.features.own_dots()
+            return self.features.squared_norms
         return self.values(self.features.own())
 
     def all_values(self, run: Run | None = None) -> np.ndarray:
@@ -249,17 +255,13 @@ class BoundKernel:
     def take(self, rows: np.ndarray) -> BoundKernel:
         """The same kernel on some of the samples."""
         if self.spec is not None:
-            return self.on(self.features.X[rows])
+            return self.on(Features(self.features.X[rows]))
         part = bind_matrix(self.name, self.features.keep_gram()[np.ix_(rows, rows)], self.view)
         part.normalize(self.normalizer.steps)
         return part
 
-    def on(self, table: Any) -> BoundKernel:
-        """The same kernel on another table."""
-        return self.on_features(Features(table))
-
-    def on_features(self, features: Features) -> BoundKernel:
-        """The same on features whose scales may be known already."""
+    def on(self, features: Features) -> BoundKernel:
+        """The same kernel on another table, whose scales may be known already."""
         assert self.spec is not None, "a kernel that came as a matrix is of no table"
         other = bind(self.spec, features, self.view)
         other.normalize(self.normalizer.steps)
@@ -298,8 +300,6 @@ class BoundKernel:
 
 class _MetricValues(Features):
     """The values of one metric in the place of dot products, evaluated from the samples."""
-
-    squared_norms = np.empty(0)  # of which nobody asks for distances
 
     def __init__(self, spec: Metric, features: Features) -> None:
         self.X = features.X
@@ -347,7 +347,9 @@ class _MetricValues(Features):
             return np.concatenate(parts)
         return np.empty(0, dtype=self.dtype)
 
-    def own_dots(self) -> np.ndarray:
+    @cached_property
+    def squared_norms(self) -> np.ndarray:  # type: ignore[override]
+        """The value of each sample with itself: its squared length in the kernel's features."""
         return self._each(self.X)
 
     def cross(self, X_new: Any, run: Run | None = None) -> Products:
@@ -411,11 +413,10 @@ def bind(spec: Kernel, features: Features, view: int) -> BoundKernel:
     return BoundKernel(spec.name, evaluate, features, view, spec, features)
 
 
-def bind_table(table: Any, specs: Sequence[Kernel], normalize: Any = None) -> list[BoundKernel]:
-    """Kernels on one table, whose dot products they share, normalised."""
+def bind_table(table: Any, specs: Sequence[Kernel]) -> list[BoundKernel]:
+    """Kernels on one table, whose dot products they share."""
     features = Features(table)
     bound = [bind(spec, features, 0) for spec in specs]
-    steps = as_normalizations(normalize)
     for kernel in bound:
-        kernel.normalize(steps)
+        kernel.normalize(())
     return bound

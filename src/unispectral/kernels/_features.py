@@ -202,13 +202,9 @@ class Features:
         of = lambda nearby: nearby.pairs(left, right)  # noqa: E731
         return self._products(dots, lambda v: v[left], lambda v: v[right], of)
 
-    def own_dots(self) -> np.ndarray:
-        """The dot product of each sample with itself."""
-        return self.squared_norms
-
     def own(self) -> Products:
         """The product of each sample with itself."""
-        return own_products(self.own_dots())
+        return own_products(self.squared_norms)
 
     def cross(self, X_new: Table, run: Run | None = None) -> Products:
         """Products between new samples and all of these."""

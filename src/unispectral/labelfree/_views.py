@@ -8,9 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._arrays import absent_rows
 from unispectral._inputs import Samples
 from unispectral._run import Run
 from unispectral.kernels._bound import bind_table
+from unispectral.kernels._features import Features
 from unispectral.labelfree._committee import choose_neighbors
 from unispectral.labelfree._geometry import (
     KernelDistance,
@@ -137,10 +139,11 @@ def _bind_views(samples: Samples) -> list[View]:
     found = []
     for view, table in enumerate(samples.tables):
         present = None
-        if isinstance(table, np.ndarray) and np.isnan(table[:, 0]).any():
-            present = ~np.isnan(table[:, 0])
+        absent = absent_rows(table)
+        if absent.any():
+            present = ~absent
             table = table[present]
-        bound = bind_table(table, samples.kernels or (), samples.normalize)
+        bound = bind_table(table, samples.kernels or ())
         found += [
             View(kernel.name, KernelDistance([KernelPart(kernel, view)]), present)
             for kernel in bound
@@ -260,7 +263,7 @@ def complete_view(
     table[lacking] = np.where(
         count > 0, (votes @ rows) / np.maximum(count, 1.0), rows.mean(axis=0)
     )
-    return KernelDistance([part._replace(kernel=part.kernel.on(table))], view.name)
+    return KernelDistance([part._replace(kernel=part.kernel.on(Features(table)))], view.name)
 
 
 def fuse_views(views: Sequence[KernelDistance], weights: np.ndarray) -> KernelDistance | None:

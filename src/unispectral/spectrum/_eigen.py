@@ -219,8 +219,9 @@ def _within(part: Part, wanted: Wanted) -> Subspace:
     count = wanted.n_pairs
     if part.n > DENSE_NODES and count + 8 <= _DENSE_SHARE * part.n:
         return _iterate(part, wanted)
+    dense = np.diag(part.diagonal) - part.W.toarray()
     values, vectors = scipy.linalg.eigh(
-        part.dense(), subset_by_index=(0, count), driver="evr", check_finite=False
+        dense, subset_by_index=(0, count), driver="evr", check_finite=False
     )
     values = values[1:]
     vectors = vectors[:, 1:]

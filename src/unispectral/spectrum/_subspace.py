@@ -83,8 +83,8 @@ class Part:
         nulls: sp.csr_array | None = None,
         run: Run | None = None,
     ) -> None:
+        self.n = W.shape[0]
         self.nulls = nulls
-        self.normalized = normalized
         self.run = run
         self.null = null_vector(degrees, normalized)
         if normalized:
@@ -102,10 +102,6 @@ class Part:
             ends = np.repeat(degrees, np.diff(W.indptr)) + degrees[W.indices]
             self.upper = float(ends.max())
         self._single: tuple[sp.csr_array, np.ndarray] | None = None
-
-    @property
-    def n(self) -> int:
-        return self.W.shape[0]
 
     def tell(self, iteration: int) -> None:
         """Report an iteration to those who wait for it, if it is a long one."""
@@ -139,9 +135,6 @@ class Part:
         return laplacian_step(
             W, diagonal, X, previous, out, scale=scale, shift=shift, keep=keep, run=self.run
         )
-
-    def dense(self) -> np.ndarray:
-        return np.diag(self.diagonal) - self.W.toarray()
 
     def off_null(self, X: np.ndarray) -> np.ndarray:
         """X without its share of the null vectors, in place."""
