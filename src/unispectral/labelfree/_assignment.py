@@ -32,17 +32,6 @@ from unispectral.labelfree._recipe import Recipe
 from unispectral.labels import assign, rotate
 from unispectral.spectrum import smallest_eigenvectors
 
-__all__ = [
-    "CLEAR",
-    "assign_labels",
-    "choose_labels",
-    "find_core_samples",
-    "prefer_core_labels",
-    "quality",
-    "refine_labels",
-    "sweep",
-]
-
 #: Labels are read off at most this many rows of the embedding.
 ASSIGNED_SAMPLES = 20_000
 #: Merges and splits, rounds of single moves, and members that a cluster must have to be split.

@@ -18,8 +18,6 @@ from scipy.special import expit, ndtr
 
 from unispectral.labels import agree_with, smooth_shares
 
-__all__ = ["calibrate_memberships", "tell_separation"]
-
 #: Separations that are told apart; two Gaussians closer than the first look like one.
 _SEPARATIONS = np.linspace(1.3, 12.0, 400)
 #: Distances from the border, in standard deviations, at which ranks are compared.

@@ -20,16 +20,6 @@ from sklearn.mixture import GaussianMixture
 from unispectral._run import one_thread
 from unispectral.graph.spanning_tree import chop_limbs, merge_evenly, span
 
-__all__ = [
-    "Vote",
-    "choose_neighbors",
-    "cluster_table",
-    "fit_mixture",
-    "has_few",
-    "principal_columns",
-    "take_vote",
-]
-
 #: Candidates of the codes in the graph that votes beside the first: of few columns, and of many.
 _FINER = 5
 _WIDER = 20

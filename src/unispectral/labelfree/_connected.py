@@ -34,8 +34,6 @@ from unispectral.labelfree._recipe import Recipe
 from unispectral.labelfree._views import build_views, combine_views, select_views
 from unispectral.labels import label_shares
 
-__all__ = ["fit_connected", "measure_edges"]
-
 #: Pairs whose distances are computed at a time.
 _EDGES = 65_536
 

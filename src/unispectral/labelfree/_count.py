@@ -37,13 +37,6 @@ from unispectral.labelfree._selection import (
 )
 from unispectral.spectrum import smallest_eigenvectors
 
-__all__ = [
-    "ClusterCount",
-    "count_clusters",
-    "find_natural_clusters",
-    "merge_clusters",
-]
-
 #: Samples whose spectrum is looked at, and null samples drawn.
 _COUNTED = 1_200
 _DRAWS = 2

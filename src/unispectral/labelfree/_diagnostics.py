@@ -12,8 +12,6 @@ from unispectral.labelfree._assignment import sweep
 from unispectral.labelfree._selection import STRUCTURELESS
 from unispectral.labels import order_of_appearance
 
-__all__ = ["diagnose", "doubt_agreement"]
-
 #: A cluster is tiny with two members, or with less than this share of the mean number of members.
 _TINY = 2
 _TINY_SHARE = 0.05

@@ -63,8 +63,6 @@ from unispectral.labels import label_shares, procrustes
 from unispectral.predict import UNKNOWN_SCORE, GeometryPart, Predictor, warn_of_unknown
 from unispectral.spectrum import affinity
 
-__all__ = ["fit"]
-
 #: Fewer distinct samples than this, or than two for each cluster, are taken with their copies.
 _LEAST_DISTINCT = 10
 #: Clusters of a lower mean conductance are components of the graph: there is nothing to vote on.

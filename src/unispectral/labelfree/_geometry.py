@@ -33,19 +33,6 @@ from unispectral.kernels import Linear
 from unispectral.kernels._bound import BoundKernel, bind_table
 from unispectral.kernels._features import Features
 
-__all__ = [
-    "KernelDistance",
-    "KernelPart",
-    "WhitenedDistance",
-    "Whitening",
-    "hold_products",
-    "median_distance",
-    "nearest_among",
-    "nearest_in",
-    "sampled_distances",
-    "whiten",
-]
-
 #: Samples whose pairs give the median distance, and landmarks of the Gaussian map.
 _MEDIAN_SAMPLES = 400
 _LANDMARKS = 300

@@ -37,15 +37,6 @@ from unispectral.labelfree._recipe import Recipe
 from unispectral.labels import label_shares, procrustes
 from unispectral.predict import UNKNOWN_SCORE, GeometryPart, Predictor
 
-__all__ = [
-    "Clustered",
-    "assign_and_refine",
-    "count_communities",
-    "describe_clusters",
-    "fit_graph",
-    "select_edges",
-]
-
 #: Edges of each node that its code may use, the heaviest ones.
 _MOST_EDGES = 30
 #: Random graphs of the same degrees, beside which communities are counted, fewer for many nodes,

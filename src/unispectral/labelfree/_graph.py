@@ -33,17 +33,6 @@ from unispectral.labelfree._neighbourhoods import (
 from unispectral.labelfree._recipe import Recipe
 from unispectral.spectrum import Eigenpairs, affinity, smallest_eigenvectors
 
-__all__ = [
-    "LearnedGraph",
-    "build_first_graph",
-    "compute_eigenvectors",
-    "couple_with",
-    "embed",
-    "join_components",
-    "learn_graph",
-    "repair_components",
-]
-
 #: Above this many samples memory that is free is given back between the stages, and an iteration
 #: is left out that is known beforehand to change next to nothing.
 _MANY = 10_000

@@ -18,8 +18,6 @@ from unispectral._compat import njit
 from unispectral.labelfree._geometry import KernelDistance
 from unispectral.labelfree._selection import estimate_dimension, nearest_squared
 
-__all__ = ["find_prominences", "mode_prominences"]
-
 #: Samples that the density is looked at in, and its neighbours: at least so many, that share of
 #: the square root of the number of samples, at most so many.
 _DENSITY_SAMPLES = 10_000

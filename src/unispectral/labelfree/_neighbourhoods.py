@@ -18,23 +18,6 @@ from unispectral.labelfree._geometry import (
 )
 from unispectral.labelfree._recipe import Recipe
 
-__all__ = [
-    "CODE_ROWS",
-    "MEDIAN",
-    "Layer",
-    "LocalCodes",
-    "LocalNeighbourhoods",
-    "Neighbourhoods",
-    "block_kernels",
-    "build_graph",
-    "compute_codes",
-    "kernel_dtype",
-    "localize",
-    "near_duplicate_share",
-    "solve_block",
-    "sparse_codes",
-]
-
 #: The median of a Gaussian kernel of median width over pairs: the unit of penalties.
 MEDIAN = float(np.exp(-0.5))
 

@@ -19,8 +19,6 @@ from scipy.stats import rankdata
 
 from unispectral.labelfree._geometry import KernelDistance
 
-__all__ = ["draw_with_one_mode", "find_mode", "one_mode_quantiles"]
-
 #: More columns than this, or than a quarter of the samples, have no distribution worth keeping:
 #: sums over so many are nearly Gaussian.
 _MOST_COLUMNS = 60

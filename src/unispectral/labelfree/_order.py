@@ -19,8 +19,6 @@ from sklearn.utils.extmath import row_norms
 from unispectral._arrays import absent_rows
 from unispectral._compat import njit
 
-__all__ = ["has_order", "renumbered", "spatial_order"]
-
 #: Tables of more bytes than this are not copied for the sake of their order, unless a row has
 #: fewer than that: as many as the neighbourhood of a sample takes.
 _MOST_BYTES, _ROW_BYTES = 64 * 2**20, 256

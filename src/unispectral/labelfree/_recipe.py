@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 
 from unispectral._errors import InputError
 
-__all__ = ["MEMBERS", "Recipe"]
-
 #: Fewer candidates than this make no graph that holds together.
 _LEAST_NEIGHBORS = 3
 #: Candidates of each code.

@@ -17,8 +17,6 @@ from unispectral._arrays import absent_rows
 from unispectral._errors import InputError
 from unispectral._validation import Shift
 
-__all__ = ["scaling_of"]
-
 #: Columns whose standard deviations differ by less than this factor share a unit.
 _RATIO = 10.0
 #: Where the variances are spread over fewer columns than this, a few decide alone.

@@ -25,24 +25,6 @@ from unispectral.labelfree._null import draw_with_one_mode
 from unispectral.labelfree._recipe import NEIGHBORS, Recipe
 from unispectral.spectrum import Eigenpairs
 
-__all__ = [
-    "LEAST_COLUMNS",
-    "STRUCTURELESS",
-    "TESTED",
-    "GeometryChoice",
-    "apply_form",
-    "build_whitened_graph",
-    "choose_geometry",
-    "compare_spectra",
-    "draw_null_samples",
-    "estimate_dimension",
-    "least_ratio",
-    "nearest_squared",
-    "reconsider_geometry",
-    "structure_ratio",
-    "unseeded",
-]
-
 #: Fewer columns than this are whitened after a Gaussian map, since rows of length one would lose
 #: the radius, or with rows of any length.
 LEAST_COLUMNS = 9

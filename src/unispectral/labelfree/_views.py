@@ -30,21 +30,6 @@ from unispectral.labelfree._recipe import Recipe
 from unispectral.labelfree._selection import apply_form, structure_ratio
 from unispectral.labelfree._weights import are_informative, discriminant_weights, view_weights
 
-__all__ = [
-    "Layers",
-    "View",
-    "Views",
-    "build_layers",
-    "build_own_layers",
-    "build_views",
-    "combine_views",
-    "complete_view",
-    "fuse_views",
-    "locate",
-    "reweigh_views",
-    "select_views",
-]
-
 #: Above this many samples candidates are doubled, at most so often, where so many samples have
 #: mostly near-duplicates of themselves among them.
 _MANY_SAMPLES = 3_000

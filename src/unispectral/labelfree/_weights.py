@@ -16,14 +16,6 @@ from unispectral.labelfree._geometry import (
 )
 from unispectral.labelfree._neighbourhoods import Neighbourhoods
 
-__all__ = [
-    "are_informative",
-    "discriminant_weights",
-    "modularity_per_view",
-    "shared_neighbours",
-    "view_weights",
-]
-
 #: A view is used if it shares neighbours with another by so many standard deviations of chance.
 #: Views of pure noise stay below 5; the weakest informative ones were above 10.
 LEAST_SHARED = 6.0
