@@ -18,7 +18,7 @@ from unispectral._errors import InputError
 _BY_POSITION = "match rows by position"
 
 
-def is_views(X: Any) -> bool:
+def is_views(X: object) -> bool:
     """Whether ``X`` is several tables of the same samples rather than one table.
 
     A stack of matrices is, though only of kernels: one of tables is rather a list of images.
@@ -66,7 +66,7 @@ def sample_index(X: Any) -> Any:
 def align(
     X: Any,
     *,
-    index: Any = None,
+    index: object = None,
     names: Sequence[str] = (),
     pairwise: bool = False,
     argument: str = "X",
@@ -123,7 +123,7 @@ def align(
     return list(tables.values())
 
 
-def align_to_fit(X: Any, model: Any, *, pairwise: bool = False, argument: str = "X") -> Any:
+def align_to_fit(X: object, model: Any, *, pairwise: bool = False, argument: str = "X") -> Any:
     """The samples of a fit in the order in which the model, or a column of labels, has them."""
     index = getattr(model, "_sample_index_", None)
     if index is None and _has_index(model):
@@ -143,7 +143,7 @@ def align_columns(K: Any, model: Any, argument: str = "X") -> Any:
     return align_to_fit(K.T, model, argument=argument).T
 
 
-def _has_index(table: Any) -> bool:
+def _has_index(table: object) -> bool:
     return hasattr(table, "iloc") and hasattr(getattr(table, "index", None), "is_unique")
 
 

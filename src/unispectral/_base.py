@@ -87,7 +87,7 @@ class LearnedGraphClustering(
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
-        self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None
+        self, X: object, y: object = None, *, must_link: object = None, cannot_link: object = None
     ) -> Self:
         """Learn graph, embedding and labels.
 
@@ -110,7 +110,7 @@ class LearnedGraphClustering(
         return self._fit_knowing(X, self._read_knowledge(X, y, must_link, cannot_link))
 
     def _read_knowledge(
-        self, X: Any, y: Any, must_link: Any, cannot_link: Any, **more: Any
+        self, X: object, y: object, must_link: object, cannot_link: object, **more: Any
     ) -> Knowledge | None:
         """What is known of the samples; None where that is nothing."""
         if y is None and must_link is None and cannot_link is None and not more:
@@ -119,7 +119,7 @@ class LearnedGraphClustering(
 
         return read_knowledge(X, y, must_link=must_link, cannot_link=cannot_link, **more)
 
-    def _fit_knowing(self, X: Any, known: Knowledge | None) -> Self:
+    def _fit_knowing(self, X: object, known: Knowledge | None) -> Self:
         """Fit with what is known of the samples."""
         if hasattr(X, "columns"):
             from unispectral.tables._suspects import warn_of_columns
@@ -129,7 +129,7 @@ class LearnedGraphClustering(
         run = Run.of(self.n_jobs, self.random_state, self.verbose, tasks=tasks)
         return self._fit_in(X, run, known)
 
-    def _fit_in(self, X: Any, run: Run, known: Knowledge | None = None) -> Self:
+    def _fit_in(self, X: object, run: Run, known: Knowledge | None = None) -> Self:
         """Fit in a given run, whose executor may be a cluster."""
         with whole_or_as_before(self), run.limit_threads() as run:
             self._store(self._solve(X, run, known))
@@ -140,7 +140,7 @@ class LearnedGraphClustering(
         run.progress.close()
         return self
 
-    def _solve(self, X: Any, run: Run, known: Knowledge | None) -> Fitted:
+    def _solve(self, X: object, run: Run, known: Knowledge | None) -> Fitted:
         raise NotImplementedError
 
     def _note_knowledge(self, known: Knowledge) -> None:
@@ -151,7 +151,7 @@ class LearnedGraphClustering(
             self.membership_[rows] = 0.0
             self.membership_[rows, self.labels_[rows]] = 1.0
 
-    def fit_predict(self, X: Any, y: Any = None, **known: Any) -> np.ndarray:
+    def fit_predict(self, X: object, y: object = None, **known: Any) -> np.ndarray:
         """Fit, and return ``labels_``; the arguments are those of ``fit``."""
         return self.fit(X, y, **known).labels_
 
@@ -203,11 +203,11 @@ class LearnedGraphClustering(
                 ConvergenceWarning,
             )
 
-    def fit_transform(self, X: Any, y: Any = None, **known: Any) -> np.ndarray:
+    def fit_transform(self, X: object, y: object = None, **known: Any) -> np.ndarray:
         """Fit, and return the embedding of the training points."""
         return self._restore_index(self.fit(X, y, **known).embedding_, X)
 
-    def predict_all(self, X: Any) -> Prediction:
+    def predict_all(self, X: object) -> Prediction:
         """Labels, embedding, memberships and outlier scores of new points, in one pass.
 
         Parameters
@@ -232,14 +232,14 @@ class LearnedGraphClustering(
             blocks = [predictor.predict(part, trained, run) for part in parts]
         return Prediction(*(np.concatenate(values) for values in zip(*blocks, strict=True)))
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: object) -> np.ndarray:
         """The embedding of new points: the weighted mean of those of their neighbours.
 
         X as in ``predict_all``. A frame with its index where ``set_output`` asked for one.
         """
         return self._restore_index(self.predict_all(X).embedding, X)
 
-    def _restore_index(self, embedding: np.ndarray, X: Any) -> Any:
+    def _restore_index(self, embedding: np.ndarray, X: object) -> Any:
         """With the index of several views, whose rows scikit-learn does not know."""
         if output_container(self) == "pandas":
             index = sample_index(X)
@@ -249,18 +249,18 @@ class LearnedGraphClustering(
             return embedding
         return optional("pandas", extra="io").DataFrame(embedding, index=index)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: object) -> np.ndarray:
         """The cluster of each new point; X as in ``predict_all``."""
         return self.predict_all(X).labels
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: object) -> np.ndarray:
         """How much new points belong to each cluster, as ``membership_``; rows sum to one.
 
         X as in ``predict_all``.
         """
         return self.predict_all(X).membership
 
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: object) -> np.ndarray:
         """How usual new points are: minus their outlier score, on the scale of ``outlier_score_``.
 
         X as in ``predict_all``.

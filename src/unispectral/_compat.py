@@ -62,7 +62,7 @@ _MOST_STEPS = 1000
 class Interval(_param_validation.Interval):
     """scikit-learn's constraint of a number, said in words; True and False are none."""
 
-    def is_satisfied_by(self, val: Any) -> bool:
+    def is_satisfied_by(self, val: object) -> bool:
         return not isinstance(val, (bool, np.bool_)) and super().is_satisfied_by(val)
 
     def __str__(self) -> str:
@@ -127,7 +127,7 @@ class FitTasks:
     Callbacks were given to the estimator by ``set_callbacks``, or to the pipeline in which it is.
     """
 
-    def __init__(self, estimator: Any, X: Any) -> None:
+    def __init__(self, estimator: Any, X: object) -> None:
         self.told = {"estimator": estimator, "X": X}
         self.fit = estimator._init_callback_context(max_subtasks=None)
         self.fit.call_on_fit_task_begin(**self.told)
@@ -163,7 +163,7 @@ class FitTasks:
         self.steps = 0
 
 
-def fit_tasks(estimator: Any, X: Any) -> FitTasks | None:
+def fit_tasks(estimator: object, X: object) -> FitTasks | None:
     """What tells callbacks of a fit; None where there are none, be it of a pipeline around it."""
     if hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx"):
         return FitTasks(estimator, X)
@@ -175,12 +175,12 @@ def check_parameters(estimator: Any) -> None:
     estimator._validate_params()
 
 
-def output_setting(estimator: Any) -> str | None:
+def output_setting(estimator: object) -> str | None:
     """What ``set_output`` was called with for ``transform``; None where it was not called."""
     return getattr(estimator, "_sklearn_output_config", {}).get("transform")
 
 
-def output_container(estimator: Any) -> str:
+def output_container(estimator: object) -> str:
     """What ``set_output`` asks ``transform`` for: ``"default"``, ``"pandas"`` or ``"polars"``."""
     return _get_output_config("transform", estimator)["dense"]
 

@@ -50,7 +50,7 @@ class InputError(ValueError):
         problem: str,
         remedy: str = "",
         *,
-        value: Any = _UNSET,
+        value: object = _UNSET,
         switch: tuple[str, str] | None = None,
     ) -> None:
         super().__init__(argument, problem, remedy)
@@ -131,7 +131,7 @@ def _fill(template: str, values: Mapping[str, Any], name: Callable[[str, Any], s
     return re.sub(r"\{(\w+)\}", fill, template)
 
 
-def _name_in_python(name: str, value: Any) -> str:
+def _name_in_python(name: str, value: object) -> str:
     if value is None:
         return name
     return f"{name}={value!r}"

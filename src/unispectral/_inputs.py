@@ -265,7 +265,7 @@ def _refuse_absent(tables: Sequence[Any], names: Sequence[str]) -> None:
             raise InputError(f"view {name!r}", problem, remedy)
 
 
-def read_nodes(estimator: BaseEstimator, X: Any) -> Samples:
+def read_nodes(estimator: BaseEstimator, X: object) -> Samples:
     """Check one graph, or several on the same nodes, which are described by their rows of it."""
     if hasattr(estimator, "feature_names_in_"):  # of a fit before, on one frame
         del estimator.feature_names_in_
@@ -345,11 +345,11 @@ def take_graphs(X: Any, kernels: Any) -> GraphsBeside | None:
     return GraphsBeside(tables, rest, graphs, tuple(dict.fromkeys(notes)))
 
 
-def _is_graph(kernel: Any) -> bool:
+def _is_graph(kernel: object) -> bool:
     return isinstance(kernel, str) and kernel == "graph"
 
 
-def _kernels_of_views(kernels: Mapping[Any, Any], X: Any, names: list[str]) -> dict[str, Any]:
+def _kernels_of_views(kernels: Mapping[Any, Any], X: object, names: list[str]) -> dict[str, Any]:
     """The kernels that are named for views, by their names; views of a list are counted."""
     found = {}
     for key, kernel in kernels.items():
@@ -367,7 +367,7 @@ def _stack_any(X: Any) -> list[Any]:
     return list(X.values() if isinstance(X, Mapping) else X)
 
 
-def _read_new_nodes(X: Any, layout: Layout) -> list[Any]:
+def _read_new_nodes(X: object, layout: Layout) -> list[Any]:
     """The affinities of new nodes to those of the fit, in each graph."""
     graphs = [X]
     if len(layout.n_features) > 1:
@@ -384,7 +384,7 @@ def _read_new_nodes(X: Any, layout: Layout) -> list[Any]:
     return [_beside([describe_nodes(one, loops=False) for one in rows])]
 
 
-def _is_several(X: Any) -> bool:
+def _is_several(X: object) -> bool:
     """Whether X holds several graphs: a mapping, or a list of what is none itself."""
     if isinstance(X, Mapping):
         return not sp.issparse(X)  # a sparse dictionary of keys is one table
@@ -401,7 +401,7 @@ def _beside(rows: Sequence[sp.csr_array]) -> sp.csr_array:
     return sp.csr_array(sp.hstack(rows) / np.sqrt(len(rows)))
 
 
-def read_new(estimator: BaseEstimator, X: Any, layout: Layout) -> list[Any]:
+def read_new(estimator: BaseEstimator, X: object, layout: Layout) -> list[Any]:
     """Check new samples against the training samples: one table per view, or cross kernels."""
     if layout.kind == "graph":
         return _read_new_nodes(X, layout)
@@ -432,7 +432,7 @@ def read_new(estimator: BaseEstimator, X: Any, layout: Layout) -> list[Any]:
     return layout.move(tables)
 
 
-def _describe_new_nodes(X: Any, layout: Layout) -> Any:
+def _describe_new_nodes(X: object, layout: Layout) -> Any:
     """New samples with rows of nodes in place of their affinities to the nodes of the fit.
 
     A sample without an affinity is told of by its tables alone.
@@ -450,7 +450,7 @@ def _describe_new_nodes(X: Any, layout: Layout) -> Any:
     return tables if isinstance(X, Mapping) else [*tables.values(), *_stack_any(X)[len(names) :]]
 
 
-def _is_named(X: Any) -> bool:
+def _is_named(X: object) -> bool:
     return isinstance(X, Mapping) and is_views(X)
 
 
@@ -517,7 +517,7 @@ def _column_numbers(argument: str, given: Any, known: list[str], n_features: int
     return [_column_number(argument, item, known, n_features) for item in items]
 
 
-def _column_number(argument: str, item: Any, known: list[str], n_features: int) -> int:
+def _column_number(argument: str, item: object, known: list[str], n_features: int) -> int:
     if isinstance(item, str):
         if item not in known:
             raise InputError(argument, f"names the column {item!r}, which X does not have")

@@ -18,7 +18,7 @@ _SECTION = re.compile(r"^(\w[\w ]*)\n-+\n", re.MULTILINE)
 _INHERITED = ("Parameters", "Attributes")
 
 
-def parameter(*constraints: Any, default: Any, kw_only: bool = True) -> Any:
+def parameter(*constraints: Any, default: object, kw_only: bool = True) -> Any:
     """A parameter; one without constraints is checked where it is used."""
     if default is None:
         allowed = [*constraints, None]

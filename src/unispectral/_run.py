@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from html import escape
 from threading import Lock
-from typing import Any, Protocol, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
 
 import numpy as np
 from joblib import cpu_count
@@ -22,6 +22,9 @@ from threadpoolctl import ThreadpoolController
 
 from unispectral._compat import FitTasks, as_generator
 from unispectral._errors import InputError
+
+if TYPE_CHECKING:
+    from unispectral.labelfree._geometry import KernelDistance
 
 T = TypeVar("T")
 
@@ -41,7 +44,7 @@ def limit_blas(count: int) -> AbstractContextManager[Any]:
 
 
 @contextmanager
-def whole_or_as_before(estimator: Any) -> Iterator[None]:
+def whole_or_as_before(estimator: object) -> Iterator[None]:
     """Undo what a fit has set where it does not come to its end, be it by Ctrl-C."""
     before = dict(vars(estimator))
     try:
@@ -228,7 +231,7 @@ class Executor(Protocol):
     """Finds the neighbours of all samples elsewhere, such as on the workers of a cluster."""
 
     def neighbourhoods(
-        self, geometry: Any, k: int, rate: float, run: Run, present: np.ndarray | None
+        self, geometry: KernelDistance, k: int, rate: float, run: Run, present: np.ndarray | None
     ) -> Any:
         """What ``labelfree._neighbourhoods.neighbourhoods`` returns, for the same arguments."""
 
@@ -259,7 +262,7 @@ class Run:
         cls,
         n_jobs: int | None = None,
         random_state: Any = 0,
-        verbose: Any = 0,
+        verbose: object = 0,
         executor: Executor | None = None,
         tasks: FitTasks | None = None,
     ) -> Run:

@@ -63,7 +63,7 @@ class Shift(NamedTuple):
     counted: float = 0.0
 
 
-def refuse_stack(X: Any) -> None:
+def refuse_stack(X: object) -> None:
     """An array of three axes may be anything but tables, which is not for us to guess."""
     if isinstance(X, np.ndarray) and X.ndim == 3:
         remedy = f"give X.reshape({len(X)}, -1) if its first axis is that of the samples, or "
@@ -71,7 +71,7 @@ def refuse_stack(X: Any) -> None:
         raise InputError("X", f"is an array of shape {X.shape}, not a table", remedy)
 
 
-def check_samples(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
+def check_samples(estimator: BaseEstimator, X: object, *, reset: bool) -> Table:
     """A table of samples as a float32 or float64 array or CSR array.
 
     With ``reset``, in ``fit``, its features are noted in the estimator; afterwards the table is
@@ -88,7 +88,7 @@ def check_samples(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     return X
 
 
-def widen(X: Any) -> Any:
+def widen(X: object) -> Any:
     """An array of half precision or of small whole numbers in single precision, not in double.
 
     Embeddings are often stored so; what is another kind of table stays as it is.
@@ -152,7 +152,7 @@ def _refuse_few(table: Table, argument: str) -> None:
         raise InputError(argument, f"has {has} (the rest is rows of NaN)", "leave this view out")
 
 
-def feature_names(table: Any, argument: str) -> tuple[str, ...] | None:
+def feature_names(table: object, argument: str) -> tuple[str, ...] | None:
     """The names of the columns of a frame, None where there are none, as scikit-learn has them."""
     one = BaseEstimator()
     with _naming(table, argument):
@@ -164,7 +164,7 @@ def feature_names(table: Any, argument: str) -> tuple[str, ...] | None:
 
 
 def check_feature_names(
-    estimator: BaseEstimator, table: Any, argument: str, names: Sequence[str] | None
+    estimator: BaseEstimator, table: object, argument: str, names: Sequence[str] | None
 ) -> None:
     """Compare the columns of one of several tables with those of the fit, as those of one are.
 
@@ -253,7 +253,7 @@ def _distinct(tables: Sequence[Table], enough: int) -> int:
 
 
 @contextlib.contextmanager
-def _naming(X: Any, argument: str, remedy: str | None = None) -> Iterator[None]:
+def _naming(X: object, argument: str, remedy: str | None = None) -> Iterator[None]:
     """Whatever is wrong with a table, the sentence says which argument it is, and where."""
     if _reads_as_numbers(X):
         _refuse_values(X, argument, remedy)
@@ -445,7 +445,7 @@ def _refuse_extremes(X: Table, argument: str) -> None:
         raise InputError(argument, problem, "rescale the features")
 
 
-def _reads_as_numbers(X: Any) -> bool:
+def _reads_as_numbers(X: object) -> bool:
     """Whether NumPy would read numbers from text or dates."""
     dtypes = getattr(X, "dtypes", getattr(X, "dtype", None))
     for dtype in dtypes if np.iterable(dtypes) else [dtypes]:
@@ -456,7 +456,7 @@ def _reads_as_numbers(X: Any) -> bool:
     return False
 
 
-def _refuse_values(X: Any, argument: str, remedy: str | None = None) -> None:
+def _refuse_values(X: object, argument: str, remedy: str | None = None) -> None:
     """Text, dates, NaN and infinity: which columns have them, and what to do about it."""
     from unispectral.tables._faults import table_fault
 
@@ -465,7 +465,7 @@ def _refuse_values(X: Any, argument: str, remedy: str | None = None) -> None:
         raise InputError(argument, fault[0], remedy or fault[1]) from None
 
 
-def _check_absent(table: Table, argument: str, given: Any) -> Table:
+def _check_absent(table: Table, argument: str, given: object) -> Table:
     """A view that lacks samples as a whole or not at all; ``given`` knows its columns' names."""
     from unispectral.tables._faults import in_columns
 

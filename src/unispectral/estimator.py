@@ -220,7 +220,7 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
         self,
         n_clusters: int | Literal["auto"] = "auto",
         *,
-        kernels: Any = "linear",
+        kernels: object = "linear",
         views: Mapping[Any, Any] | None = None,
         scaling: Literal["auto", "standard", "counts", "none"] = "auto",
         n_neighbors: int | Literal["auto"] = "auto",
@@ -288,13 +288,13 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: object,
+        y: object = None,
+        sample_weight: object = None,
         *,
-        must_link: Any = None,
-        cannot_link: Any = None,
-        connectivity: Any = None,
+        must_link: object = None,
+        cannot_link: object = None,
+        connectivity: object = None,
     ) -> Self:
         """Learn graph, embedding and labels.
 
@@ -335,7 +335,7 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
             more["connectivity"] = connectivity
         return self._fit_knowing(X, self._read_knowledge(X, y, must_link, cannot_link, **more))
 
-    def _solve(self, X: Any, run: Run, known: Knowledge | None) -> Fitted:
+    def _solve(self, X: object, run: Run, known: Knowledge | None) -> Fitted:
         recipe = self._recipe()
         samples = self._read(X, None if known is None else known.weights)
         if recipe.n_clusters:
@@ -383,7 +383,7 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
         self.cluster_count_ = found.cluster_count
         return found
 
-    def _read(self, X: Any, weights: np.ndarray | None) -> Samples:
+    def _read(self, X: object, weights: np.ndarray | None) -> Samples:
         """The samples as the model takes them: of tables, kernels or a graph."""
         if isinstance(self.kernels, str) and self.kernels == "graph":
             if self.views is not None:

@@ -92,7 +92,7 @@ def internal_scores(X: Any, labels: Any, *, random_state: int | None = 0) -> dic
 
 
 def stability(
-    estimator: BaseEstimator, X: Any, *, n_fits: int = 5, random_state: int | None = 0
+    estimator: BaseEstimator, X: object, *, n_fits: int = 5, random_state: int | None = 0
 ) -> np.ndarray:
     """How far clusters stay the same if a tenth of the samples is left out.
 
@@ -139,7 +139,7 @@ def stability(
 
 
 def stability_by_count(
-    estimator: Any, X: Any, *, n_fits: int = 3, random_state: int | None = 0
+    estimator: object, X: object, *, n_fits: int = 3, random_state: int | None = 0
 ) -> dict[int, float]:
     """The stability of every number of clusters that the trees of some fits have.
 
@@ -182,18 +182,18 @@ def stability_by_count(
     return {count: float(np.mean(found[count])) for count in sorted(found)}
 
 
-def _last_step(estimator: Any) -> Any:
+def _last_step(estimator: object) -> Any:
     while isinstance(estimator, Pipeline):
         estimator = estimator.steps[-1][1]
     return estimator
 
 
-def _is_fitted(estimator: Any) -> bool:
+def _is_fitted(estimator: object) -> bool:
     return hasattr(_last_step(estimator), "labels_")
 
 
 def _refits(
-    estimator: Any, X: Any, n_fits: int, random_state: int | None
+    estimator: object, X: Any, n_fits: int, random_state: int | None
 ) -> Iterator[tuple[np.ndarray, Any]]:
     """Fits without a tenth of the samples: the samples of each, and the clusterer."""
     last = _last_step(estimator)
@@ -219,7 +219,7 @@ def _refits(
         yield rows, inner
 
 
-def _is_of_fit(estimator: Any, X: Any) -> bool:
+def _is_of_fit(estimator: object, X: object) -> bool:
     """Whether the first samples of X are those that an estimator of this library was fitted to.
 
     It knows them again: their outlier scores are those of the fit.

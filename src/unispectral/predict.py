@@ -548,7 +548,7 @@ def merge_nearest(one: Neighbours, other: Neighbours, first: int) -> Neighbours:
     )
 
 
-def row_blocks(X: Any, size: int = 65_536) -> Iterator[Any]:
+def row_blocks(X: object, size: int = 65_536) -> Iterator[Any]:
     """A memory map in blocks, so that it is never in memory as a whole; others as they are."""
     if isinstance(X, np.memmap) and X.ndim == 2 and len(X) > size:
         yield from (X[start : start + size] for start in range(0, len(X), size))

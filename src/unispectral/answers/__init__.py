@@ -107,7 +107,7 @@ class AnswersMixin:
         self.cluster_names_ = np.array(known, dtype=object)
         return self
 
-    def summary(self, X: Any = None, **options: Any) -> Summary:
+    def summary(self, X: object = None, **options: Any) -> Summary:
         """What the clustering comes to, in words: why this number, how sure, what each cluster is.
 
         Parameters
@@ -129,7 +129,7 @@ class AnswersMixin:
         check_is_fitted(self)
         return summarise(self, X, **options)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: object, y: object = None) -> float:
         """How clearly the clusters show in these samples, without known classes; 1 is best.
 
         The modularity of the predicted clusters on the graph of each sample's ten nearest

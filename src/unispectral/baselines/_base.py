@@ -103,7 +103,7 @@ class ClusteringMethod(Declared, CallbackSupportMixin, ClusterMixin, BaseEstimat
     max_iter: int = count(default=300)
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: object, y: object = None) -> Self:
         """Cluster the samples.
 
         Parameters
@@ -193,7 +193,7 @@ class _OnKernels(RestartedMethod):
     _definite = True
     _several = True
 
-    def _bank(self, X: Any, run: Run) -> KernelBank:
+    def _bank(self, X: object, run: Run) -> KernelBank:
         """The precomputed kernels, or those of the samples in ``X``."""
         if self._is_precomputed():
             if self._several and isinstance(X, KernelBank):
@@ -214,7 +214,7 @@ class _OnKernels(RestartedMethod):
             table = recentre(table)[0]
         return KernelBank(table, kernels, normalize=self.normalize, run=run)
 
-    def _read_kernels(self, X: Any) -> KernelBank:
+    def _read_kernels(self, X: object) -> KernelBank:
         if self._several and is_views(X):
             given = align(X, pairwise=True)
         else:
@@ -249,7 +249,7 @@ class KernelMethod(_OnKernels):
     kernel: Any = parameter(default="gaussian")
     _several = False
 
-    def _prepare(self, X: Any, run: Run) -> np.ndarray:
+    def _prepare(self, X: object, run: Run) -> np.ndarray:
         return self._bank(X, run).matrix(0, run)
 
 
@@ -325,7 +325,7 @@ class KernelsMethod(_OnKernels):
     kernels: Any = parameter(default="paper")
     tol: float = non_negative(default=1e-5)
 
-    def _prepare(self, X: Any, run: Run) -> Kernels:
+    def _prepare(self, X: object, run: Run) -> Kernels:
         bank = self._bank(X, run)
         self.kernel_names_ = list(bank.names)
         return Kernels(bank, run)

@@ -60,11 +60,11 @@ class ClustRF(RestartedMethod):
     n_estimators: int = count(default=200)
     n_jobs: int | None = parameter(Integral, default=None)
 
-    def _prepare(self, X: Any, run: Run) -> Any:
+    def _prepare(self, X: object, run: Run) -> Any:
         # Trees see single precision: large numbers would overflow, small differences vanish.
         return recentre(super()._prepare(X, run))[0]
 
-    def _cluster(self, data: Any, run: Run) -> Partition:
+    def _cluster(self, data: object, run: Run) -> Partition:
         forest = grow(data, self.n_estimators, run)
         W = forest_similarity(forest, data, run, adaptive=self.weights == "adaptive")
         embedding = unit_rows(leading_eigenvectors(W, self.n_clusters))

@@ -135,7 +135,7 @@ class CAN(_ComponentMethod):
 
     max_iter: int = count(default=30)
 
-    def _cluster(self, data: Any, run: Run) -> Partition:
+    def _cluster(self, data: object, run: Run) -> Partition:
         near = self._near([data])
         distances = near.distances[0]
         k = near.n_neighbors
@@ -194,7 +194,7 @@ class GMC(_ComponentMethod):
     standardize: bool = parameter("boolean", default=True)
     max_iter: int = count(default=20)
 
-    def _prepare(self, X: Any, run: Run) -> list[Any]:
+    def _prepare(self, X: object, run: Run) -> list[Any]:
         if not is_views(X):
             return [super()._prepare(X, run)]
         tables, names = check_views(X)
@@ -289,7 +289,7 @@ def neighbourhoods(tables: list[Any], k: int) -> Near:
     return Near(candidates, distances, k)
 
 
-def _iterate_distances(table: Any) -> Iterator[tuple[slice, np.ndarray]]:
+def _iterate_distances(table: object) -> Iterator[tuple[slice, np.ndarray]]:
     """Blocks of rows and their squared distances to all samples; to itself infinite."""
     start = 0
     for block in pairwise_distances_chunked(table, metric="euclidean"):

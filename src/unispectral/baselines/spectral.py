@@ -107,7 +107,7 @@ class SSR(_SparseGraphMethod):
     [0, 0, 0, 1, 1, 1]
     """
 
-    def _cluster(self, data: Any, run: Run) -> Partition:
+    def _cluster(self, data: object, run: Run) -> Partition:
         graph, gap = simplex_codes(data, run)
         return self._cut(graph, run, kkt_gap=gap)
 

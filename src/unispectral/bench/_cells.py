@@ -14,7 +14,7 @@ from unispectral._errors import InputError
 from unispectral.bench.study import MOST_CELLS, Study, StudyDataset, StudyMethod
 
 
-def canonical(value: Any) -> str:
+def canonical(value: object) -> str:
     """JSON that is the same for the same content."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 

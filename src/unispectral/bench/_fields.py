@@ -17,18 +17,18 @@ from unispectral._errors import InputError, InputTypeError
 _NAME = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,80}")
 
 
-def check_choice(value: Any, choices: Iterable[str], argument: str) -> None:
+def check_choice(value: object, choices: Iterable[str], argument: str) -> None:
     if value not in (choices := tuple(choices)):
         listed = ", ".join(map(repr, choices))
         raise InputError(argument, "is unknown", f"use one of {listed}", value=value)
 
 
-def check_count(value: Any, argument: str) -> None:
+def check_count(value: object, argument: str) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise InputError(argument, "must be a whole number of at least 1", value=value)
 
 
-def parse_size(value: Any, argument: str = "memory_limit") -> float | None:
+def parse_size(value: object, argument: str = "memory_limit") -> float | None:
     """Turn ``"6GB"`` or a number of bytes into bytes."""
     if value is None:
         return None
@@ -99,13 +99,13 @@ class Checked:
                 check_choice(one, self._choices[key], where)
 
     @classmethod
-    def _label(cls, name: Any) -> str:
+    def _label(cls, name: object) -> str:
         if isinstance(name, str):
             return f"the {cls._kind} {name!r}"
         return f"a {cls._kind}"
 
     @classmethod
-    def from_table(cls, table: Any) -> Self:
+    def from_table(cls, table: object) -> Self:
         """From a table of a file, or from what ``dataclasses.asdict`` made of one."""
         if isinstance(table, cls):
             return table

@@ -114,7 +114,7 @@ class Worker:
                 events.put((self, json.loads(message)))
         events.put((self, None))
 
-    def submit(self, job: dict[str, Any], entry: Any) -> None:
+    def submit(self, job: dict[str, Any], entry: object) -> None:
         """Hand over a job; a worker that is dead announces itself through its reader."""
         self.entry = entry
         self.limits = job["limits"]

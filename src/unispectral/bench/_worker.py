@@ -119,7 +119,7 @@ class CellWorker:
             build(job, 2).fit(given)
 
 
-def _facts(estimator: Any) -> dict[str, Any]:
+def _facts(estimator: object) -> dict[str, Any]:
     """What the columns need of a fit besides its scores."""
     for name in ("objective_", "inertia_"):
         value = getattr(estimator, name, None)

@@ -244,7 +244,7 @@ class Store:
             yield
 
 
-def plain_text(value: Any) -> Any:
+def plain_text(value: object) -> Any:
     """The same, with every text in it fit for a file: lone surrogates are written as escapes."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
@@ -255,7 +255,7 @@ def plain_text(value: Any) -> Any:
     return value
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     """Whether it is a number whose square is one, too."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e100
 
@@ -281,11 +281,11 @@ def _parse_record(entry: dict[str, Any]) -> Record:
     return record
 
 
-def _dump(entry: Any) -> str:
+def _dump(entry: object) -> str:
     return json.dumps(entry, separators=(",", ":"), allow_nan=False)
 
 
-def _digest(entry: Any) -> str:
+def _digest(entry: object) -> str:
     return hashlib.sha256(_dump(entry).encode()).hexdigest()[:16]
 
 

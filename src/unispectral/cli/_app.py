@@ -152,7 +152,7 @@ def say_in_shell(said: str) -> str:
     return " ".join(text.split())
 
 
-def _option(name: str, value: Any) -> str:
+def _option(name: str, value: object) -> str:
     """A parameter, and its value unless it is None, as the shell has them."""
     if name == "X":
         return "the table"

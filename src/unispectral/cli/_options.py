@@ -27,7 +27,7 @@ class NumberOfClusters(click.ParamType):  # type: ignore[type-arg]
     def __init__(self, auto: bool = True) -> None:
         self.auto = auto
 
-    def get_missing_message(self, param: Any, ctx: Any) -> str:
+    def get_missing_message(self, param: object, ctx: object) -> str:
         return f"Give the number of clusters{', or auto to choose it' * self.auto}."
 
     def convert(self, value: Any, param: Any, ctx: Any) -> int | str:

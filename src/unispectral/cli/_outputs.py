@@ -34,7 +34,7 @@ def say(text: str, *, quiet: bool = False) -> None:
         click.echo(text, err=True)
 
 
-def echo_json(content: Any) -> None:
+def echo_json(content: object) -> None:
     """Print for machines; what JSON has no word for is a number of NumPy, or shown as text."""
 
     def plain(value: Any) -> Any:

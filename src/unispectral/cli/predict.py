@@ -144,7 +144,7 @@ def _by_block(notes: list[tuple[int, list[str]]], data: Input, n_rows: int) -> l
     return lines
 
 
-def find_preparation(model: Any) -> list[dict[str, Any]]:
+def find_preparation(model: object) -> list[dict[str, Any]]:
     """How the tables of the fit were made ready."""
     from unispectral.tables._prepare import Preparation
 

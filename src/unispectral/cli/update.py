@@ -136,7 +136,7 @@ def _write_labels(output: str, data: Any, estimator: Any, labels: Any) -> None:
     write_table(output, columns)
 
 
-def _write_page(report: str, estimator: Any, tables: tuple[str, ...]) -> None:
+def _write_page(report: str, estimator: object, tables: tuple[str, ...]) -> None:
     """The page of all rows of the model, as far as it knows them."""
     from unispectral.living.report import held_columns
     from unispectral.report import write_report

@@ -80,7 +80,7 @@ def _fill_table(n_rows: int, first: np.ndarray, others: Iterator[np.ndarray]) ->
     return table
 
 
-def as_client(client: Any) -> Any:
+def as_client(client: object) -> Any:
     """The client meant by ``client=``: the one given, or the current one."""
     if hasattr(client, "scatter"):
         return client
@@ -96,7 +96,7 @@ def as_client(client: Any) -> Any:
         raise InputError("client", problem, remedy, value=None) from None
 
 
-def is_dask(X: Any) -> bool:
+def is_dask(X: object) -> bool:
     return hasattr(X, "__dask_graph__")
 
 
@@ -156,7 +156,7 @@ class Form:
     names: tuple[Any, ...] = ()
 
     @classmethod
-    def split(cls, X: Any) -> tuple[Form, list[Any]]:
+    def split(cls, X: object) -> tuple[Form, list[Any]]:
         """The form of what was given, and its tables; a list of rows is one table."""
         if isinstance(X, Mapping) and is_views(X) and X:
             return cls(True, tuple(X)), list(X.values())
@@ -197,27 +197,27 @@ def map_labels(client: Any, model: Any, views: list[Blocks], form: Form) -> Any:
     return da.concatenate(parts)
 
 
-def _table(part: Any) -> Any:
+def _table(part: object) -> Any:
     if sp.issparse(part):
         return part
     return np.asarray(part)
 
 
-def _columns(X: Any) -> Any:
+def _columns(X: object) -> Any:
     """The names of the columns of a pandas frame, here or of Dask."""
     if hasattr(X, "loc"):
         return getattr(X, "columns", None)
     return None
 
 
-def _name_columns(table: Any, columns: Any) -> Any:
+def _name_columns(table: object, columns: object) -> Any:
     """Rows with the names of their columns, if they have some, without a copy."""
     if columns is None:
         return table
     return optional("pandas", extra="io").DataFrame(table, columns=columns, copy=False)
 
 
-def _rows_of(block: Any, rows: np.ndarray | None) -> Any:
+def _rows_of(block: object, rows: np.ndarray | None) -> Any:
     table = _table(block)
     if rows is None:
         return table

@@ -55,7 +55,7 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
         self,
         n_clusters: int | Literal["auto"] = "auto",
         *,
-        client: Any = None,
+        client: object = None,
         landmarks: int | None = None,
         **params: Any,
     ) -> None:
@@ -95,7 +95,7 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
             return getattr(self.__dict__["local_"], name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: object, y: object = None) -> Self:
         """Learn graph, embedding and labels on the cluster.
 
         Parameters
@@ -129,7 +129,7 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
             self.labels_ = self.local_.labels_
         return self
 
-    def update(self, X: Any, *, refit: bool | Literal["auto"] = "auto") -> Self:
+    def update(self, X: object, *, refit: bool | Literal["auto"] = "auto") -> Self:
         """Take further samples in, as the local estimator does; they become chunks of ``labels_``.
 
         Where all samples are clustered anew, that is done on the cluster.
@@ -160,11 +160,11 @@ class UnifiedSpectralClustering(ClusterMixin, BaseEstimator):
             self.labels_ = local.labels_
         return self
 
-    def fit_predict(self, X: Any, y: Any = None) -> Any:
+    def fit_predict(self, X: object, y: object = None) -> Any:
         """Fit, and return the labels: a Dask array for Dask collections."""
         return self.fit(X, y).labels_
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: object) -> Any:
         """The clusters of new points: a Dask array for Dask collections."""
         local = self.to_local()
         if not _is_distributed(X):
@@ -228,12 +228,12 @@ def _run_on(client: Any, model: Any) -> Run:
     return Run.of(n_jobs, model.random_state, model.verbose, DaskExecutor(client))
 
 
-def _is_distributed(X: Any) -> bool:
+def _is_distributed(X: object) -> bool:
     """Whether X, or its first view, is on a cluster."""
     return _blocks.is_dask(_blocks.Form.split(X)[1][0])
 
 
-def _read_views(X: Any, client: Any) -> tuple[_blocks.Form, list[_blocks.Blocks]]:
+def _read_views(X: object, client: object) -> tuple[_blocks.Form, list[_blocks.Blocks]]:
     """The tables of X in blocks of rows that belong together.
 
     Frames that are here are brought in one order, those of Dask checked: to bring the rows of a

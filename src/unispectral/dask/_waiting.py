@@ -21,7 +21,7 @@ def workers_of(client: Any) -> dict[str, Any]:
     return client.scheduler_info(n_workers=-1)["workers"]
 
 
-def able_workers(client: Any, among: list[str] | None = None) -> list[str]:
+def able_workers(client: object, among: list[str] | None = None) -> list[str]:
     """The workers that are not paused, of ``among`` where any of these are left."""
     pause = _Pause()
     while True:
@@ -61,7 +61,7 @@ def gather_results(client: Any, futures: list[Any]) -> list[Any]:
     return client.gather(futures)
 
 
-def watch(client: Any, futures: list[Any]) -> None:
+def watch(client: object, futures: list[Any]) -> None:
     """Let nobody wait for ever for tasks whose results are asked for later.
 
     While the futures live, a thread looks whether all workers are paused; where they stay so, what

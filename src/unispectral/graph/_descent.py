@@ -119,7 +119,7 @@ def _plant(state: _State, rng: np.random.Generator, run: Run | None) -> None:
         if run is not None:
             run.progress("candidates", done, _TREES + _ROUNDS)
 
-        def join(leaves: slice, order: Any = order, starts: Any = starts) -> None:
+        def join(leaves: slice, order: object = order, starts: object = starts) -> None:
             _descent_loops.join_leaves(
                 state.points, state.origin, state.norms, order, starts,
                 leaves.start, leaves.stop, state.near, state.keys, state.fresh,
@@ -161,7 +161,7 @@ def _round(state: _State, salt: int, run: Run | None) -> int:
         pairs = np.concatenate([one[0] for one in found])
         keys = np.concatenate([one[1] for one in found])
 
-        def take(rows: slice, pairs: Any = pairs, keys: Any = keys) -> int:
+        def take(rows: slice, pairs: object = pairs, keys: object = keys) -> int:
             return _descent_loops.take_pairs(
                 pairs, keys, rows.start, rows.stop, state.near, state.keys, state.fresh
             )

@@ -38,7 +38,7 @@ class Index:
     points: Any
 
     def search(
-        self, queries: Any, k: int, exclude: np.ndarray | None = None, run: Run | None = None
+        self, queries: object, k: int, exclude: np.ndarray | None = None, run: Run | None = None
     ) -> Neighbours:
         """The ``k`` nearest points of each query, leaving out one point for each."""
         raise NotImplementedError

@@ -60,7 +60,7 @@ class GivenGraph(NamedTuple):
         return np.asarray(self.weights.sum(axis=1)).ravel()
 
 
-def is_graph_object(graph: Any) -> bool:
+def is_graph_object(graph: object) -> bool:
     """Whether this is a graph of networkx or igraph.
 
     Examples
@@ -72,7 +72,7 @@ def is_graph_object(graph: Any) -> bool:
 
 
 def read_graph(
-    graph: Any, argument: str = "X", *, n_nodes: int | None = None, names: Any = None
+    graph: object, argument: str = "X", *, n_nodes: int | None = None, names: object = None
 ) -> GivenGraph:
     """A symmetric affinity from whatever holds a graph.
 
@@ -152,7 +152,7 @@ def add_graphs(graphs: Sequence[GivenGraph]) -> sp.csr_array:
     return mean
 
 
-def check_affinities(rows: Any, argument: str, n_nodes: int) -> sp.csr_array:
+def check_affinities(rows: object, argument: str, n_nodes: int) -> sp.csr_array:
     """The affinities of new nodes to the nodes of a graph, one row for each new node.
 
     Examples
@@ -267,11 +267,11 @@ def _match_names(called: list[Any], names: Any, argument: str) -> np.ndarray:
     return np.array([place[name] for name in wanted], dtype=np.int64)
 
 
-def _is_networkx(graph: Any) -> bool:
+def _is_networkx(graph: object) -> bool:
     return hasattr(graph, "adjacency") and hasattr(graph, "number_of_nodes")
 
 
-def _is_igraph(graph: Any) -> bool:
+def _is_igraph(graph: object) -> bool:
     return hasattr(graph, "get_adjacency_sparse") and hasattr(graph, "vcount")
 
 

@@ -50,7 +50,7 @@ class KernelBank:
 
     def __init__(
         self,
-        X: Any,
+        X: object,
         kernels: Any = "paper",
         *,
         normalize: str | Sequence[str] | None = "cosine",
@@ -176,16 +176,16 @@ class KernelBank:
         map_blocks(at_once, n, rows_per_block(n), run)
         return _loops.mirror(out, run)
 
-    def combine_block(self, weights: Any, rows: Index, cols: Index) -> np.ndarray:
+    def combine_block(self, weights: object, rows: Index, cols: Index) -> np.ndarray:
         """A block of the weighted sum."""
         return self._sum_kernels(weights, lambda kernel: (kernel.features.block(rows, cols),))[0]
 
-    def combine_diagonal(self, weights: Any) -> np.ndarray:
+    def combine_diagonal(self, weights: object) -> np.ndarray:
         """The diagonal of the weighted sum."""
         return self._sum_kernels(weights, lambda kernel: (kernel.features.own(),))[0]
 
     def combine_neighbourhoods(
-        self, weights: Any, rows: np.ndarray, neighbours: np.ndarray
+        self, weights: object, rows: np.ndarray, neighbours: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """The weighted sum to the neighbours (b, k) and among them (b, k, k)."""
         near, among = self._sum_kernels(
@@ -194,7 +194,7 @@ class KernelBank:
         return near, among
 
     def combine_cross(
-        self, weights: Any, X_new: Any, run: Run | None = None
+        self, weights: object, X_new: Any, run: Run | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """The weighted sum between new samples and those of the bank, and with themselves.
 
@@ -232,7 +232,10 @@ class KernelBank:
             yield r, kernel, products
 
     def _sum_kernels(
-        self, weights: Any, find: Callable[[BoundKernel], tuple[Products, ...]], new: bool = False
+        self,
+        weights: object,
+        find: Callable[[BoundKernel], tuple[Products, ...]],
+        new: bool = False,
     ) -> list[np.ndarray]:
         """Weighted sums of what each kernel makes of its products."""
         weights = self._weights(weights)
@@ -253,7 +256,7 @@ class KernelBank:
             totals = totals or parts
         return totals
 
-    def _weights(self, weights: Any) -> np.ndarray:
+    def _weights(self, weights: object) -> np.ndarray:
         weights = np.asarray(weights, dtype=np.float64)
         if weights.shape != (len(self),):
             problem = f"has shape {weights.shape}, but the bank has {len(self)} kernels"

@@ -248,7 +248,7 @@ class BoundKernel:
         map_blocks(work, n, rows_per_block(n), run)
         return out
 
-    def cross(self, X_new: Any, run: Run | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def cross(self, X_new: object, run: Run | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Values of new samples with these, and of each with itself."""
         return self.cross_values(self.features.cross(X_new, run))
 
@@ -322,7 +322,7 @@ class _MetricValues(Features):
         if not np.allclose(values, values.T, atol=1e-5 * np.abs(values).max(initial=0.0)):
             raise InputError(name, "is not symmetric: k(x, y) differs from k(y, x)")
 
-    def _metric(self, A: Any, B: Any) -> np.ndarray:
+    def _metric(self, A: object, B: object) -> np.ndarray:
         values = pairwise_kernels(A, B, metric=self.spec.metric, **self.spec.params)
         return np.ascontiguousarray(values, dtype=self.dtype)
 
@@ -352,7 +352,7 @@ class _MetricValues(Features):
         """The value of each sample with itself: its squared length in the kernel's features."""
         return self._each(self.X)
 
-    def cross(self, X_new: Any, run: Run | None = None) -> Products:
+    def cross(self, X_new: object, run: Run | None = None) -> Products:
         return cross_products(
             self._metric(X_new, self.X), self.squared_norms, self._each(X_new), None
         )
@@ -367,7 +367,7 @@ class _MatrixValues(Features):
         self.dtype = matrix.dtype
         self.squared_norms = np.diagonal(matrix)
 
-    def cross(self, X_new: Any, run: Run | None = None) -> Products:
+    def cross(self, X_new: object, run: Run | None = None) -> Products:
         # A cross kernel does not say k(x, x) of the new sample: of one that is a training sample
         # it is known, of others the training mean stands in, or more, where a squared distance
         # would be negative.
@@ -413,7 +413,7 @@ def bind(spec: Kernel, features: Features, view: int) -> BoundKernel:
     return BoundKernel(spec.name, evaluate, features, view, spec, features)
 
 
-def bind_table(table: Any, specs: Sequence[Kernel]) -> list[BoundKernel]:
+def bind_table(table: object, specs: Sequence[Kernel]) -> list[BoundKernel]:
     """Kernels on one table, whose dot products they share."""
     features = Features(table)
     bound = [bind(spec, features, 0) for spec in specs]

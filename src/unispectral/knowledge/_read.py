@@ -182,16 +182,16 @@ def count_rows(X: Any) -> int | None:
 
 
 def read_knowledge(
-    X: Any,
-    y: Any = None,
+    X: object,
+    y: object = None,
     *,
-    must_link: Any = None,
-    cannot_link: Any = None,
+    must_link: object = None,
+    cannot_link: object = None,
     trust: float = 1.0,
     least: int | None = None,
     most: int | None = None,
     weights: np.ndarray | None = None,
-    connectivity: Any = None,
+    connectivity: object = None,
 ) -> Knowledge | None:
     """What is known of the samples X; None where that is nothing.
 
@@ -230,12 +230,12 @@ def _only_counts(index: Any) -> bool:
     return counting and index.name is None and index.start == 0 and index.step == 1
 
 
-def _aligned(column: Any, index: Any) -> Any:
+def _aligned(column: object, index: object) -> Any:
     """A column with an index in the order of the samples."""
     return align(column, index=index, argument="y") if index is not None else column
 
 
-def read_labels(y: Any, n: int) -> tuple[np.ndarray, tuple[Any, ...]]:
+def read_labels(y: object, n: int) -> tuple[np.ndarray, tuple[Any, ...]]:
     """Numbers of known classes, −1 where a label is unknown, and the classes in order.
 
     Unknown are −1, None, NaN and pandas' NA. Nothing is known by a ``y`` without unknown entries,
@@ -289,7 +289,7 @@ def read_labels(y: Any, n: int) -> tuple[np.ndarray, tuple[Any, ...]]:
     return found, classes
 
 
-def _is_unknown(entry: Any) -> bool:
+def _is_unknown(entry: object) -> bool:
     if entry is None:
         return True
     if isinstance(entry, str):
@@ -299,7 +299,7 @@ def _is_unknown(entry: Any) -> bool:
     return type(entry).__name__ in ("NAType", "NaTType")
 
 
-def read_links(must_link: Any, cannot_link: Any, n: int, names: Any = None) -> Links:
+def read_links(must_link: object, cannot_link: object, n: int, names: object = None) -> Links:
     """Groups of rows that belong together, and pairs of rows that do not.
 
     Examples
@@ -330,7 +330,7 @@ def _name(row: int, names: Any) -> str:
     return str(int(row)) if names is None else repr(names[int(row)])
 
 
-def _contradict_links(together: np.ndarray, one: int, other: int, names: Any) -> InputError:
+def _contradict_links(together: np.ndarray, one: int, other: int, names: object) -> InputError:
     pair = f"({_name(one, names)}, {_name(other, names)})"
     chain = " – ".join(_name(row, names) for row in find_chain(together, one, other))
     problem = f"keeps the pair {pair} apart, which must_link joins by {chain}"
@@ -367,7 +367,7 @@ def find_chain(pairs: np.ndarray, start: int, end: int) -> list[int]:
     return way[::-1]
 
 
-def _read_pairs(given: Any, argument: str, n: int, names: Any) -> np.ndarray:
+def _read_pairs(given: object, argument: str, n: int, names: object) -> np.ndarray:
     """Pairs or larger groups of rows as pairs of their positions."""
     if given is None:
         return np.empty((0, 2), dtype=np.int64)
@@ -415,7 +415,7 @@ def _find_row(row: Any, argument: str, n: int, names: Any) -> int:
     return number
 
 
-def _refuse_contradictions(known: Knowledge, must_link: Any) -> None:
+def _refuse_contradictions(known: Knowledge, must_link: object) -> None:
     """Refuse links that known labels contradict, and name the rows."""
     labels = known.labels
     rows = np.flatnonzero(labels >= 0)
@@ -435,7 +435,7 @@ def _refuse_contradictions(known: Knowledge, must_link: Any) -> None:
             raise InputError("cannot_link", f"{problem} both", "take out the pair, or a label")
 
 
-def read_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
+def read_weights(sample_weight: object, X: object) -> np.ndarray | None:
     """One number of at least 0 for each sample; None where all count alike."""
     if sample_weight is None:
         return None

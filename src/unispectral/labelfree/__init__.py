@@ -15,15 +15,15 @@ __all__ = ["Recipe", "cluster"]
 
 
 def cluster(
-    X: Any,
+    X: object,
     recipe: Recipe,
     *,
-    kernels: Any = "linear",
+    kernels: object = "linear",
     views: Any = None,
     scaling: str = "auto",
     n_jobs: int | None = None,
-    random_state: Any = 0,
-    verbose: Any = 0,
+    random_state: object = 0,
+    verbose: object = 0,
 ) -> Any:
     """Run the label-free model by a recipe.
 

@@ -88,7 +88,7 @@ class KernelDistance:
         self.own = self._sum(BoundKernel.diagonal).astype(np.float64)
 
     @classmethod
-    def linear(cls, table: Any) -> KernelDistance:
+    def linear(cls, table: object) -> KernelDistance:
         """The Euclidean distance of a table."""
         return cls([KernelPart(bind_table(table, [Linear()])[0], 0)])
 

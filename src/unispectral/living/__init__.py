@@ -57,7 +57,7 @@ class LivingMixin:
         """All samples that the model has, clustered anew."""
         raise NotImplementedError
 
-    def update(self, X: Any, *, refit: bool | Literal["auto"] = "auto") -> Self:
+    def update(self, X: object, *, refit: bool | Literal["auto"] = "auto") -> Self:
         """Take further samples in: they get labels, and the clusters may change with them.
 
         A new sample gets the cluster that ``predict`` would give it, and becomes one of the
@@ -113,7 +113,7 @@ class LivingMixin:
         check_is_fitted(self)
         return as_frame(self._record_)
 
-    def _update_in(self, X: Any, refit: bool | Literal["auto"], run: Run) -> Self:
+    def _update_in(self, X: object, refit: bool | Literal["auto"], run: Run) -> Self:
         """Take further samples in by a given run, whose executor may be a cluster."""
         check_is_fitted(self)
         refit = self._check_refit(refit)
@@ -133,7 +133,7 @@ class LivingMixin:
         run.progress.close()
         return self
 
-    def _check_refit(self, refit: Any) -> bool | Literal["auto"]:
+    def _check_refit(self, refit: object) -> bool | Literal["auto"]:
         """The argument of that name; a model that keeps to what it was told is never refitted."""
         if isinstance(refit, (bool, np.bool_)):
             refit = bool(refit)

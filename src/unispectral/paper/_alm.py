@@ -127,7 +127,7 @@ class _Problem:
 
 
 def alm(
-    kernels: Any,
+    kernels: object,
     n_clusters: int,
     *,
     alpha: float,

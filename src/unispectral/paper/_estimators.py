@@ -141,7 +141,7 @@ class _PaperModel(Declared, LearnedGraphClustering):
     random_state: RandomState = parameter("random_state", np.random.Generator, default=0)
     verbose: Verbose = parameter("verbose", callable, default=0)
 
-    def _solve(self, X: Any, run: Run, known: Knowledge | None) -> Fitted:
+    def _solve(self, X: object, run: Run, known: Knowledge | None) -> Fitted:
         from unispectral.paper._fit import fit
 
         kernels = kernel_specs(getattr(self, self._kernel_argument), self._kernel_argument)

@@ -228,7 +228,7 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     return estimator
 
 
-def _step_state(k: int, name: str, step: Any, *, writer: Writer) -> dict[str, Any]:
+def _step_state(k: int, name: str, step: object, *, writer: Writer) -> dict[str, Any]:
     """What a step before the last is made of."""
     if step is None or (isinstance(step, str) and step == _PASS):
         return {"name": name, "class": _PASS}

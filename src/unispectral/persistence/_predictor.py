@@ -55,7 +55,7 @@ _WHITENING = (
 _KERNEL = ("name", "view", "spec", "matrix")
 
 
-def _fields_of(thing: Any, names: Iterable[str]) -> dict[str, Any]:
+def _fields_of(thing: object, names: Iterable[str]) -> dict[str, Any]:
     return {name: getattr(thing, name) for name in names}
 
 
@@ -169,7 +169,7 @@ def _layout(state: Any, n: int, n_features_in: int) -> Layout:
     return Layout(kind, names, sizes, columns, shifts, sparse, named, graphs)
 
 
-def _feature_names(state: Any, sizes: Sequence[int]) -> tuple[tuple[str, ...] | None, ...]:
+def _feature_names(state: object, sizes: Sequence[int]) -> tuple[tuple[str, ...] | None, ...]:
     """Those of each view; files of before they were kept have none."""
     given = sequence(state)
     named = tuple(None if one is None else tuple(sequence(one)) for one in given)
@@ -179,7 +179,7 @@ def _feature_names(state: Any, sizes: Sequence[int]) -> tuple[tuple[str, ...] | 
     return named
 
 
-def _shift(state: Any, size: int) -> Shift:
+def _shift(state: object, size: int) -> Shift:
     offset, factor, *more = sequence(state)
     missing: list[Any] = [None, False, 0.0]  # in older files
     columns, fixed, counted = [*more, *missing[len(more) :]]
@@ -290,7 +290,7 @@ def _read_whitening(state: Any, base: KernelDistance) -> WhitenedDistance:
     )
 
 
-def _read_root(array: Any, count: int) -> np.ndarray:
+def _read_root(array: object, count: int) -> np.ndarray:
     """A lower triangular matrix that has an inverse."""
     root = floats(array, count, count)
     require(bool((np.diagonal(root) != 0).all()), "a root of the geometry")

@@ -70,7 +70,7 @@ class Writer:
             return {"$kernel": type(value).__name__, "fields": fields}
         raise TypeError(_refusal(value, name))
 
-    def _pair(self, k: int, key: Any, item: Any, name: str) -> list[Any]:
+    def _pair(self, k: int, key: object, item: object, name: str) -> list[Any]:
         """A key and its value, under the key if it can be a part of a member's name."""
         plain = isinstance(key, str) and re.fullmatch(r"[A-Za-z0-9_]{1,30}", key)
         called = f"{name}.{key if plain else k}"
@@ -93,7 +93,7 @@ class Writer:
         return self._members[id(value)]
 
 
-def _refusal(value: Any, name: str) -> str:
+def _refusal(value: object, name: str) -> str:
     shown = re.sub(r"^(steps\.\d+\.)?(params|fitted)\.", "", name)
     if isinstance(value, np.ndarray):
         kind = f"an array of {value.dtype}"
@@ -133,7 +133,7 @@ class Reader:
                 f"its value of kind {tags[0]!r} is wrong ({said:.200})."
             ) from error
 
-    def _take(self, name: Any) -> np.ndarray:
+    def _take(self, name: object) -> np.ndarray:
         if not isinstance(name, str) or name not in self.arrays:
             raise ModelFileError(f"it refers to an array {name!r:.80} that it does not hold.")
         return self.arrays[name]
@@ -229,11 +229,11 @@ def _fits(value: Any, kinds: str, shape: str | None, sizes: dict[str, int]) -> b
     )
 
 
-def _is_integer(value: Any) -> bool:
+def _is_integer(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return _is_integer(value) or isinstance(value, (float, np.floating))
 
 

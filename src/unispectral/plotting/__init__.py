@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-def overview(estimator: Any, *, figsize: tuple[float, float] | None = None) -> Any:
+def overview(estimator: object, *, figsize: tuple[float, float] | None = None) -> Any:
     """One figure with the pictures that say most about a fitted estimator.
 
     The map of the samples, the graph as a matrix, the spectrum, and the weights of kernels or

@@ -32,7 +32,9 @@ class Display:
     grid: ClassVar[str] = ""
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *data: Any, ax: Any = None, **options: Any) -> Self:
+    def from_estimator(
+        cls, estimator: object, *data: Any, ax: object = None, **options: Any
+    ) -> Self:
         """Draw a fitted estimator.
 
         Parameters
@@ -51,11 +53,11 @@ class Display:
         return cls._of(estimator, *data, **given).plot(ax, **options)
 
     @classmethod
-    def _of(cls, estimator: Any, **given: Any) -> Self:
+    def _of(cls, estimator: object, **given: Any) -> Self:
         return cls(*fitted(estimator, *cls.needs), **given)
 
     @staticmethod
-    def _with_names(estimator: Any, given: dict[str, Any]) -> dict[str, Any]:
+    def _with_names(estimator: object, given: dict[str, Any]) -> dict[str, Any]:
         """The options, with the names that ``rename`` gave to the clusters."""
         return {"names": getattr(estimator, "cluster_names_", None)} | given
 
@@ -75,11 +77,11 @@ class Display:
     def _size(self) -> tuple[float, float]:
         return self.figsize
 
-    def _draw(self, ax: Any, kwargs: dict[str, Any]) -> str:
+    def _draw(self, ax: object, kwargs: dict[str, Any]) -> str:
         raise NotImplementedError
 
 
-def fitted(estimator: Any, *names: str) -> list[Any]:
+def fitted(estimator: object, *names: str) -> list[Any]:
     """Fitted attributes, or a sentence about what is missing."""
     check_is_fitted(estimator)
     for name in names:
@@ -122,7 +124,7 @@ class Clusters(NamedTuple):
         return np.split(np.argsort(self.codes, kind="stable"), np.cumsum(self.sizes)[:-1])
 
 
-def plain(name: Any, most: int = 28) -> str:
+def plain(name: object, most: int = 28) -> str:
     """A name as text of limited length; a dollar sign would be read as mathematics."""
     name = str(name)
     return (name if len(name) <= most else name[: most - 1] + "…").replace("$", r"\$")

@@ -85,7 +85,7 @@ class KernelWeightsDisplay(Display):
             raise InputError("weights", problem)
 
     @classmethod
-    def _of(cls, estimator: Any, **given: Any) -> Self:
+    def _of(cls, estimator: object, **given: Any) -> Self:
         """The kernels' weights; with one kernel, those of the distances tried for it."""
         distances = getattr(estimator, "geometry_weights_", {})
         if len(getattr(estimator, "kernel_weights_", (0, 0))) == 1 and len(distances) > 1:
@@ -163,7 +163,7 @@ class ClusterCountDisplay(Display):
         self.runner_up = int(others[np.argmax(self.scores[others - 2])]) if len(others) else None
 
     @classmethod
-    def _of(cls, estimator: Any, **given: Any) -> Self:
+    def _of(cls, estimator: object, **given: Any) -> Self:
         (found,) = fitted(estimator, *cls.needs)
         if found is None:
             problem = "was given the number of clusters, so there is no evidence for it"

@@ -30,7 +30,7 @@ class BinnedGraph(NamedTuple):
         return np.clip(np.sqrt(self.image / max(top, 1e-300)), 0, 1)
 
 
-def bin_graph(graph: Any, codes: np.ndarray, max_bins: int) -> BinnedGraph:
+def bin_graph(graph: object, codes: np.ndarray, max_bins: int) -> BinnedGraph:
     """The graph with samples in the order of their clusters, in at most so many rows and columns.
 
     Examples
@@ -94,7 +94,7 @@ class GraphMatrixDisplay(Display):
     figsize = (5.4, 5.0)
 
     @classmethod
-    def _of(cls, estimator: Any, **given: Any) -> Self:
+    def _of(cls, estimator: object, **given: Any) -> Self:
         return cls(*fitted(estimator, *cls.needs), **cls._with_names(estimator, given))
 
     def __post_init__(self) -> None:

@@ -208,7 +208,7 @@ class EmbeddingDisplay(Display):
             )  # fmt: skip
 
 
-def _meaning(color: Any, n: int, shown: np.ndarray) -> Clusters | np.ndarray:
+def _meaning(color: object, n: int, shown: np.ndarray) -> Clusters | np.ndarray:
     """Classes, or amounts where there are many numbers."""
     given = np.asarray(color)
     if given.shape != (n,):

@@ -50,7 +50,7 @@ class TreeDisplay(Display):
     grid = "x"
 
     @classmethod
-    def _of(cls, estimator: Any, **given: Any) -> Self:
+    def _of(cls, estimator: object, **given: Any) -> Self:
         (tree,) = fitted(estimator, *cls.needs)
         return cls(tree, **cls._with_names(estimator, given))
 

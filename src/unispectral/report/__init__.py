@@ -23,7 +23,7 @@ __all__ = [
 
 
 def write_report(
-    path: str | os.PathLike[str], estimator: Any, X: Any = None, **options: Any
+    path: str | os.PathLike[str], estimator: object, X: object = None, **options: Any
 ) -> None:
     """Write a page about a fitted clustering, to be opened in any browser.
 

@@ -19,7 +19,7 @@ _UNSURE = 0.1
 
 
 def advice(
-    estimator: Any, labels: np.ndarray, certainty: np.ndarray, warnings: Sequence[str] = ()
+    estimator: object, labels: np.ndarray, certainty: np.ndarray, warnings: Sequence[str] = ()
 ) -> list[str]:
     """Sentences about what is odd; none if nothing is."""
     said: list[str] = []

@@ -33,7 +33,7 @@ class Certainty(NamedTuple):
     second: np.ndarray
 
 
-def certainty_of(estimator: Any, X: Any, labels: np.ndarray) -> Certainty:
+def certainty_of(estimator: object, X: object, labels: np.ndarray) -> Certainty:
     """Distance between the strongest and the second membership, or between centres.
 
     A method without memberships is judged by its centres: (b − a) / max(a, b) with the distances
@@ -55,7 +55,7 @@ def certainty_of(estimator: Any, X: Any, labels: np.ndarray) -> Certainty:
     return Certainty(np.clip(lead, 0.0, 1.0), second)
 
 
-def _centre_distances(X: Any, labels: np.ndarray) -> np.ndarray:
+def _centre_distances(X: object, labels: np.ndarray) -> np.ndarray:
     filled: Any = X if sp.issparse(X) else np.nan_to_num(np.asarray(X, dtype=np.float64))
     sizes = np.maximum(np.bincount(labels), 1)
     return euclidean_distances(filled, _dense(_indicator(labels).T @ filled) / sizes[:, None])
@@ -64,7 +64,7 @@ def _centre_distances(X: Any, labels: np.ndarray) -> np.ndarray:
 def rank_members(
     labels: np.ndarray,
     certainty: np.ndarray,
-    affinity: Any = None,
+    affinity: object = None,
     outlier: np.ndarray | None = None,
     shown: int = 6,
 ) -> list[tuple[list[int], list[int]]]:
@@ -143,7 +143,7 @@ def contrasts(X: Any, labels: np.ndarray) -> Contrasts:
     return Contrasts(effect, *means)
 
 
-def describe(model: Any, X: Any, *, n_features: int | None = None) -> pd.DataFrame:
+def describe(model: object, X: object, *, n_features: int | None = None) -> pd.DataFrame:
     """Tell in which features each cluster differs from the rest, clearest first.
 
     Parameters
@@ -234,7 +234,7 @@ def as_numbers(X: Any, n: int, names: Any = None) -> Numbers:
     return Numbers(values, [str(name) for name in names], plans)
 
 
-def cluster_tree(X: Any, labels: np.ndarray, affinity: Any = None) -> dict[str, Any] | None:
+def cluster_tree(X: Any, labels: np.ndarray, affinity: object = None) -> dict[str, Any] | None:
     """How clusters relate, as the steps in which the nearest two are joined.
 
     By the distances between their means, each feature in its deviations; without features by the

@@ -112,7 +112,7 @@ class _Given(NamedTuple):
     supplementary: Any
 
 
-def _align(estimator: Any, X: Any, labels: Any, along: dict[str, Any]) -> _Given:
+def _align(estimator: object, X: object, labels: object, along: dict[str, Any]) -> _Given:
     """Put everything into the order of the fit, and check that there is one entry a sample."""
     labels = align_to_fit(labels, estimator, argument="labels")
     leader = estimator if hasattr(estimator, "_sample_index_") else labels
@@ -140,7 +140,7 @@ class _Fit(NamedTuple):
     outlier: np.ndarray | None
 
 
-def _read_fit(estimator: Any, X: Any, labels: np.ndarray) -> _Fit:
+def _read_fit(estimator: object, X: object, labels: np.ndarray) -> _Fit:
     affinity = getattr(estimator, "affinity_matrix_", None)
     if affinity is not None and affinity.shape[0] != len(labels):
         affinity = None
@@ -175,7 +175,7 @@ def _choose_members(fit: _Fit, max_points: int) -> _Chosen:
 
 
 def _describe_run(
-    estimator: Any, fit: _Fit, title: str | None, seconds: float | None, notes: Sequence[str]
+    estimator: object, fit: _Fit, title: str | None, seconds: float | None, notes: Sequence[str]
 ) -> dict[str, Any]:
     now = datetime.now().astimezone()
     return {
@@ -231,7 +231,7 @@ def _describe_clusters(
 
 
 def _draw_pictures(
-    estimator: Any, fit: _Fit, chosen: _Chosen, X: Any, summary: Summary
+    estimator: object, fit: _Fit, chosen: _Chosen, X: object, summary: Summary
 ) -> dict[str, Any]:
     doubt = 0.0 if summary.stability is None else 1.0 - summary.stability
     graph = None if fit.affinity is None else graph_picture(fit.affinity, fit.labels)
@@ -245,7 +245,7 @@ def _draw_pictures(
     }
 
 
-def _describe_solver(estimator: Any) -> dict[str, Any]:
+def _describe_solver(estimator: object) -> dict[str, Any]:
     path = _path(estimator)
     rising = np.diff(path) > 1e-9 * np.abs(path[1:])  # by more than rounding
     return {
@@ -264,7 +264,7 @@ def _compare_with_truth(shown: list[str], given: _Given) -> dict[str, Any]:
     }
 
 
-def _tell_changes(estimator: Any) -> list[str]:
+def _tell_changes(estimator: object) -> list[str]:
     """What the last update of a model changed."""
     record = getattr(estimator, "_record_", None)
     if record is None or not record.n_updates:
@@ -281,7 +281,7 @@ def _texts(values: Any, rows: np.ndarray) -> list[str] | None:
     return [shorten(values[i]) for i in rows]
 
 
-def _weights(estimator: Any) -> list[list[Any]]:
+def _weights(estimator: object) -> list[list[Any]]:
     weights = np.asarray(getattr(estimator, "kernel_weights_", ()), dtype=float)
     names = getattr(estimator, "kernel_names_", ())
     if len(weights) != len(names) or len(weights) < 2:
@@ -289,7 +289,7 @@ def _weights(estimator: Any) -> list[list[Any]]:
     return [[shorten(names[r]), weights[r]] for r in np.argsort(-weights, kind="stable")]
 
 
-def _distances(estimator: Any) -> dict[str, Any] | None:
+def _distances(estimator: object) -> dict[str, Any] | None:
     """Ways to measure distances that were tried, with the sentence that says what came of it."""
     weights = getattr(estimator, "geometry_weights_", None)
     if not isinstance(weights, dict) or len(weights) < 2 or _weights(estimator):
@@ -299,7 +299,7 @@ def _distances(estimator: Any) -> dict[str, Any] | None:
     return {"words": distances_in_words(weights) + ".", "rows": rows}
 
 
-def _spectrum(estimator: Any, affinity: Any, count: int) -> dict[str, Any] | None:
+def _spectrum(estimator: object, affinity: object, count: int) -> dict[str, Any] | None:
     if affinity is None:
         return None
     values = np.maximum(SpectrumDisplay._of(estimator).eigenvalues, 0.0)
@@ -310,7 +310,7 @@ def _spectrum(estimator: Any, affinity: Any, count: int) -> dict[str, Any] | Non
     return {"values": values, "count": count, "gap": gap}
 
 
-def _evidence(estimator: Any) -> dict[str, Any] | None:
+def _evidence(estimator: object) -> dict[str, Any] | None:
     """What speaks for each number of clusters, where the number was left to the data."""
     found = getattr(estimator, "cluster_count_", None)
     if found is None or not len(found.scores):
@@ -339,7 +339,7 @@ def _levels(estimator: Any, labels: np.ndarray, shown: np.ndarray) -> dict[str, 
     }
 
 
-def _path(estimator: Any) -> np.ndarray:
+def _path(estimator: object) -> np.ndarray:
     """The objective after each iteration; two values are no curve."""
     path = np.atleast_1d(np.asarray(getattr(estimator, "objective_", ()), dtype=np.float64))
     if path.ndim != 1 or len(path) < 3:

@@ -60,7 +60,7 @@ def build_page(title: str, data: Mapping[str, Any], style: str = "", script: str
     return _PAGE.format(version=html.escape(__version__), title=html.escape(title), **given)
 
 
-def to_json(data: Any) -> str:
+def to_json(data: object) -> str:
     """Write data as JSON that is safe inside an HTML page.
 
     NumPy arrays and numbers are taken, fractions get six digits, what is not finite becomes null,
@@ -81,7 +81,7 @@ def _hash(source: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """The same data made of what JSON knows."""
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()

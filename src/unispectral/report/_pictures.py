@@ -25,8 +25,8 @@ _LONGEST = 200
 
 
 def plane(
-    estimator: Any,
-    X: Any,
+    estimator: object,
+    X: object,
     labels: np.ndarray,
     shown: np.ndarray,
     doubt: float = 0.0,
@@ -76,7 +76,7 @@ def _principal_of_table(X: Any, shown: np.ndarray) -> np.ndarray:
     return TruncatedSVD(2, random_state=0).fit_transform(rows)
 
 
-def graph_picture(affinity: Any, labels: np.ndarray, bins: int = _BINS) -> dict[str, Any]:
+def graph_picture(affinity: object, labels: np.ndarray, bins: int = _BINS) -> dict[str, Any]:
     """The graph with samples ordered by cluster, in at most ``bins`` × ``bins`` cells."""
     found = bin_graph(affinity, labels, bins)
     shade = np.where(found.image > 0, np.maximum(found.shades, 0.06), 0.0)
@@ -132,7 +132,7 @@ def _stretched(pictures: np.ndarray) -> np.ndarray:
     return 255 * (pictures - low) / np.maximum(high - low, 1e-300)
 
 
-def shorten(value: Any) -> str:
+def shorten(value: object) -> str:
     """A text of limited length."""
     text = str(value)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

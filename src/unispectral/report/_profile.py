@@ -21,7 +21,7 @@ _BARS = 18
 
 def write_profile(
     path: str | os.PathLike[str],
-    frame: Any,
+    frame: object,
     plans: Sequence[Plan],
     profile: TableProfile,
     *,
@@ -52,7 +52,7 @@ def _column(column: ColumnProfile, frame: Any, plan: Plan) -> dict[str, Any]:
     }
 
 
-def _shape(column: ColumnProfile, values: Any) -> tuple[list[int], list[str]]:
+def _shape(column: ColumnProfile, values: object) -> tuple[list[int], list[str]]:
     """Heights of bars, and what stands at both ends: a histogram, or the most frequent texts."""
     if column.plan.get("kind") in ("number", "ordinal", "date"):
         numbers = column_values(column.plan, values, None).ravel()

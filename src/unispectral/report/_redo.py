@@ -35,7 +35,7 @@ def tell_how_to_redo(
     }
 
 
-def _python(model: Any, reading: Sequence[dict[str, Any]]) -> str:
+def _python(model: object, reading: Sequence[dict[str, Any]]) -> str:
     """Lines that read the tables and build the model anew."""
     steps = [step for _, step in getattr(model, "steps", [("", model)])]
     steps = [step for step in steps if hasattr(step, "get_params")]

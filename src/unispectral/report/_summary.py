@@ -154,15 +154,15 @@ class Summary:
 
 
 def summarise(
-    model: Any,
-    X: Any = None,
+    model: object,
+    X: object = None,
     *,
-    labels: Any = None,
+    labels: object = None,
     columns: Sequence[str] | None = None,
-    names: Any = None,
-    texts: Any = None,
+    names: object = None,
+    texts: object = None,
     preparation: Sequence[dict[str, Any]] | None = None,
-    samples: Any = None,
+    samples: object = None,
     warnings: Sequence[str] | None = None,
     refit: bool = True,
 ) -> Summary:
@@ -242,7 +242,7 @@ def summarise(
     )
 
 
-def read_labels(model: Any, labels: Any) -> np.ndarray:
+def read_labels(model: object, labels: object) -> np.ndarray:
     """The clusters as numbers from 0, of the model or as given."""
     labels = getattr(model, "labels_", None) if labels is None else labels
     if labels is None:
@@ -254,7 +254,7 @@ def read_labels(model: Any, labels: Any) -> np.ndarray:
     return labels.astype(np.int64)
 
 
-def _answer(labels: np.ndarray, model: Any) -> str:
+def _answer(labels: np.ndarray, model: object) -> str:
     n, count = len(labels), int(labels.max()) + 1
     samples = "1 sample" if n == 1 else f"{n:,} samples"
     if count > 1:
@@ -264,7 +264,7 @@ def _answer(labels: np.ndarray, model: Any) -> str:
     return f"1 cluster of {samples}."
 
 
-def _why(model: Any, count: int) -> str:
+def _why(model: object, count: int) -> str:
     """Why this number, and which came next."""
     found = getattr(model, "cluster_count_", None)
     born = _count_born(model)
@@ -279,7 +279,7 @@ def _why(model: Any, count: int) -> str:
     return Sentence(asked, n_clusters="auto")
 
 
-def _count_born(model: Any) -> int:
+def _count_born(model: object) -> int:
     """The clusters of a model that were born since all samples were clustered together."""
     record = getattr(model, "_record_", None)
     if record is None:
@@ -316,7 +316,7 @@ class _Sureness(NamedTuple):
     others: dict[int, float]
 
 
-def _measure(pipeline: Any, X: Any, labels: np.ndarray, refit: bool) -> _Sureness:
+def _measure(pipeline: object, X: Any, labels: np.ndarray, refit: bool) -> _Sureness:
     """The agreement of the candidates, where the model has one, or else of more fits."""
     from unispectral.model_selection import _is_of_fit, stability_by_count
 
@@ -392,11 +392,11 @@ def _way_out(sure: _Sureness, count: int) -> list[str]:
 
 
 def read_columns(
-    X: Any,
+    X: object,
     labels: np.ndarray,
     columns: Sequence[str] | None,
     preparation: Sequence[dict[str, Any]] | None,
-    model: Any,
+    model: object,
 ) -> Columns | None:
     """The columns of the samples, with the names that they have; None without samples."""
     if X is None:
@@ -416,7 +416,7 @@ def read_columns(
 
 
 def _describe(
-    model: Any, labels: np.ndarray, table: Columns | None, texts: Any
+    model: object, labels: np.ndarray, table: Columns | None, texts: Any
 ) -> tuple[ClusterSummary, ...]:
     sizes = np.bincount(labels)
     portraits = [Portrait("", "") for _ in sizes]
@@ -431,7 +431,7 @@ def _describe(
     )
 
 
-def given_names(model: Any, count: int) -> list[str]:
+def given_names(model: object, count: int) -> list[str]:
     """The names that ``rename`` gave to clusters; empty for the others."""
     names = getattr(model, "cluster_names_", None)
     if names is None or len(names) != count:
@@ -454,7 +454,7 @@ def _outliers(model: Any, names: Any) -> str:
     return f"Fit nowhere: {share}, the oddest first: {rows}{', '.join(called)}{more}."
 
 
-def _told(model: Any) -> list[str]:
+def _told(model: object) -> list[str]:
     """What the fit was told of its samples."""
     told = getattr(model, "knowledge_", None)
     if not told:
@@ -464,7 +464,7 @@ def _told(model: Any) -> list[str]:
     return [put_in_words(told)]
 
 
-def _scaling(model: Any) -> list[str]:
+def _scaling(model: object) -> list[str]:
     scaling = getattr(model, "scaling_", None)
     if not isinstance(scaling, Mapping):
         return []

@@ -88,7 +88,7 @@ def _categories(column: Any) -> list[str]:
     return sorted(set(column.astype(str)))
 
 
-def edge_distances(graph: sp.csr_array, X: Any) -> sp.csr_matrix:
+def edge_distances(graph: sp.csr_array, X: object) -> sp.csr_matrix:
     """The Euclidean distances along the edges of a graph, whose column i is the code of node i.
 
     Row i holds the distances of node i to the nodes that it is expressed by. Without a table, they
@@ -117,7 +117,7 @@ def edge_distances(graph: sp.csr_array, X: Any) -> sp.csr_matrix:
     return sp.csr_matrix((lengths, codes.indices, codes.indptr), shape=codes.shape)
 
 
-def _lengths(X: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+def _lengths(X: object, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     tables: Sequence[Any] = list(X.values()) if isinstance(X, dict) else [X]
     squares = np.zeros(len(rows))
     for table in tables:
@@ -130,7 +130,7 @@ def _lengths(X: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return np.sqrt(squares)
 
 
-def _spread_out(matrix: Any, cells: np.ndarray, n: int) -> sp.csr_matrix:
+def _spread_out(matrix: object, cells: np.ndarray, n: int) -> sp.csr_matrix:
     """A matrix of some cells as one of all of them."""
     if len(cells) == n:
         return sp.csr_matrix(matrix)
@@ -144,7 +144,7 @@ def _count_neighbours(distances: sp.csr_matrix) -> int:
     return int(np.diff(distances.indptr).max(initial=0)) + 1
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """What a file of either kind can hold."""
     if isinstance(value, dict):
         return {str(name): _plain(one) for name, one in value.items()}

@@ -27,7 +27,7 @@ class Chosen(NamedTuple):
 
 
 def choose_samples(
-    data: Any, use_rep: Any, neighbors_key: str | None, obsp: str | None, adjacency: Any
+    data: object, use_rep: object, neighbors_key: str | None, obsp: str | None, adjacency: object
 ) -> Chosen:
     """The representation or the graph that the arguments ask for."""
     if not hasattr(data, "obs_names"):
@@ -91,7 +91,7 @@ def _graph_at(data: Any, key: str, argument: str, value: str) -> Any:
     return data.obsp[key]
 
 
-def _choose_representations(data: Any, use_rep: Any) -> Chosen:
+def _choose_representations(data: object, use_rep: object) -> Chosen:
     if use_rep is None or isinstance(use_rep, str):
         values, used = find_representation(data, use_rep, "data")
         return Chosen(values, used)

@@ -152,7 +152,7 @@ def _project(data: Any, reference: Any) -> np.ndarray:
     return np.asarray(values @ loadings) - centre @ loadings
 
 
-def _centre(rows: Any, new: Any) -> tuple[Any, Any]:
+def _centre(rows: object, new: object) -> tuple[Any, Any]:
     """Both about the mean of the first, in double precision."""
     if sp.issparse(rows) or sp.issparse(new):
         return sp.csr_array(rows).astype(np.float64), sp.csr_array(new).astype(np.float64)

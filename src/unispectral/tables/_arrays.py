@@ -106,7 +106,7 @@ def sparse_array(parts: Sequence[np.ndarray], shape: Any, layout: str = "csr") -
     return matrix
 
 
-def checked_sparse(parts: Sequence[np.ndarray], shape: Any, layout: str, source: Source) -> Any:
+def checked_sparse(parts: Sequence[np.ndarray], shape: object, layout: str, source: Source) -> Any:
     """The CSR array of data, indices and pointers from a file."""
     with source.reading("holds a sparse matrix whose indices do not fit"):
         matrix = sparse_array(parts, shape, layout)

@@ -188,7 +188,7 @@ def _decimal(counts: Counter[str], usual: str) -> str:
     return max(_NUMBERS, key=lambda sign: (share(sign), sign == usual))
 
 
-def decimal_of(column: Any, usual: str) -> str:
+def decimal_of(column: object, usual: str) -> str:
     """The decimal sign of a column of text."""
     counts = Counter(text for text in texts_of(column) if text is not None)
     return _decimal(counts, usual) if counts else usual

@@ -25,7 +25,7 @@ _REMEDIES = {
 _MOST_COLUMNS = 3
 
 
-def table_fault(X: Any) -> tuple[str, str] | None:
+def table_fault(X: object) -> tuple[str, str] | None:
     """Why the values of a table cannot be clustered, and what to do; None where that is not why.
 
     >>> table_fault([[1.0, "red"], [2.0, "blue"]])[0]
@@ -55,7 +55,7 @@ def in_columns(X: Any, positions: Iterable[int]) -> str:
     return f"in column{before} {last}{' (counted from 0)' if names is None else ''}"
 
 
-def _is_frame(X: Any) -> bool:
+def _is_frame(X: object) -> bool:
     """Whether X is a frame of pandas or polars."""
     return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_column"))
 
@@ -109,7 +109,7 @@ def _column_fault(values: np.ndarray) -> tuple[str, Any] | None:
     return next(((kind, faults[kind]) for kind in _FAULTS if kind in faults), None)
 
 
-def _value_fault(value: Any) -> str | None:
+def _value_fault(value: object) -> str | None:
     if isinstance(value, (str, bytes)):
         try:
             float(value)

@@ -258,7 +258,7 @@ def _has_components(file: Any, source: Source) -> bool:
     return len(shape) == 2 and int(shape[1]) > MANY_VARIABLES
 
 
-def _place(file: Any, source: Source, key: Any) -> str:
+def _place(file: Any, source: Source, key: object) -> str:
     """Where an AnnData file keeps the matrix of that name."""
     groups = [name for name in _BESIDE_X if file.get(name, getlink=True) is not None]
     known = [f"{group}/{name}" for group in groups for name in member(file, group, source)]

@@ -121,7 +121,7 @@ def open_hdf(source: Source, parts: tuple[str, ...] = ()) -> Iterator[Any]:
             yield file
 
 
-def _is_dataset(entry: Any) -> bool:
+def _is_dataset(entry: object) -> bool:
     return hasattr(entry, "is_virtual")
 
 
@@ -152,7 +152,7 @@ def check_own(entry: Any, source: Source) -> None:
     source.check_memory(entry.size * max(8, entry.dtype.itemsize))
 
 
-def read_numbers(group: Any, name: str, source: Source) -> np.ndarray:
+def read_numbers(group: object, name: str, source: Source) -> np.ndarray:
     """The values of a data set of real numbers that lie in this file and can be held."""
     dataset = member(group, name, source)
     if not _is_dataset(dataset):

@@ -215,14 +215,14 @@ def _number_column(series: Any) -> tuple[np.ndarray | None, str]:
     return None, f"{dtype}, for example {example!r}"
 
 
-def _is_no_number(value: Any) -> bool:
+def _is_no_number(value: object) -> bool:
     """What pandas stumbles over, and text so long that looking at every row of it takes long."""
     if isinstance(value, str):
         return len(value) > _LONGEST_NUMBER
     return isinstance(value, (list, dict, tuple, set, np.ndarray, complex))
 
 
-def label_values(values: Any) -> np.ndarray:
+def label_values(values: object) -> np.ndarray:
     """Return names or classes as integers if they are whole numbers, else as strings.
 
     Strings stay objects: in an array of text every entry is as wide as the longest.

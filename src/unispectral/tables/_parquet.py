@@ -72,15 +72,15 @@ def _batches(file: Any, rows: int, source: Source, *, whole: bool) -> Iterator[A
         yield arrow.concat_tables(blocks)
 
 
-def _is_nested(kind: Any) -> bool:
+def _is_nested(kind: object) -> bool:
     return optional("pyarrow", extra="parquet").types.is_nested(kind)
 
 
-def _is_dictionary(kind: Any) -> bool:
+def _is_dictionary(kind: object) -> bool:
     return optional("pyarrow", extra="parquet").types.is_dictionary(kind)
 
 
-def _bytes_of_value(kind: Any) -> int:
+def _bytes_of_value(kind: object) -> int:
     """What a value of a column takes at most while it becomes a number or an object."""
     types = optional("pyarrow", extra="parquet").types
     if types.is_decimal(kind):

@@ -20,7 +20,7 @@ _KEYS = {
 _COMMON = {"name", "kind", "what", "role", "missing", "fill"}
 
 
-def are_plans(value: Any) -> bool:
+def are_plans(value: object) -> bool:
     """Whether what a file holds could have been made by `decide`."""
     if not isinstance(value, list) or not all(isinstance(plan, dict) for plan in value):
         return False

@@ -139,7 +139,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         return tags
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: object, y: object = None) -> Self:
         """Decide how each column is treated.
 
         Parameters
@@ -169,7 +169,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         self.centre_, self.spread_ = ready.centre, ready.spread
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: object) -> np.ndarray:
         """Make numbers of a table.
 
         Parameters
@@ -186,7 +186,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         ready = Preparation(names, linear_part(self.scale), self.centre_, self.spread_)
         return ready.apply(self._numbers(self._frame(X, fit=False)))
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
         """Names of the columns made; a category's is ``column=category``.
 
         Parameters
@@ -227,7 +227,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
                 raise InputError("X", f"lacks the {word} {listed}, which the fit had")
         return frame
 
-    def _numbers(self, frame: Any) -> np.ndarray:
+    def _numbers(self, frame: object) -> np.ndarray:
         values, _ = _encode.encode(frame, self.columns_)
         if endless := odd_values(values, _encode.column_names(self.columns_), "infinite"):
             raise InputError("X", f"has {endless}", "replace them")
@@ -358,7 +358,7 @@ def _robust(values: np.ndarray, deviations: np.ndarray) -> tuple[np.ndarray, np.
     return middle, np.where(spread > 0, spread, deviations)
 
 
-def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+def _check_choice(name: str, value: object, choices: tuple[Any, ...]) -> None:
     if value not in choices:
         raise InputError(name, f"must be one of {', '.join(map(repr, choices))}", value=value)
 

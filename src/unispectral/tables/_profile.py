@@ -316,7 +316,7 @@ def _categories_beside(columns: list[ColumnProfile]) -> list[ColumnProfile]:
 
 
 def _without_copies(
-    columns: list[ColumnProfile], readings: Sequence[Reading], frame: Any
+    columns: list[ColumnProfile], readings: Sequence[Reading], frame: object
 ) -> list[ColumnProfile]:
     """Leave out what another column says already, if in another unit or in other words."""
     result = list(columns)

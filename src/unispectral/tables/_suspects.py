@@ -42,7 +42,7 @@ def suspicious_columns(X: Any) -> dict[str, str]:
     return found
 
 
-def warn_of_columns(X: Any) -> None:
+def warn_of_columns(X: object) -> None:
     """Name the columns of a frame that should perhaps not be clustered by."""
     if found := suspicious_columns(X):
         listed = "; ".join(f"{name!r} {_WORDS.get(kind, kind)}" for name, kind in found.items())

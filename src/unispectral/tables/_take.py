@@ -217,7 +217,9 @@ def _scale(table: Table, plans: list[Plan], choices: Choices) -> Table:
     return replace(table, values=ready.apply(table.values), preparation=ready)
 
 
-def _decide(part: Any, choices: Choices, decimal: str | None) -> tuple[list[Plan], TableProfile]:
+def _decide(
+    part: object, choices: Choices, decimal: str | None
+) -> tuple[list[Plan], TableProfile]:
     if choices.impute not in (*IMPUTATIONS, "drop", "refuse"):
         listed = ", ".join(map(repr, (*IMPUTATIONS, "drop", "refuse")))
         raise InputError("impute", f"must be one of {listed}", value=choices.impute)

@@ -347,7 +347,7 @@ def _unparsed(source: Source, error: Exception, width: int) -> TableError:
     return source.error("has a quote that is never closed" if unclosed else _NO_TABLE)
 
 
-def _check_lengths(source: Source, width: int, *, sep: str, encoding: str, header: Any) -> None:
+def _check_lengths(source: Source, width: int, *, sep: str, encoding: str, header: object) -> None:
     with source.open() as file:
         text = io.TextIOWrapper(file, encoding=encoding, newline="")
         reader = csv.reader(text, delimiter=sep)

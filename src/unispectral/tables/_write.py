@@ -103,7 +103,7 @@ def _excel_blocks(path: Path) -> Iterator[Callable[[Columns], None]]:
     sheet = book.create_sheet("clusters")
     written = 0
 
-    def as_cell(value: Any) -> Any:
+    def as_cell(value: object) -> Any:
         if not isinstance(value, str):
             aware = getattr(value, "tzinfo", None) is not None
             return str(value) if aware or isinstance(value, (list, dict)) else value
@@ -164,7 +164,7 @@ def _listed(values: Any) -> list[Any]:
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
-def escape_formula(cell: Any) -> Any:
+def escape_formula(cell: object) -> Any:
     """Text that no spreadsheet runs as a formula."""
     if not isinstance(cell, str):
         return cell

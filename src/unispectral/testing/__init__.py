@@ -40,7 +40,7 @@ _NAMED_BY_ROWS = (
 _COPIED_CLIENT = "parameters are copied, and a client of Dask, a connection, cannot be"
 
 
-def expected_failed_checks(estimator: Any) -> dict[str, str]:
+def expected_failed_checks(estimator: object) -> dict[str, str]:
     """The checks of scikit-learn that an estimator of this library cannot pass, and why.
 
     For the argument of that name of :func:`~sklearn.utils.estimator_checks.check_estimator` and
@@ -77,7 +77,7 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
 
 
 def check_clusterer(
-    estimator: Any, *, views: bool = False, exclude: Iterable[str] = ()
+    estimator: object, *, views: bool = False, exclude: Iterable[str] = ()
 ) -> list[str]:
     """Check that a clusterer keeps the promises that those of this library keep.
 
@@ -159,7 +159,7 @@ def check_clusterer(
     return made
 
 
-def same_alone(model: Any, points: np.ndarray) -> None:
+def same_alone(model: object, points: np.ndarray) -> None:
     """Require that what a fitted model says of a point does not depend on the others of the call.
 
     Points one by one, every second one, in another order and twice.
@@ -213,7 +213,7 @@ def _ready(estimator: Any) -> Any:
     return clone(estimator).set_params(**wanted)
 
 
-def _labels(estimator: Any, X: Any) -> np.ndarray:
+def _labels(estimator: object, X: object) -> np.ndarray:
     return np.asarray(clone(estimator).fit(X).labels_)
 
 
@@ -223,7 +223,7 @@ def _same_clusters(found: np.ndarray, wanted: np.ndarray, what: str) -> None:
     _require(agreement == 1.0, problem)
 
 
-def _clusters(estimator: Any, X: np.ndarray) -> None:
+def _clusters(estimator: object, X: np.ndarray) -> None:
     _same_clusters(
         _labels(estimator, X), np.argmax(X, axis=1), "three clear clusters are not found"
     )
@@ -235,7 +235,7 @@ def _count(estimator: Any, X: np.ndarray) -> None:
         _require(found == asked, f"n_clusters={asked} gives {found} clusters")
 
 
-def _seed(estimator: Any, X: np.ndarray) -> None:
+def _seed(estimator: object, X: np.ndarray) -> None:
     same = np.array_equal(_labels(estimator, X), _labels(estimator, X))
     _require(same, "the same seed gives other labels")
     # The generator that everybody shares, in a state that nobody would choose, and back.
@@ -251,7 +251,7 @@ def _seed(estimator: Any, X: np.ndarray) -> None:
     _require(same, "NumPy's global generator is used or seeded")
 
 
-def _order(estimator: Any, X: np.ndarray) -> None:
+def _order(estimator: object, X: np.ndarray) -> None:
     order = np.random.default_rng(2).permutation(len(X))
     _same_clusters(
         _labels(estimator, X[order]),
@@ -260,14 +260,14 @@ def _order(estimator: Any, X: np.ndarray) -> None:
     )
 
 
-def _copies(estimator: Any, X: np.ndarray) -> None:
+def _copies(estimator: object, X: np.ndarray) -> None:
     found = _labels(estimator, np.vstack([X, X]))
     _same_clusters(
         found, np.tile(_labels(estimator, X), 2), "with every row twice the clusters differ"
     )
 
 
-def _unit(estimator: Any, X: np.ndarray) -> None:
+def _unit(estimator: object, X: np.ndarray) -> None:
     wanted = _labels(estimator, X)
     for unit in (1000.0, 0.001):
         _same_clusters(
@@ -277,7 +277,7 @@ def _unit(estimator: Any, X: np.ndarray) -> None:
         )
 
 
-def _sparse(estimator: Any, X: np.ndarray) -> None:
+def _sparse(estimator: object, X: np.ndarray) -> None:
     X = np.where(np.abs(X) < 0.5, 0.0, X)
     _same_clusters(
         _labels(estimator, sp.csr_array(X)),
@@ -296,7 +296,7 @@ def _threads(estimator: Any, X: np.ndarray) -> None:
     _require(np.array_equal(found[0], found[1]), "two threads give other labels than one")
 
 
-def _input(estimator: Any, X: np.ndarray) -> None:
+def _input(estimator: object, X: np.ndarray) -> None:
     before = X.copy()
     _labels(estimator, X)
     _require(np.array_equal(X, before), "fit writes to the table")
@@ -313,7 +313,7 @@ def _new_points(estimator: Any, X: np.ndarray) -> None:
     )
 
 
-def _views(estimator: Any, X: np.ndarray) -> None:
+def _views(estimator: object, X: np.ndarray) -> None:
     other = 2.0 * X[:, ::-1]
     listed = _labels(estimator, [X, other])
     _same_clusters(listed, np.argmax(X, axis=1), "clear clusters of two views are not found")
