@@ -87,6 +87,16 @@ def test_the_leaves_of_a_tree_have_every_row_once() -> None:
     assert 0 < sizes.min() <= sizes.max() <= 30
 
 
+@pytest.mark.parametrize(("first", "count"), [(1, 1), (2, 5), (5, 5), (7, 12), (8, 8)])
+def test_the_products_of_a_few_rows(first, count) -> None:
+    rows = np.random.default_rng(0).normal(size=(count + 3, 37)).astype(np.float32)
+    products = np.full((first + 1, count + 3), np.nan, dtype=np.float32)
+    _descent_loops._multiply_pairs(rows, first, count, products)
+    for a in range(first):
+        needed = [*range(a), *range(first, count)]
+        np.testing.assert_allclose(products[a, needed], rows[needed] @ rows[a], atol=1e-4)
+
+
 def test_a_large_fit_is_the_same_on_any_number_of_threads(monkeypatch) -> None:
     monkeypatch.setattr(neighbours, "EXACT_SAMPLES", 500)
     monkeypatch.setattr(_geometry, "_HELD_SAMPLES", 500)

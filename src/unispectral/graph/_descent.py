@@ -19,7 +19,7 @@ from unispectral.graph import _descent_loops
 from unispectral.graph._indexes import Neighbours, true_neighbours
 
 #: Trees, rows in a leaf at most, and columns in which planes are drawn.
-_TREES = 6
+_TREES = 10
 _LEAF = 100
 _PLANES = 64
 #: Neighbours sought for each row at least, and beyond those asked for; single precision ranks
@@ -32,8 +32,8 @@ _COMPARED = 20
 #: many, or where so small a share of the neighbours changes.
 _RECALL = 0.97
 _ROUNDS = 12
-_STILL = 1e-3
-_SAMPLE = 100
+_STILL = 0.04
+_SAMPLE = 200
 #: Rows whose pairs are written down before any of them is taken up, and those of one task.
 _BATCH = 16_384
 _TASK = 512
@@ -91,6 +91,8 @@ class _State:
         self.near = np.full((n, width), -1, dtype=np.int32)
         self.keys = np.full((n, width), np.inf, dtype=np.float32)
         self.fresh = np.zeros((n, width), dtype=np.bool_)
+        #: Rows that are alike one after the other: most of what one needs is in the cache already.
+        self.order = np.arange(n, dtype=np.int32)
 
 
 def _plant(state: _State, rng: np.random.Generator, run: Run | None) -> None:
@@ -115,7 +117,9 @@ def _plant(state: _State, rng: np.random.Generator, run: Run | None) -> None:
         )
         return order, starts[: leaves + 1].copy()
 
-    for done, (order, starts) in enumerate(map_blocks(grow, _TREES, 1, run)):
+    trees = map_blocks(grow, _TREES, 1, run)
+    state.order = trees[0][0]
+    for done, (order, starts) in enumerate(trees):
         if run is not None:
             run.progress("candidates", done, _TREES + _ROUNDS)
 
@@ -154,7 +158,7 @@ def _round(state: _State, salt: int, run: Run | None) -> int:
         def join(rows: slice, first: int = first) -> Any:
             return _descent_loops.join_neighbours(
                 state.points, state.origin, state.norms, state.keys, new, old,
-                first + rows.start, first + rows.stop,
+                state.order[first + rows.start : first + rows.stop],
             )  # fmt: skip
 
         found = map_blocks(join, last - first, _TASK, run)
@@ -181,9 +185,14 @@ def _finish(state: _State, k: int, run: Run | None) -> Neighbours:
         found[short] = true_neighbours(state.points, short, k, run)
     distances = np.empty(found.shape)
 
-    def work(rows: slice) -> None:
-        _select.exact_dense(state.points[rows], state.points, found[rows], distances[rows])
-        _select.sort_rows(distances[rows], found[rows])
+    def work(part: slice) -> None:
+        rows = state.order[part]
+        some = found[rows]
+        exact = np.empty(some.shape)
+        _select.exact_dense(state.points[rows], state.points, some, exact)
+        _select.sort_rows(exact, some)
+        found[rows] = some
+        distances[rows] = exact
 
     map_blocks(work, n, _ROWS, run)
     return Neighbours(found, np.sqrt(distances))

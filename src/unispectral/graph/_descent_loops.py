@@ -104,18 +104,70 @@ def _put(near, keys, fresh, number, key):
 
 
 @njit(cache=True, nogil=True)
+def _place(points, origin, rows, count, space):
+    """Rows of a table beside each other, as they lie from its mean."""
+    for a in range(count):
+        row = points[rows[a]]
+        for c in range(len(origin)):
+            space[a, c] = row[c] - origin[c]
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _multiply(space, a, b, products):
+    """Products of two rows with four: few enough for registers, where BLAS would start anew."""
+    one = space[a]
+    two = space[a + 1]
+    w = space[b]
+    x = space[b + 1]
+    y = space[b + 2]
+    z = space[b + 3]
+    one_w = one_x = one_y = one_z = np.float32(0.0)
+    two_w = two_x = two_y = two_z = np.float32(0.0)
+    for c in range(space.shape[1]):
+        one_w += one[c] * w[c]
+        one_x += one[c] * x[c]
+        one_y += one[c] * y[c]
+        one_z += one[c] * z[c]
+        two_w += two[c] * w[c]
+        two_x += two[c] * x[c]
+        two_y += two[c] * y[c]
+        two_z += two[c] * z[c]
+    products[a, b] = one_w
+    products[a, b + 1] = one_x
+    products[a, b + 2] = one_y
+    products[a, b + 3] = one_z
+    products[a + 1, b] = two_w
+    products[a + 1, b + 1] = two_x
+    products[a + 1, b + 2] = two_y
+    products[a + 1, b + 3] = two_z
+
+
+@njit(cache=True, nogil=True)
+def _multiply_pairs(space, first, count, products):
+    """Products of each of the first rows with those before it, and with all behind the first.
+
+    ``space`` has three rows more than are meant, since blocks may reach beyond them.
+    """
+    for a in range(0, first, 2):
+        for b in range(0, min(a + 2, first), 4):
+            _multiply(space, a, b, products)
+        for b in range(first, count, 4):
+            _multiply(space, a, b, products)
+
+
+@njit(cache=True, nogil=True)
 def join_leaves(points, origin, norms, order, starts, first, last, near, keys, fresh):
     """Compare all pairs in some leaves of a tree, which share no row with others."""
-    d = points.shape[1]
+    most = 0
+    for leaf in range(first, last):
+        most = max(most, starts[leaf + 1] - starts[leaf])
+    space = np.zeros((most + 3, points.shape[1]), dtype=np.float32)
+    products = np.empty((most + 1, most + 3), dtype=np.float32)
     for leaf in range(first, last):
         rows = order[starts[leaf] : starts[leaf + 1]]
         m = len(rows)
-        some = np.empty((m, d), dtype=np.float32)
-        for a in range(m):
-            row = points[rows[a]]
-            for c in range(d):
-                some[a, c] = row[c] - origin[c]
-        products = np.dot(some, some.T)
+        _place(points, origin, rows, m, space)
+        _multiply_pairs(space, m, m, products)
         for a in range(m):
             i = rows[a]
             for b in range(a):
@@ -212,18 +264,18 @@ def settle(near, fresh, new, start, stop):
 
 
 @njit(cache=True, nogil=True)
-def join_neighbours(points, origin, norms, keys, new, old, start, stop):
+def join_neighbours(points, origin, norms, keys, new, old, order):
     """Pairs of neighbours of the same row, at least one new, that are near enough to matter."""
-    d = points.shape[1]
     most = new.shape[1]
     last = keys.shape[1] - 1
-    room = (stop - start) * (most * (most - 1) // 2 + most * most)
+    room = len(order) * (most * (most - 1) // 2 + most * most)
     pairs = np.empty((room, 2), dtype=np.int32)
     found = np.empty(room, dtype=np.float32)
     rows = np.empty(2 * most, dtype=np.int32)
-    space = np.empty((2 * most, d), dtype=np.float32)
+    space = np.zeros((2 * most + 3, points.shape[1]), dtype=np.float32)
+    products = np.empty((most + 1, 2 * most + 3), dtype=np.float32)
     size = 0
-    for v in range(start, stop):
+    for v in order:
         n_new = 0
         for a in range(most):
             if new[v, a] >= 0:
@@ -236,11 +288,8 @@ def join_neighbours(points, origin, norms, keys, new, old, start, stop):
             if old[v, a] >= 0:
                 rows[m] = old[v, a]
                 m += 1
-        for a in range(m):
-            row = points[rows[a]]
-            for c in range(d):
-                space[a, c] = row[c] - origin[c]
-        products = np.dot(space[:n_new], space[:m].T)
+        _place(points, origin, rows, m, space)
+        _multiply_pairs(space, n_new, m, products)
         for a in range(n_new):
             i = rows[a]
             for b in range(m):
