@@ -26,7 +26,8 @@ $(STAMP): pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "unispectral needs Python 3.11 or later; call make with PYTHON=/path/to/python"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[all]" --group dev $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
+	$(BIN)/python -m pip install --quiet --editable ".[all]" --group dev $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS),--group peers)
+	$(if $(CONSTRAINTS),,$(BIN)/python -m pip install --quiet --no-deps "bertopic>=0.17")
 	@touch $@
 
 demo: install  ## cluster 178 wines and show what was found
@@ -109,8 +110,7 @@ check-baselines: install  ## replay the recorded baselines, cell by cell
 study-paper: install  ## the paper's tables from their record, what is missing run (docs/results/paper.md)
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.paper $(ARGS)
 
-field: install  ## every installed method on suite, shapes, views and tables (docs/results/field.md)
-	$(BIN)/python -m pip install --quiet --group peers || echo "some peers will be absent"
+field: install  ## every peer on suite, shapes, views and tables (docs/results/field.md)
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.field.run $(ARGS)
 
 study-defaults: install  ## how good the defaults are, beside peers (docs/results/defaults.md)

@@ -7,9 +7,11 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -530,11 +532,25 @@ def test_a_changed_line_is_noticed_and_done_again(tiny: Study, ran: Path, tmp_pa
     assert content(path) == content(ran)
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_without_permission_is_a_sentence(tmp_path: Path) -> None:
-    tmp_path.chmod(0o555)
-    with pytest.raises(StoreError, match="permissions"):
-        Store(tmp_path / "r.jsonl")
+@pytest.fixture
+def nobody() -> Iterator[None]:
+    """Root may write everywhere: the rights of another user for the time of a test."""
+    if os.geteuid():
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@linux
+def test_a_folder_without_permission_is_a_sentence(nobody: None) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder).chmod(0o555)
+        with pytest.raises(StoreError, match="permissions"):
+            Store(Path(folder) / "r.jsonl")
 
 
 def test_places_that_cannot_be_are_a_sentence(tmp_path: Path) -> None:

@@ -128,7 +128,9 @@ def fit_mixture(X: np.ndarray, k: int) -> np.ndarray | None:
     if spread <= 0:
         return None
     model = GaussianMixture(k, max_iter=_ITERATIONS, reg_covar=_RIDGE, random_state=0)
-    with one_thread(), config_context(assume_finite=True), warnings.catch_warnings():
+    # Its start by k-means is refused where arrays of any kind are dispatched on.
+    plain = config_context(assume_finite=True, array_api_dispatch=False)
+    with one_thread(), plain, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
             return model.fit_predict((X - X.mean(axis=0)) / spread)
