@@ -16,6 +16,8 @@ from unispectral.graph.communities import (
     find_communities,
     k_communities,
     merge_communities,
+    merge_gradually,
+    settle_nodes,
     split_communities,
 )
 from unispectral.graph.quality import modularity, normalized_cut
@@ -147,3 +149,49 @@ def test_a_higher_resolution_gives_more_communities() -> None:
     assert counts == sorted(counts)
     assert counts[0] < counts[-1]
     assert normalized_cut(W, find_communities(W, 0.2)) < normalized_cut(W, find_communities(W, 4))
+
+
+def likelihood(W, labels):
+    """What the labels tell of where the edges are: brute force over pairs of communities."""
+    dense = W.toarray()
+    total = dense.sum()
+    inside = expected = 0.0
+    for label in np.unique(labels):
+        members = labels == label
+        inside += dense[members][:, members].sum() / total
+        expected += (dense[members].sum() / total) ** 2
+    outside = (1 - inside) * np.log((1 - inside) / (1 - expected)) if inside < 1 else 0.0
+    return inside * np.log(inside / expected) + outside
+
+
+def test_nodes_settle_where_no_single_move_is_more_likely() -> None:
+    W, truth = planted([40, 25, 35], seed=6, between=0.06)
+    start = truth.copy()
+    astray = np.random.default_rng(0).choice(100, 25, replace=False)
+    start[astray] = (start[astray] + 1) % 3
+    found = settle_nodes(W, start)
+    assert adjusted_rand_score(truth, found) > adjusted_rand_score(truth, start) + 0.2
+    reached = likelihood(W, found)
+    assert reached > likelihood(W, start)
+    for node in range(0, 100, 7):
+        for label in range(3):
+            other = found.copy()
+            other[node] = label
+            assert likelihood(W, other) <= reached + 1e-3
+
+
+def test_labels_that_would_lose_a_community_stay() -> None:
+    W = sp.csr_array(np.ones((6, 6)) - np.eye(6))
+    labels = np.array([0, 0, 0, 0, 0, 1])
+    assert settle_nodes(W, labels).tolist() == labels.tolist()
+    apart = sp.csr_array(np.kron(np.eye(2), np.ones((3, 3))))
+    assert settle_nodes(apart, np.repeat([0, 1], 3)).tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_gradual_merging_tells_what_each_number_of_communities_reaches() -> None:
+    W, truth = planted([20, 15, 25, 30], seed=7, between=0.04)
+    reached = merge_gradually(W, truth)
+    for count in range(2, 5):
+        labels = merge_communities(W, truth, count)
+        assert np.isclose(reached.modularity[count - 1], modularity(W, labels))
+        assert np.isclose(reached.likelihood[count - 1], likelihood(W, labels))

@@ -171,6 +171,19 @@ def test_how_many():
     assert "random graphs" in found.reason
 
 
+def test_sparse_graphs_are_counted_and_no_worse_than_by_spectral_clustering():
+    """Modularity alone cuts communities that are hardly joined into several."""
+    for seed, (sizes, inside, between) in enumerate(
+        [((200, 200), 0.04, 0.01), ((100,) * 4, 0.06, 0.01)]
+    ):
+        graph, truth = planted(sizes, inside, between, seed)
+        k = len(sizes)
+        assert count_communities(graph, 20).n_clusters == k
+        spectral = SpectralClustering(k, affinity="precomputed", random_state=0)
+        theirs = adjusted_rand_score(truth, spectral.fit(graph.toarray()).labels_)
+        assert adjusted_rand_score(truth, fit(graph, k).labels_) >= theirs
+
+
 def test_edges_are_selected_as_by_sorting():
     rng = np.random.default_rng(0)
     graph = sp.random_array((30, 30), density=0.3, rng=rng, format="csr")

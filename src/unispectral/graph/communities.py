@@ -20,24 +20,31 @@ from unispectral._compat import njit
 from unispectral.graph.quality import modularity, normalized_cut
 
 __all__ = [
+    "Merged",
     "best_communities",
     "find_communities",
     "k_communities",
     "merge_communities",
+    "merge_gradually",
+    "settle_nodes",
     "split_communities",
 ]
 
 #: Resolutions at which communities are sought before they are merged or split: that of modularity,
 #: which cuts clusters that are long, and lower ones.
 _RESOLUTIONS = (0.4, 0.6, 1.0)
-#: Higher ones, whose communities are a start for the search at that of modularity.
-_FINE = (2.0, 4.0)
+#: Higher ones, at which communities are parted before they are sought again at that of
+#: modularity, in turn, and how often.
+_FINE = (4.0, 8.0, 2.0)
+_SEARCHES = 4
 #: Of ends whose cut is dearer than the cheapest by no more than this share, modularity decides.
 _AS_CHEAP = 0.025
 #: Other merges are taken where their cut is cheaper than this share of the first's.
 _MUCH_CHEAPER = 0.5
 #: A part that is split off has at least so many nodes, or a quarter of the mean community.
 _LEAST_PART = 10
+#: How often the resolution is estimated anew while nodes settle.
+_ESTIMATES = 5
 #: Gains of modularity, as shares of the whole weight, that are mere rounding.
 _ROUNDING = 1e-12
 
@@ -97,21 +104,78 @@ def _cheapest(W: sp.csr_array, found: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def best_communities(W: sp.csr_array) -> np.ndarray:
-    """The communities of largest modularity that are found from single nodes and from small ones.
+    """Communities of large modularity: of the graph, then again from those inside each of them.
 
     From single nodes communities that are hardly denser than the rest of a large graph are joined
-    before their borders show; those that were found at a higher resolution have borders.
+    before their borders show. Inside those that were found the borders do show; the search begins
+    again with the parts, until it gains nothing at any of the resolutions.
 
     Examples
     --------
     >>> best_communities(sp.csr_array(np.kron(np.eye(3), np.ones((2, 2))))).tolist()
     [0, 0, 1, 1, 2, 2]
     """
-    found = [find_communities(W)]
-    for resolution in _FINE:
-        fine = find_communities(W, resolution)
-        found.append(find_communities(W, start=fine))
-    return max(found, key=lambda labels: modularity(W, labels))
+    best = find_communities(W)
+    reached = modularity(W, best)
+    since = 0
+    for resolution in _FINE * _SEARCHES:
+        inside = find_communities(_cut_between(W, best), resolution)
+        found = find_communities(W, start=inside)
+        value = modularity(W, found)
+        since += 1
+        if value > reached + _ROUNDING:
+            best, reached, since = found, value, 0
+        if since == len(_FINE):
+            break
+    return best
+
+
+def _cut_between(W: sp.csr_array, labels: np.ndarray) -> sp.csr_array:
+    """The graph without the edges between communities."""
+    edges = sp.coo_array(W)
+    one, other = edges.coords
+    inside = labels[one] == labels[other]
+    kept = sp.coo_array((edges.data[inside], (one[inside], other[inside])), shape=W.shape)
+    return sp.csr_array(kept)
+
+
+class Merged(NamedTuple):
+    """What 1, 2, … communities reach that are merged one after the other, the last to begin with.
+
+    ``likelihood`` is what the communities tell of where a unit of weight lies, in nats.
+    """
+
+    modularity: np.ndarray
+    likelihood: np.ndarray
+
+
+def merge_gradually(W: sp.csr_array, labels: np.ndarray) -> Merged:
+    """What a graph's communities reach while they are merged, one pair after the other.
+
+    Examples
+    --------
+    >>> W = sp.csr_array(np.kron(np.eye(3), np.ones((2, 2))))
+    >>> merge_gradually(W, np.repeat([0, 1, 2], 2)).modularity.round(3).tolist()
+    [0.0, 0.444, 0.667]
+    """
+    between = _aggregate(W, labels)
+    merged = np.arange(between.shape[0])
+    found = Merged(np.zeros(len(merged)), np.zeros(len(merged)))
+    for count in range(len(merged), 1, -1):
+        merged = merge_communities(between, merged, count)
+        found.modularity[count - 1] = modularity(between, merged)
+        share, chance = _share_inside(between, merged)
+        if share > chance:
+            outside = (1.0 - share) * np.log((1.0 - share) / (1.0 - chance)) if share < 1 else 0.0
+            found.likelihood[count - 1] = share * np.log(share / chance) + outside
+    return found
+
+
+def _share_inside(W: sp.csr_array, labels: np.ndarray) -> tuple[float, float]:
+    """The share of the weight that lies inside communities, and what chance would put there."""
+    volumes = np.bincount(labels, np.asarray(W.sum(axis=1)).ravel())
+    chance = float(np.sum((volumes / max(float(volumes.sum()), 1e-300)) ** 2))
+    return modularity(W, labels) + chance, chance
 
 
 def find_communities(
@@ -235,6 +299,47 @@ def split_communities(
         look_inside(part)
         look_inside(rest)
     return _number(labels)
+
+
+def settle_nodes(W: sp.csr_array, labels: np.ndarray) -> np.ndarray:
+    """The labels after single nodes have moved to where they belong more likely.
+
+    Merges, splits and eigenvectors leave nodes on the wrong side of a border. They move as in the
+    search for communities, at the resolution at which modularity is the likelihood of a graph
+    whose edges have one chance inside communities and another between them (Newman 2016); it is
+    estimated from the labels, again after each round. Labels of which a community would be lost
+    stay as they are.
+
+    Examples
+    --------
+    >>> W = sp.csr_array(np.kron(np.eye(2), np.ones((4, 4))) + 0.1)
+    >>> settle_nodes(W, np.array([0, 0, 0, 1, 1, 1, 1, 1])).tolist()
+    [0, 0, 0, 0, 1, 1, 1, 1]
+    """
+    labels = _number(labels).astype(np.int64)
+    count = int(labels.max(initial=-1)) + 1
+    for _ in range(_ESTIMATES):
+        resolution = _likely_resolution(W, labels)
+        if resolution is None:
+            break
+        moved = labels.copy()
+        if not _move_nodes(W, moved, resolution) or len(np.unique(moved)) < count:
+            break
+        labels = _number(moved)
+    return labels
+
+
+def _likely_resolution(W: sp.csr_array, labels: np.ndarray) -> float | None:
+    """Where modularity is a likelihood; None without edges between communities, or without any.
+
+    How many times more weight lies inside and between communities than chance would put there
+    are i and o; the resolution is (i − o) / (log i − log o).
+    """
+    share, chance = _share_inside(W, labels)
+    if not chance < share < 1.0 or chance <= 0.0:
+        return None
+    inside, between = share / chance, (1.0 - share) / (1.0 - chance)
+    return float((inside - between) / (np.log(inside) - np.log(between)))
 
 
 def _loosest_part(

@@ -18,8 +18,14 @@ from unispectral._errors import DoubtfulResultWarning, Sentence, warn
 from unispectral._inputs import Samples
 from unispectral._result import Fitted, Solution
 from unispectral._run import Run
-from unispectral.graph.communities import best_communities, k_communities
-from unispectral.graph.quality import components, modularity
+from unispectral.graph.communities import (
+    Merged,
+    best_communities,
+    k_communities,
+    merge_gradually,
+    settle_nodes,
+)
+from unispectral.graph.quality import components
 from unispectral.labelfree._assignment import assign_labels, choose_labels, refine_labels
 from unispectral.labelfree._count import ClusterCount
 from unispectral.labelfree._diagnostics import diagnose
@@ -121,6 +127,8 @@ def count_communities(edges: sp.csr_array, most: int) -> ClusterCount:
     """The number of communities that a graph has by itself, or one.
 
     Any graph has some: there must be more modularity than in random graphs of the same degrees.
+    Communities are then merged one after the other, and counted where they tell more of the edges
+    than as many in these, by the largest difference.
 
     Examples
     --------
@@ -128,27 +136,33 @@ def count_communities(edges: sp.csr_array, most: int) -> ClusterCount:
     3
     """
     labels = best_communities(edges)
-    count = int(labels.max()) + 1
-    reached = modularity(edges, labels)
+    reached = merge_gradually(edges, labels)
     draws = _DRAWS if edges.shape[0] <= _MANY_NODES else _FEW_DRAWS
-    null = [_null_modularity(edges, seed) for seed in range(draws)]
-    expected = float(np.mean(null))
-    limit = expected + _DEVIATIONS * float(np.std(null, ddof=1))
-    structure = float(np.clip(expected / max(reached, 1e-300), 0.0, 1.0))
-    if count < 2 or reached <= limit:
+    null = [_merge_at_random(edges, seed) for seed in range(draws)]
+    highest = np.array([one.modularity.max() for one in null])
+    expected = float(highest.mean())
+    limit = expected + _DEVIATIONS * float(highest.std(ddof=1))
+    largest = float(reached.modularity.max())
+    structure = float(np.clip(expected / max(largest, 1e-300), 0.0, 1.0))
+    if largest <= limit:
         reason = "the graph has no more modularity than random graphs of the same degrees"
         return ClusterCount(1, np.zeros(0), 1.0, reason)
-    wanted = min(count, most)
-    scores = np.zeros(max(count, most) - 1)
-    scores[count - 2] = reached - expected
-    reason = f"the graph has {count} communities, with more modularity than random graphs have"
+    told = reached.likelihood
+    # A random graph that has fewer communities could be cut into more, but gains nothing by it.
+    beside = [
+        np.append(one.likelihood, np.full(len(told), one.likelihood.max()))[: len(told)]
+        for one in null
+    ]
+    scores = (told - np.mean(beside, axis=0))[1:]
+    count = 2 + int(np.argmax(scores))
+    reason = f"the graph has {count} communities, which tell more than those of random graphs"
     if count > most:
         reason += f", merged to max_clusters={most}"
-    return ClusterCount(wanted, scores[: max(wanted - 1, 1)], structure, reason)
+    return ClusterCount(min(count, most), scores, structure, reason)
 
 
-def _null_modularity(edges: sp.csr_array, seed: int) -> float:
-    """The modularity of the communities of a random graph of the same degrees and weights."""
+def _merge_at_random(edges: sp.csr_array, seed: int) -> Merged:
+    """What the communities of a random graph of the same degrees and weights reach."""
     upper = sp.coo_array(sp.triu(edges, 1))
     ends = np.concatenate(upper.coords)
     np.random.default_rng(seed).shuffle(ends)
@@ -157,7 +171,7 @@ def _null_modularity(edges: sp.csr_array, seed: int) -> float:
     n = edges.shape[0]
     half = sp.coo_array((upper.data[apart], (one[apart], other[apart])), shape=(n, n))
     random = sp.csr_array(half + half.T)
-    return modularity(random, best_communities(random))
+    return merge_gradually(random, best_communities(random))
 
 
 def select_edges(edges: sp.csr_array, keys: np.ndarray, most: int) -> np.ndarray:
@@ -200,7 +214,7 @@ def _cluster(
     graph = learn_graph([layer], most, replace(recipe, repair=False, join=False), run)
     run.progress("labels")
     k = recipe.n_clusters
-    communities = k_communities(edges, k)
+    communities = settle_nodes(edges, k_communities(edges, k))
     if edges.shape[0] > recipe.spectral_samples:
         shares = label_shares(graph.first, communities, k)
         return Clustered(layer, graph._replace(embedding=embed(shares, recipe)), communities)
@@ -211,7 +225,8 @@ def _cluster(
     ]
     if len(np.unique(communities)) == k:
         candidates.append(communities)
-    return Clustered(layer, graph, choose_labels(edges, candidates))
+    settled = [settle_nodes(edges, labels) for labels in candidates]
+    return Clustered(layer, graph, choose_labels(edges, settled))
 
 
 def assign_and_refine(
