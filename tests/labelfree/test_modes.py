@@ -9,7 +9,7 @@ from unispectral import UnifiedSpectralClustering
 from unispectral.kernels import KernelBank
 from unispectral.labelfree._geometry import KernelDistance, KernelPart
 from unispectral.labelfree._modes import find_prominences, mode_prominences
-from unispectral.labelfree._selection import estimate_dimension, nearest_squared
+from unispectral.labelfree._selection import estimate_dimension, find_nearest_squared
 
 
 def _distance(points):
@@ -61,7 +61,7 @@ def test_components_have_infinite_prominence():
 def test_the_dimension_is_that_of_the_samples(dimension):
     plane = np.random.default_rng(0).uniform(size=(800, dimension))
     turned = plane @ np.linalg.qr(np.random.default_rng(1).normal(size=(9, dimension)))[0].T
-    found = estimate_dimension(nearest_squared(_distance(turned))[1])
+    found = estimate_dimension(find_nearest_squared(_distance(turned))[1])
     assert found == pytest.approx(dimension, rel=0.2)
 
 

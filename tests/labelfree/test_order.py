@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_moons
 
 from unispectral import UnifiedSpectralClustering
-from unispectral.labelfree._order import renumbered, spatial_order
+from unispectral.labelfree._order import renumber, spatial_order
 
 
 def documents() -> sp.csr_array:
@@ -101,7 +101,7 @@ def test_a_graph_is_renumbered(n: int) -> None:
     numbers = rng.permutation(n)[:6]
     expected = np.zeros((n, n))
     expected[np.ix_(numbers, numbers)] = dense
-    found = renumbered(sp.csr_array(dense), numbers, n)
+    found = renumber(sp.csr_array(dense), numbers, n)
     assert np.array_equal(found.toarray(), expected)
     assert found.has_sorted_indices
 

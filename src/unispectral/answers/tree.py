@@ -104,7 +104,7 @@ class ClusterTree:
         for child in range(2 * leaves - 2, -1, -1):
             node[child] = node[node[child]]
         labels = np.unique(node[self.leaves], return_inverse=True)[1]
-        return _numbered(labels)
+        return _number_clusters(labels)
 
 
 def grow_tree(
@@ -132,7 +132,7 @@ def grow_tree(
     -------
     ClusterTree
     """
-    labels = _numbered(np.asarray(labels))
+    labels = _number_clusters(np.asarray(labels))
     fine = _split_up(W, labels) if split else labels
     members = one_hot(fine, int(fine.max()) + 1)
     ties = (members.T @ (W @ members)).toarray()
@@ -153,7 +153,7 @@ def grow_tree(
     return ClusterTree(fine.astype(np.int32), linkage, found, np.array(clarity[::-1]))
 
 
-def _numbered(labels: np.ndarray) -> np.ndarray:
+def _number_clusters(labels: np.ndarray) -> np.ndarray:
     """Clusters numbered by their first samples, as those of an estimator."""
     ranks = np.unique(labels, return_inverse=True)[1]
     return np.argsort(order_of_appearance(ranks))[ranks].astype(np.int32)

@@ -215,7 +215,7 @@ class CellIndex(Index):
         self.norms = np.empty(len(order), dtype=np.float32)
         for start in range(0, len(order), _ROWS):
             rows = slice(start, start + _ROWS)
-            some = _centred(self.points[order[rows]], self.origin)
+            some = _subtract(self.points[order[rows]], self.origin)
             self.norms[rows] = np.einsum("ij,ij->i", some, some)
             if self.sorted is not None:
                 self.sorted[rows] = some
@@ -229,7 +229,7 @@ class CellIndex(Index):
             points = self.points.take(ids, axis=0)
         else:
             points = np.concatenate([self.sorted[span] for span in spans])
-        return _centred(queries, self.origin) @ points.T
+        return _subtract(queries, self.origin) @ points.T
 
     def _calibrate(
         self, k: int, rng: np.random.Generator, run: Run | None
@@ -321,7 +321,7 @@ def true_neighbours(
     from unispectral.graph import _select
 
     origin = points.mean(axis=0, dtype=np.float64)
-    chosen = _centred(points[rows], origin)
+    chosen = _subtract(points[rows], origin)
     skip = rows.astype(np.int32)
 
     def work(part: slice) -> tuple[np.ndarray, np.ndarray]:
@@ -329,7 +329,7 @@ def true_neighbours(
             ids = np.arange(part.start, part.stop, dtype=np.int32)
         else:
             ids = among[part].astype(np.int32)
-        some = _centred(points[ids], origin)
+        some = _subtract(points[ids], origin)
         keys = np.empty((len(rows), k), dtype=np.float32)
         found = np.empty((len(rows), k), dtype=np.int32)
         norms = np.einsum("ij,ij->i", some, some)
@@ -383,7 +383,7 @@ def _put_nearest(
     out.distances[rows, :kept] = np.sqrt(distances[:, :kept])
 
 
-def _centred(points: np.ndarray, origin: np.ndarray) -> np.ndarray:
+def _subtract(points: np.ndarray, origin: np.ndarray) -> np.ndarray:
     return (points - origin).astype(np.float32)
 
 
@@ -413,7 +413,7 @@ def _nearest_centre(
     tick = run.ticker(stage, len(points)) if run is not None and stage else None
 
     def work(rows: slice) -> None:
-        centred = _centred(points[rows], origin)
+        centred = _subtract(points[rows], origin)
         out[rows] = _centre_keys(centred, centres).argmin(axis=1)
         if tick is not None:
             tick(len(centred))
@@ -432,7 +432,7 @@ def _coarse_kmeans(
     """A few rounds of Lloyd on a sample: cells need to be compact, not optimal."""
     n = len(points)
     chosen = np.sort(rng.choice(n, min(n, 40 * n_cells), replace=False))
-    sample = _centred(points[chosen], origin)
+    sample = _subtract(points[chosen], origin)
     nowhere = np.zeros(points.shape[1], dtype=np.float32)
     centres = sample[rng.choice(len(sample), min(n_cells, len(sample)), replace=False)].copy()
     for done in range(_ROUNDS):

@@ -151,14 +151,14 @@ def _merge_to(W: sp.csr_array, found: _Clusters, wanted: int, known: Knowledge) 
 def _held(found: _Clusters, known: Knowledge) -> np.ndarray:
     """The labels that nothing may change: known ones, and those of samples that have links."""
     held = np.full(len(found.labels), -1)
-    linked = _linked(known.links)
+    linked = _find_linked(known.links)
     if known.is_kept:
         linked |= known.labels >= 0
     held[linked] = found.labels[linked]
     return held
 
 
-def _linked(links: Links) -> np.ndarray:
+def _find_linked(links: Links) -> np.ndarray:
     """Which samples have a link."""
     linked = np.bincount(links.unit)[links.unit] > 1
     linked[links.apart.ravel()] = True
@@ -188,7 +188,7 @@ def _follow_links(W: sp.csr_array, found: _Clusters, known: Knowledge, run: Run)
     scores = label_shares(W, start, count)
     labels, _ = assign_units(scores, known.links, fixed)
     # What had to be moved takes its surroundings along.
-    seeds = np.where(_linked(known.links) | (fixed >= 0), labels, -1)
+    seeds = np.where(_find_linked(known.links) | (fixed >= 0), labels, -1)
     arguments = (W, start, seeds, count, count, 1.0, PRIORS[0])
     _, shares = complete_labels(*arguments, known.weights)
     matched = np.argmax(shares, axis=1)

@@ -211,7 +211,7 @@ def read_knowledge(
     labels = np.full(n, UNKNOWN)
     classes: tuple[Any, ...] = ()
     if y is not None:
-        labels, classes = read_labels(_aligned(y, index), n)
+        labels, classes = read_labels(_align_column(y, index), n)
     links = read_links(must_link, cannot_link, n, names)
     allowed = None
     if connectivity is not None:
@@ -230,7 +230,7 @@ def _only_counts(index: Any) -> bool:
     return counting and index.name is None and index.start == 0 and index.step == 1
 
 
-def _aligned(column: object, index: object) -> Any:
+def _align_column(column: object, index: object) -> Any:
     """A column with an index in the order of the samples."""
     return align(column, index=index, argument="y") if index is not None else column
 

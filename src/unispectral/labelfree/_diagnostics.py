@@ -96,14 +96,15 @@ def _tiny(labels: np.ndarray) -> list[str]:
     have = "s {} have" if len(tiny) > 1 else " {} has"
     return [
         Sentence(
-            f"Cluster{have.format(_listed(tiny))} only {_listed(sizes[tiny])} of {len(labels):,} "
-            "samples, perhaps outliers; try a smaller {n_clusters}.",
+            f"Cluster{have.format(_join_words(tiny))} only {_join_words(sizes[tiny])} of "
+            f"{len(labels):,} samples, "
+            "perhaps outliers; try a smaller {n_clusters}.",
             "n_clusters",
         )
     ]
 
 
-def _listed(numbers: np.ndarray) -> str:
+def _join_words(numbers: np.ndarray) -> str:
     *others, last = map(str, numbers)
     return f"{', '.join(others)} and {last}" if others else last
 

@@ -44,7 +44,7 @@ from unispectral.labelfree._neighbourhoods import (
     compute_codes,
     localize,
 )
-from unispectral.labelfree._order import has_order, renumbered, spatial_order
+from unispectral.labelfree._order import has_order, renumber, spatial_order
 from unispectral.labelfree._recipe import Recipe
 from unispectral.labelfree._selection import GeometryChoice, choose_geometry, reconsider_geometry
 from unispectral.labelfree._views import (
@@ -558,10 +558,10 @@ def _solve(
     # As predicted: the cluster that will be the first.
     labels = np.full(n, found.labels[np.argmin(numbers)])
     labels[numbers] = found.labels
-    Z = renumbered(graph.graph, numbers, n)
+    Z = renumber(graph.graph, numbers, n)
     if copies is not None:
         codes = sp.csr_array(Z.T)[copies]
         Z = codes.T.tocsr()
         return solution._replace(Z=Z, W=affinity(codes, Z), P=P[copies], labels=labels[copies])
-    W = renumbered(graph.affinity, numbers, n)
+    W = renumber(graph.affinity, numbers, n)
     return solution._replace(Z=Z, W=W, P=P, labels=labels)

@@ -38,7 +38,7 @@ from unispectral.labelfree._graph import (
     learn_graph,
 )
 from unispectral.labelfree._neighbourhoods import MEDIAN, Layer, localize
-from unispectral.labelfree._order import renumbered
+from unispectral.labelfree._order import renumber
 from unispectral.labelfree._recipe import Recipe
 from unispectral.labels import label_shares, procrustes
 from unispectral.predict import UNKNOWN_SCORE, GeometryPart, Predictor
@@ -262,8 +262,8 @@ def describe_clusters(
         labels[numbers] = found.labels
         score = np.full(n, UNKNOWN_SCORE)
         score[numbers] = graph.errors[0]
-        codes = renumbered(graph.graph, numbers, n)
-        W = renumbered(graph.affinity, numbers, n)
+        codes = renumber(graph.graph, numbers, n)
+        W = renumber(graph.affinity, numbers, n)
     solution = Solution(
         Z=codes,
         W=W,

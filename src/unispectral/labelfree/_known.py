@@ -18,7 +18,7 @@ from unispectral._run import Run
 from unispectral.knowledge import Knowledge
 from unispectral.knowledge._apply import apply_knowledge
 from unispectral.labelfree._fit import fit
-from unispectral.labelfree._order import renumbered
+from unispectral.labelfree._order import renumber
 from unispectral.labelfree._recipe import Recipe
 from unispectral.predict import GeometryPart, Trained
 
@@ -119,8 +119,8 @@ def _fit_weighted(samples: Samples, recipe: Recipe, known: Knowledge, run: Run) 
     score[rows] = found.outlier_score
     score[others] = described.outlier_score
     placed = solution._replace(
-        Z=renumbered(solution.Z, rows, n),
-        W=renumbered(solution.W, rows, n),
+        Z=renumber(solution.Z, rows, n),
+        W=renumber(solution.W, rows, n),
         P=embedding,
         labels=labels,
     )

@@ -16,7 +16,7 @@ from scipy.spatial import KDTree
 from unispectral._arrays import pick_evenly
 from unispectral._compat import njit
 from unispectral.labelfree._geometry import KernelDistance
-from unispectral.labelfree._selection import estimate_dimension, nearest_squared
+from unispectral.labelfree._selection import estimate_dimension, find_nearest_squared
 
 #: Samples that the density is looked at in, and its neighbours: at least so many, that share of
 #: the square root of the number of samples, at most so many.
@@ -41,7 +41,7 @@ def mode_prominences(distance: KernelDistance) -> np.ndarray | None:
     table = distance.features()
     if table is None:
         few = distance.subset(pick_evenly(distance.n_samples, _COUNTED))
-        near, squared = nearest_squared(few)
+        near, squared = find_nearest_squared(few)
     else:
         table = np.asarray(table, dtype=np.float64)
         table = table[pick_evenly(len(table), _DENSITY_SAMPLES)]

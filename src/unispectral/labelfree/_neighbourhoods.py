@@ -105,13 +105,13 @@ class LocalNeighbourhoods(NamedTuple):
         n = len(self.neighbours)
         tick = run.ticker(stage, n) if run is not None and stage else None
 
-        def told(rows: slice) -> T:
+        def work_and_report(rows: slice) -> T:
             found = work(rows, self.rows(rows), *arguments)
             if tick is not None:
                 tick(rows.stop - rows.start)
             return found
 
-        return map_blocks(told, n, CODE_ROWS, run)
+        return map_blocks(work_and_report, n, CODE_ROWS, run)
 
     def nearest(self, k: int) -> LocalNeighbourhoods:
         return self._replace(

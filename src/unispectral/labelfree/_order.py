@@ -91,13 +91,13 @@ def spatial_order(tables: Sequence[Any]) -> np.ndarray:
     return np.lexsort((*_leading_columns(tables), key, shells))
 
 
-def renumbered(matrix: sp.csr_array, numbers: np.ndarray, n: int) -> sp.csr_array:
+def renumber(matrix: sp.csr_array, numbers: np.ndarray, n: int) -> sp.csr_array:
     """The n × n matrix in which row and column i of this one have the number ``numbers[i]``.
 
     Examples
     --------
     >>> W = sp.csr_array([[0.0, 2.0], [3.0, 0.0]])
-    >>> renumbered(W, np.array([2, 0]), 3).toarray().tolist()
+    >>> renumber(W, np.array([2, 0]), 3).toarray().tolist()
     [[0.0, 0.0, 3.0], [0.0, 0.0, 0.0], [2.0, 0.0, 0.0]]
     """
     counts = np.zeros(n + 1, dtype=matrix.indptr.dtype)

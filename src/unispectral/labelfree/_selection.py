@@ -85,7 +85,7 @@ def choose_geometry(base: KernelDistance, recipe: Recipe, run: Run) -> GeometryC
     if not recipe.compete:
         return plain._replace(form=candidates[0])
     few = base.subset(sample)
-    alone = unseeded(run)
+    alone = fix_seed(run)
     chosen = None
     least = _eigenvalue_sum(few, recipe, alone)
     for form in candidates:
@@ -162,7 +162,7 @@ def apply_form(base: KernelDistance, form: Whitening | None, run: Run) -> Kernel
     return whiten(base, form, run)
 
 
-def unseeded(run: Run) -> Run:
+def fix_seed(run: Run) -> Run:
     """The same run, here, and with random numbers that no seed changes."""
     return run.replace(rng=np.random.default_rng(0), executor=None)
 
@@ -192,7 +192,7 @@ def structure_ratio(
     if n_clusters is None:
         return least_ratio(few, choice.form, recipe, run)
     recipe = recipe.with_clusters(min(max(2, n_clusters), few.n_samples - 1))
-    alone = unseeded(run)
+    alone = fix_seed(run)
     own = choice.eigenvalue_sum
     if own is None:
         own = _eigenvalue_sum(whiten(few, choice.form), recipe, alone)
@@ -249,7 +249,7 @@ def compare_spectra(
     found = []
     for one in (distance, *nulls):
         W = build_whitened_graph(one, form, k, wide, run)
-        pairs = compute_eigenvectors(W, recipe.with_clusters(count), unseeded(run))
+        pairs = compute_eigenvectors(W, recipe.with_clusters(count), fix_seed(run))
         found.append(_leave_out_strays(pairs))
     return found[0], np.mean(found[1:], axis=0)
 
@@ -275,7 +275,7 @@ def build_whitened_graph(
     """The first graph of a distance in some form, with k candidates."""
     recipe = recipe.with_clusters(recipe.n_clusters or 10)
     k = min(k, distance.n_samples - 1)
-    return build_first_graph(whiten(distance, form), k, recipe, unseeded(run))
+    return build_first_graph(whiten(distance, form), k, recipe, fix_seed(run))
 
 
 def draw_null_samples(distance: KernelDistance, draws: int, run: Run) -> Iterator[KernelDistance]:
@@ -295,7 +295,7 @@ def _deviations(distance: KernelDistance, run: Run) -> np.ndarray:
     n = distance.n_samples
     columns = distance.n_columns
     if columns is None:
-        return np.ones(round(estimate_dimension(nearest_squared(distance)[1])))
+        return np.ones(round(estimate_dimension(find_nearest_squared(distance)[1])))
     features = distance.features() if columns <= n else None
     if features is None:
         products = distance.all_products(run).astype(np.float64)
@@ -311,7 +311,7 @@ def _deviations(distance: KernelDistance, run: Run) -> np.ndarray:
     return np.sqrt(values / max(n - 1, 1))
 
 
-def nearest_squared(distance: KernelDistance) -> tuple[np.ndarray, np.ndarray]:
+def find_nearest_squared(distance: KernelDistance) -> tuple[np.ndarray, np.ndarray]:
     """The nearest other samples of each sample, and their squared distances, ascending."""
     squared = distance.distances(slice(None), slice(None))
     np.fill_diagonal(squared, -1.0)  # a copy of a sample may be as near as itself

@@ -140,11 +140,11 @@ def select_views(views: Sequence[View], recipe: Recipe, run: Run) -> np.ndarray:
     """Which views show something that another shows, too, or else by themselves."""
     if len(views) == 1 or not recipe.select:
         return np.ones(len(views), dtype=bool)
-    kept = are_informative([_located(view) for view in views])
+    kept = are_informative([_take_around(view) for view in views])
     return kept if kept.any() else _select_structured(views, recipe, run)
 
 
-def _located(view: View) -> Neighbourhoods:
+def _take_around(view: View) -> Neighbourhoods:
     assert view.around is not None, "of several views each has its neighbourhoods"
     return view.around
 
@@ -168,7 +168,7 @@ def combine_views(views: list[View], recipe: Recipe) -> Views:
         weights = view_weights(
             [view.distance for view in views],
             [view.present for view in views],
-            [_located(view) for view in views],
+            [_take_around(view) for view in views],
         )
     known = _find_known(views)
     if known is not None:  # the others would be clusters of their own
@@ -202,7 +202,7 @@ def _complete_views(views: Sequence[View], recipe: Recipe) -> list[KernelDistanc
         return [view.distance for view in views]
     if not recipe.complete or any(view.around is None for view in views):
         return []
-    lists = [_located(view).neighbours for view in views]
+    lists = [_take_around(view).neighbours for view in views]
     found = []
     for at, view in enumerate(views):
         distance = view.distance
@@ -274,7 +274,7 @@ def reweigh_views(views: Views) -> Views | None:
     tables = {view.distance.parts[0].view for view in views.views}
     if len(tables) == 1 or views.joint is None or views.views[0].around is None:
         return None
-    weights = discriminant_weights(views.complete, [_located(view) for view in views.views])
+    weights = discriminant_weights(views.complete, [_take_around(view) for view in views.views])
     return views._replace(weights=weights, joint=fuse_views(views.complete, weights))
 
 
@@ -307,7 +307,7 @@ def build_own_layers(
     located = [view for view in views.views if _has_candidates(view, k)]
     for view, part in zip(views.views, shares, strict=True):
         if form is None and len(located) == len(views.views):
-            found.append(Layer(view.distance, _located(view).nearest(k), part))
+            found.append(Layer(view.distance, _take_around(view).nearest(k), part))
         else:
             geometry = apply_form(view.distance, form, run)
             found.append(Layer(geometry, localize(geometry, k, run, view.present), part))

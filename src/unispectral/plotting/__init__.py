@@ -9,7 +9,7 @@ than drawn point by point.
 from typing import Any
 
 from unispectral._compat import optional
-from unispectral.plotting._base import Display, fitted
+from unispectral.plotting._base import Display, read_fitted
 from unispectral.plotting.charts import (
     ClusterCountDisplay,
     KernelWeightsDisplay,
@@ -64,7 +64,7 @@ def overview(estimator: object, *, figsize: tuple[float, float] | None = None) -
         wanted.append(KernelWeightsDisplay)
     able = [d for d in wanted if all(hasattr(estimator, name) for name in d.needs)]
     if not able:
-        fitted(estimator, *EmbeddingDisplay.needs)  # says what is missing
+        read_fitted(estimator, *EmbeddingDisplay.needs)  # says what is missing
     lines, columns = (2, 2) if len(able) == 4 else (1, len(able))
     size = figsize or (5.2 * columns, 4.5 * lines)
     figure, grid = pyplot.subplots(

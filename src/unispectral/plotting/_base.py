@@ -54,7 +54,7 @@ class Display:
 
     @classmethod
     def _of(cls, estimator: object, **given: Any) -> Self:
-        return cls(*fitted(estimator, *cls.needs), **given)
+        return cls(*read_fitted(estimator, *cls.needs), **given)
 
     @staticmethod
     def _with_names(estimator: object, given: dict[str, Any]) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class Display:
         raise NotImplementedError
 
 
-def fitted(estimator: object, *names: str) -> list[Any]:
+def read_fitted(estimator: object, *names: str) -> list[Any]:
     """Fitted attributes, or a sentence about what is missing."""
     check_is_fitted(estimator)
     for name in names:

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral._errors import InputError
-from unispectral.plotting._base import Display, fitted, plain
+from unispectral.plotting._base import Display, plain, read_fitted
 from unispectral.plotting._colors import GREY, INK, from_hex, palette
 
 __all__ = [
@@ -164,7 +164,7 @@ class ClusterCountDisplay(Display):
 
     @classmethod
     def _of(cls, estimator: object, **given: Any) -> Self:
-        (found,) = fitted(estimator, *cls.needs)
+        (found,) = read_fitted(estimator, *cls.needs)
         if found is None:
             problem = "was given the number of clusters, so there is no evidence for it"
             raise InputError("estimator", problem, "fit it with n_clusters='auto'")
@@ -235,7 +235,7 @@ class SpectrumDisplay(Display):
         """What the estimator kept; more is computed from a small graph."""
         from unispectral.spectrum._eigen import smallest_eigenvectors
 
-        (graph,) = fitted(estimator, *cls.needs)
+        (graph,) = read_fitted(estimator, *cls.needs)
         count = getattr(estimator, "n_clusters_", None) or len(np.unique(estimator.labels_))
         wanted = min(max(count + 8, 3 * count // 2), graph.shape[0])
         found = np.asarray(getattr(estimator, "eigenvalues_", ()))

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from unispectral._arrays import pick_evenly
 from unispectral._errors import InputError
-from unispectral.plotting._base import Clusters, Display, fitted, plain
+from unispectral.plotting._base import Clusters, Display, plain, read_fitted
 from unispectral.plotting._colors import INK, NAMED, RAMP
 
 __all__ = ["BinnedGraph", "GraphMatrixDisplay", "bin_graph"]
@@ -95,7 +95,7 @@ class GraphMatrixDisplay(Display):
 
     @classmethod
     def _of(cls, estimator: object, **given: Any) -> Self:
-        return cls(*fitted(estimator, *cls.needs), **cls._with_names(estimator, given))
+        return cls(*read_fitted(estimator, *cls.needs), **cls._with_names(estimator, given))
 
     def __post_init__(self) -> None:
         self.clusters = Clusters.of(self.labels, self.names)

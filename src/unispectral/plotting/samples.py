@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 
 from unispectral._alignment import align_to_fit
 from unispectral._errors import InputError
-from unispectral.plotting._base import Clusters, Display, fitted, plain, thin
+from unispectral.plotting._base import Clusters, Display, plain, read_fitted, thin
 from unispectral.plotting._colors import GREY, INK, NAMED, RING, key
 from unispectral.plotting._layout import cluster_map, free_places, middle_places, spacing
 
@@ -91,7 +91,7 @@ class EmbeddingDisplay(Display):
 
     @classmethod
     def _of(cls, estimator: Any, *, new: Any = None, **given: Any) -> Self:
-        embedding, labels = fitted(estimator, *cls.needs)
+        embedding, labels = read_fitted(estimator, *cls.needs)
         given = cls._with_names(estimator, given)
         if new is None:
             if "color" in given:
@@ -271,7 +271,7 @@ class RepresentativesDisplay(Display):
 
     @classmethod
     def _of(cls, estimator: Any, *data: Any, **given: Any) -> Self:
-        (labels,) = fitted(estimator, "labels_")
+        (labels,) = read_fitted(estimator, "labels_")
         if hasattr(estimator, "membership_"):
             own = np.asarray(estimator.membership_)[np.arange(len(labels)), labels]
             degrees = np.asarray(estimator.affinity_matrix_.sum(axis=1)).ravel()

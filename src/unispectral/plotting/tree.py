@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from unispectral._errors import InputError
-from unispectral.plotting._base import Clusters, Display, fitted, plain
+from unispectral.plotting._base import Clusters, Display, plain, read_fitted
 from unispectral.plotting._colors import GREY
 
 __all__ = ["TreeDisplay"]
@@ -51,7 +51,7 @@ class TreeDisplay(Display):
 
     @classmethod
     def _of(cls, estimator: object, **given: Any) -> Self:
-        (tree,) = fitted(estimator, *cls.needs)
+        (tree,) = read_fitted(estimator, *cls.needs)
         return cls(tree, **cls._with_names(estimator, given))
 
     def __post_init__(self) -> None:

@@ -50,15 +50,15 @@ def plane(
         points, how = _principal_of_table(X, shown), "features"
     else:
         points, how = np.zeros((len(shown), 2)), "none"
-    x, y, gap = _framed(points)
+    x, y, gap = _frame(points)
     found = {"x": x, "y": y, "how": how, "gap": gap, "main": None}
     if how == "map" and X is not None:
-        x, y, gap = _framed(_principal_of_table(X, shown))
+        x, y, gap = _frame(_principal_of_table(X, shown))
         found["main"] = {"x": x, "y": y}
     return found
 
 
-def _framed(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+def _frame(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """Points within −1 … 1, and how near they lie; three decimals resolve a page."""
     points = np.nan_to_num(points - (points.max(axis=0) + points.min(axis=0)) / 2)
     points = points / max(float(np.abs(points).max()), 1e-300)
@@ -112,21 +112,21 @@ def thumbnails(
     filled = np.nan_to_num(X)
     found = contrasts(filled, labels)
 
-    def packed(pictures: np.ndarray) -> str:
+    def pack(pictures: np.ndarray) -> str:
         return as_text(np.rint(pictures.reshape(-1, height, width)[:, ::step, ::step]))
 
     return {
         "height": int(small[0]),
         "width": int(small[1]),
         "of": np.searchsorted(shown, chosen).tolist(),
-        "pixels": packed(_stretched(filled[chosen])),
+        "pixels": pack(_stretch(filled[chosen])),
         # Each cluster's mean, and where it is brighter or darker than the rest, in deviations.
-        "means": packed(_stretched(found.inside)),
-        "gaps": packed(128 + 127 * np.clip(found.effect / 2.0, -1, 1)),
+        "means": pack(_stretch(found.inside)),
+        "gaps": pack(128 + 127 * np.clip(found.effect / 2.0, -1, 1)),
     }
 
 
-def _stretched(pictures: np.ndarray) -> np.ndarray:
+def _stretch(pictures: np.ndarray) -> np.ndarray:
     """From black to white, each picture by itself."""
     low, high = pictures.min(axis=1, keepdims=True), pictures.max(axis=1, keepdims=True)
     return 255 * (pictures - low) / np.maximum(high - low, 1e-300)

@@ -234,7 +234,7 @@ def summarise(
         sure=_sure(sure, certainty, len(sizes)),
         clusters=_describe(model, labels, table, texts),
         outliers=_outliers(model, names),
-        columns=(*_scaling(model), *_told(model)),
+        columns=(*_scaling(model), *_tell_knowledge(model)),
         doubts=(*advice(model, labels, certainty, warnings), *_way_out(sure, len(sizes))),
         stability=sure.value,
         others=sure.others,
@@ -454,7 +454,7 @@ def _outliers(model: Any, names: Any) -> str:
     return f"Fit nowhere: {share}, the oddest first: {rows}{', '.join(called)}{more}."
 
 
-def _told(model: object) -> list[str]:
+def _tell_knowledge(model: object) -> list[str]:
     """What the fit was told of its samples."""
     told = getattr(model, "knowledge_", None)
     if not told:

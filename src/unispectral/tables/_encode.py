@@ -16,7 +16,7 @@ from unispectral.tables._columns import MOST, Plan, column_values, gives_no_answ
 from unispectral.tables._places import PLACE, place_spread
 from unispectral.tables._profile import MANY_NUMBERS, MAX_CATEGORIES, ColumnProfile, TableProfile
 from unispectral.tables._profile import profile as look_at
-from unispectral.tables._scaling import as_transformed, learn_transform
+from unispectral.tables._scaling import learn_transform, transform_like_fit
 from unispectral.tables._source import TableError, unique_names
 
 #: How far apart two categories are in a table whose numbers have the deviation 1. In graphs of
@@ -198,7 +198,7 @@ def encode(
             kinds = plan.get("categories")
             values[lost] = plan["fill"] if kinds is None else np.equal(kinds, plan["fill"])
             filled.append(f"{int(lost.sum())} in {plan['name']!r} with {_shown_fill(plan)}")
-        parts.append(as_transformed(plan, values))
+        parts.append(transform_like_fit(plan, values))
     if filled:
         notes.insert(0, f"Filled in missing values: {', '.join(filled)}.")
     return np.hstack(parts), notes

@@ -237,7 +237,7 @@ def _anndata(file: Any, source: Source, key: str | None) -> Loaded:
         if place.startswith("obsm/"):
             told = f"The principal components X_pca are read, not the {len(names)} variables."
             notes = [told] if key is None else []
-            names = _counted(matrix.shape[1], "PC" if place == _COMPONENTS else "column_")
+            names = _count_columns(matrix.shape[1], "PC" if place == _COMPONENTS else "column_")
         shape = (len(rows), len(names))
         if matrix.shape != shape:
             problem = f"has names for {shape[0]} × {shape[1]} values, but {place} has the shape"
@@ -303,10 +303,10 @@ def _choose(
     # Every column gets a name, however few of its values are stored.
     source.check_inflation(_NAME_BYTES * matrix.shape[1], source.size, _MANY_NAMES)
     source.check_memory(2 * _NAME_BYTES * matrix.shape[1])
-    columns = _counted(matrix.shape[1])
+    columns = _count_columns(matrix.shape[1])
     return Loaded(source, None, matrix, columns, beside=variables, notes=notes)
 
 
-def _counted(width: int, prefix: str = "column_") -> list[str]:
+def _count_columns(width: int, prefix: str = "column_") -> list[str]:
     """Names for columns that have none."""
     return [f"{prefix}{i}" for i in range(1, width + 1)]

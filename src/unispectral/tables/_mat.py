@@ -82,7 +82,7 @@ def _variable(
 ) -> tuple[str, Array | str]:
     """Name of a variable, and its values or what it is instead of numbers."""
     if kind == _COMPRESSED:
-        payload = _unpacked(payload, order, origin)
+        payload = _unpack(payload, order, origin)
     elif kind != _MATRIX:
         raise ValueError("no variable")
     if not len(payload):
@@ -114,7 +114,7 @@ def _variable(
     return name, values.astype(dtype).reshape(shape, order="F")
 
 
-def _unpacked(payload: memoryview, order: str, source: Source) -> memoryview:
+def _unpack(payload: memoryview, order: str, source: Source) -> memoryview:
     """Inflate a compressed matrix, never beyond its own tag."""
     stream = zlib.decompressobj()
     kind, size = np.frombuffer(stream.decompress(payload, 8), dtype=f"{order}u4").tolist()

@@ -124,7 +124,7 @@ def find_order(
             return dict(scale)
     if len(words) < _LEAST:
         return None
-    return _numbered(words) or _ranges(words)
+    return _read_numbers(words) or _ranges(words)
 
 
 def given_order(levels: Sequence[str]) -> dict[str, float]:
@@ -132,7 +132,7 @@ def given_order(levels: Sequence[str]) -> dict[str, float]:
     return {level.casefold().strip(): float(at) for at, level in enumerate(levels)}
 
 
-def _numbered(words: set[str]) -> dict[str, float] | None:
+def _read_numbers(words: set[str]) -> dict[str, float] | None:
     """Answers that begin with their number, as "1 - never"."""
     found = {word: _NUMBERED.fullmatch(word) for word in words}
     numbers = {word: float(match[1]) for word, match in found.items() if match}

@@ -265,7 +265,7 @@ class Preparation:
         _check_choice("scale", scale, SCALES)
         scale = linear_part(scale)
         fill = None if impute is None else _fill_values(values, impute, names)
-        whole = _filled(values, fill)
+        whole = _fill(values, fill)
         if scale not in ("standard", "robust") or not whole.shape[0]:
             return cls(tuple(names), scale, None, None, fill, encoding)
         if sp.issparse(whole):
@@ -288,7 +288,7 @@ class Preparation:
 
     def apply(self, values: Array) -> Array:
         """Fill and scale; the values given are not changed, and what has no filling stays NaN."""
-        whole = _filled(values, self.fill)
+        whole = _fill(values, self.fill)
         if self.scale == "unit":  # by the largest entry first: squares overflow or vanish
             if lacking := odd_values(whole, self.columns):
                 problem = f"cannot be computed: there are {lacking}"
@@ -376,7 +376,7 @@ def odd_values(values: Array, columns: Sequence[str], kind: str = "missing") -> 
     return f"{plural(int(counts.sum()), f'{kind} value')} in {named}{more}" if named else ""
 
 
-def _filled(values: Array, fill: np.ndarray | None) -> Array:
+def _fill(values: Array, fill: np.ndarray | None) -> Array:
     if fill is None:
         return values
     whole = values.copy()

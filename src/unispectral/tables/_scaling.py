@@ -47,7 +47,7 @@ def learn_transform(
     return {"log": float(offset), "least": float(present.min() + offset)}
 
 
-def as_transformed(plan: Plan, values: np.ndarray) -> np.ndarray:
+def transform_like_fit(plan: Plan, values: np.ndarray) -> np.ndarray:
     """Values bent as those of the fit were; what has no logarithm counts as the least value."""
     if plan["kind"] == "place":
         return place_values(values)
@@ -65,7 +65,7 @@ def as_transformed(plan: Plan, values: np.ndarray) -> np.ndarray:
 
 
 def undo_transform(plan: Plan, values: np.ndarray) -> np.ndarray:
-    """Values in the units of the table, of those that `as_transformed` made."""
+    """Values in the units of the table, of those that `transform_like_fit` made."""
     if "log" in plan:
         return np.exp(values) - plan["log"]
     if "ranks" in plan:

@@ -27,18 +27,20 @@ def find_names(cells: Any) -> tuple[int, list[Any]] | None:
         for row in cells.iloc[:_TOP].itertuples(index=False)
     ]
     width = cells.shape[1]
-    counts = [_filled(row) for row in rows]
+    counts = [_count_cells(row) for row in rows]
     if not rows or counts[0] == width or width < 2:
         return None
     first = next((at for at, row in enumerate(rows) if _has_numbers(row, rows[at + 1 :])), None)
     if first is None or first < 2:
         return None
     names = rows[first - 1]
-    if 2 * _filled(names) < width or any(map(is_number, _texts(names))):
+    if 2 * _count_cells(names) < width or any(map(is_number, _texts(names))):
         return None
     above = rows[first - 2]
-    groups = 1 < _filled(above) < width or (_filled(above) == 1 and not above[0] and _twice(names))
-    joined = _joined(above, names) if groups else names
+    groups = 1 < _count_cells(above) < width or (
+        _count_cells(above) == 1 and not above[0] and _twice(names)
+    )
+    joined = _join_groups(above, names) if groups else names
     return first, [name or None for name in joined]
 
 
@@ -60,7 +62,7 @@ def _texts(row: Sequence[str]) -> list[str]:
     return [cell for cell in row if cell and not _YEAR.fullmatch(cell)]
 
 
-def _filled(row: Sequence[str]) -> int:
+def _count_cells(row: Sequence[str]) -> int:
     return sum(map(bool, row))
 
 
@@ -80,7 +82,7 @@ def _has_numbers(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     return 2 * alike >= len(below)
 
 
-def _joined(groups: Sequence[str], names: Sequence[str]) -> list[str]:
+def _join_groups(groups: Sequence[str], names: Sequence[str]) -> list[str]:
     """Names with those of their groups, which reach to the next group, in front."""
     joined = []
     group = ""

@@ -180,12 +180,12 @@ def as_source(source: str | os.PathLike[str] | IO[bytes] | Source) -> Source:
     if isinstance(source, Source):
         return source
     if source == "-":
-        return _unpacked(Source("Standard input", None, sys.stdin.buffer.read()))
+        return _unpack(Source("Standard input", None, sys.stdin.buffer.read()))
     if hasattr(source, "read"):
         content = source.read()
         if not isinstance(content, bytes):
             raise InputTypeError("source", "is a file of text", "open it in binary mode ('rb')")
-        return _unpacked(Source(str(getattr(source, "name", "The open file")), None, content))
+        return _unpack(Source(str(getattr(source, "name", "The open file")), None, content))
     if not isinstance(source, (str, os.PathLike)):
         problem = "must be a path, '-' or a file opened in binary mode"
         raise InputTypeError("source", problem, value=source)
@@ -198,10 +198,10 @@ def as_source(source: str | os.PathLike[str] | IO[bytes] | Source) -> Source:
         named = Source(f"The file {str(path)!r}")
         raise named.error(f"cannot be read: {reason[0].lower()}{reason[1:]}") from error
     kept = path if path.is_file() else None
-    return _unpacked(Source(f"The file {path.name!r}", kept, content, path.suffix.lower()))
+    return _unpack(Source(f"The file {path.name!r}", kept, content, path.suffix.lower()))
 
 
-def _unpacked(source: Source) -> Source:
+def _unpack(source: Source) -> Source:
     """The content of a compressed file, never more than memory holds or its bytes can mean."""
     head = source.head(6)
     codec = next((codec for magic, codec in _CODECS.items() if head.startswith(magic)), None)

@@ -86,11 +86,11 @@ class Table:
         plans = self.preparation.encoding
         if self.profile is None or plans is None:
             reasons = [f"{name!r} ({why})" for name, why in self.dropped]
-            return [*lines, *_listed("Left out", reasons), *self.notes]
+            return [*lines, *_list_parts("Left out", reasons), *self.notes]
         return [*lines, *columns_in_words(plans, self.profile), *self.notes]
 
 
-def _listed(head: str, parts: Sequence[str]) -> list[str]:
+def _list_parts(head: str, parts: Sequence[str]) -> list[str]:
     """A sentence that lists things, the first of many."""
     if not parts:
         return []
@@ -111,10 +111,10 @@ def columns_in_words(plans: Sequence[Plan], profile: TableProfile) -> list[str]:
 
     return [
         *_used_in_words(used(plans)),
-        *_listed("Left out", reasons("leave out")),
-        *_listed("Left out, but shown beside the clusters", reasons("supplementary")),
-        *_listed("Names of the rows", reasons("id")),
-        *_listed(
+        *_list_parts("Left out", reasons("leave out")),
+        *_list_parts("Left out, but shown beside the clusters", reasons("supplementary")),
+        *_list_parts("Names of the rows", reasons("id")),
+        *_list_parts(
             "Used, but doubtful",
             [f"{column.name!r} ({column.doubt})" for column in profile.doubtful],
         ),

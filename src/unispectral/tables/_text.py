@@ -206,13 +206,13 @@ def _records(source: Source, encoding: str, separator: str) -> list[list[str]]:
             rows: Iterable[list[str]] = (line.split() for line in text)
             if separator != _SPACES:
                 rows = csv.reader(text, delimiter=separator)
-            return list(islice(_filled(rows), SAMPLE))
+            return list(islice(_skip_empty(rows), SAMPLE))
     except (UnicodeError, LookupError) as error:
         problem = f"is not the encoding of {source.lower}, or not known"
         raise TableError("encoding", problem, value=encoding) from error
 
 
-def _filled(rows: Iterable[list[str]]) -> Iterator[list[str]]:
+def _skip_empty(rows: Iterable[list[str]]) -> Iterator[list[str]]:
     """Rows that the parser does not skip."""
     return (row for row in rows if len(row) > 1 or (row and row[0].strip()))
 
@@ -328,7 +328,7 @@ def _parse(
                 except StopIteration:
                     return
                 except (ValueError, pandas.errors.ParserWarning) as error:
-                    raise _unparsed(source, error, len(names)) from error
+                    raise _explain_parser(source, error, len(names)) from error
             yield frame
 
 
@@ -339,7 +339,7 @@ def _is_plain(source: Source, dialect: dict[str, Any]) -> bool:
     return bool(line.strip()) and '"' not in line and "\r" not in line.rstrip("\r\n")
 
 
-def _unparsed(source: Source, error: Exception, width: int) -> TableError:
+def _explain_parser(source: Source, error: Exception, width: int) -> TableError:
     found = re.search(r"Expected \d+ fields in line (\d+), saw (\d+)", str(error))
     if found:
         return _uneven(source, f"line {found[1]}", int(found[2]), width)
@@ -351,7 +351,7 @@ def _check_lengths(source: Source, width: int, *, sep: str, encoding: str, heade
     with source.open() as file:
         text = io.TextIOWrapper(file, encoding=encoding, newline="")
         reader = csv.reader(text, delimiter=sep)
-        rows = _filled(reader)
+        rows = _skip_empty(reader)
         try:
             if header is not None:
                 next(rows)

@@ -85,7 +85,7 @@ def _parquet_blocks(path: Path) -> Iterator[Callable[[Columns], None]]:
 
         def write(columns: Columns) -> None:
             nonlocal writer
-            table = pyarrow.table({name: _listed(values) for name, values in columns.items()})
+            table = pyarrow.table({name: _as_list(values) for name, values in columns.items()})
             if writer is None:
                 writer = stack.enter_context(parquet.ParquetWriter(path, table.schema))
             writer.write_table(table)
@@ -153,11 +153,11 @@ def _text_blocks(file: Any, ending: str) -> Iterator[Callable[[Columns], None]]:
 
 def _plain(values: ArrayLike) -> list[Any]:
     """Numbers and text as Python has them, None where a number is missing."""
-    found = _listed(values)
+    found = _as_list(values)
     return [None if isinstance(v, float) and not np.isfinite(v) else v for v in found]
 
 
-def _listed(values: Any) -> list[Any]:
+def _as_list(values: Any) -> list[Any]:
     """A column as Python has it; an array made of text would be as wide as its longest entry."""
     if hasattr(values, "tolist"):
         return values.tolist()
