@@ -68,7 +68,7 @@ class Kernels:
         R = np.negative(W)
         R.ravel(order="K")[:: self.n_samples + 1] += 1.0
         ones = R.sum(axis=0, dtype=np.float64)
-        return (self.less @ (R @ R).ravel(order="K")).astype(np.float64) + ones @ ones
+        return (self.less @ (R @ R.T).ravel(order="K")).astype(np.float64) + ones @ ones
 
 
 def follow(

@@ -1,23 +1,26 @@
-"""The study ``paper`` from its record: what is missing is run, then tables and page are written.
+"""A study from its record: what is missing is run, then tables and page are written.
 
 ``python -m benchmarks.paper`` unpacks docs/results/paper.jsonl.xz, runs the cells of the study
-that it lacks, and writes paper.md, paper.html and the record again, so that all three show one
-state. It can be stopped and goes on where it was. A method whose code has changed is run anew with
-``--again``; with ``--report`` nothing is run.
+that it lacks, and writes paper.md, paper_models.md, paper.html and the record again, so that all
+show one state. It can be stopped and goes on where it was. A method whose code has changed is run
+anew with ``--again``; with ``--report`` nothing is run. ``--study peers`` does the same for the
+later methods, and takes the fits that both studies have from the record of the first.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import lzma
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from unispectral._files import atomic_path
+from benchmarks.paper_models import render
+from unispectral._files import atomic_path, write_text_atomic
 from unispectral.bench import Results, Store, Study, run, write_report, write_tables
 
-__all__ = ["forget", "main", "pack", "unpack"]
+__all__ = ["forget", "main", "pack", "share", "unpack"]
 
 _RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 _COMMAND = "python -m benchmarks.paper"
@@ -51,9 +54,24 @@ def forget(record: Path, methods: Sequence[str]) -> int:
     return dropped
 
 
+def share(source: Path, record: Path, study: Study) -> int:
+    """Copy the fits of a study that another packed record has; their number is returned."""
+    with Store(record) as store:
+        wanted = {cell.key for cell in study.cells()} - store.records().keys()
+    lines = [
+        line
+        for line in lzma.decompress(source.read_bytes()).splitlines(keepends=True)
+        if b'"kind":"cell"' in line and json.loads(line)["key"] in wanted
+    ]
+    with record.open("ab") as stream:
+        stream.writelines(lines)
+    return len(lines)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Command line."""
     parser = argparse.ArgumentParser(prog=_COMMAND, description=__doc__)
+    parser.add_argument("--study", choices=("paper", "peers"), default="paper")
     parser.add_argument("--again", nargs="+", default=[], metavar="METHOD")
     parser.add_argument("--datasets", nargs="+")
     parser.add_argument("--methods", nargs="+")
@@ -61,19 +79,26 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--report", action="store_true", help="only write tables and page")
     parser.add_argument("--folder", type=Path, default=_RESULTS)
     options = parser.parse_args(arguments)
-    packed, record = options.folder / "paper.jsonl.xz", options.folder / "paper.jsonl"
-    unpack(packed, record)
-    study = Study.load("paper")
+    name = options.study
+    packed, record = options.folder / f"{name}.jsonl.xz", options.folder / f"{name}.jsonl"
+    if packed.exists():
+        unpack(packed, record)
+    study = Study.load(name)
     if options.again:
         print(f"{forget(record, options.again)} cells are run again")
+    if name != "paper":
+        print(f"{share(options.folder / 'paper.jsonl.xz', record, study)} fits are shared")
     with Store(record) as store:
         if not options.report:
             part = study.select(options.datasets, options.methods)
             run(part, store, processes=options.processes, threads=1, stream=sys.stdout)
-        store.save_study(study, _COMMAND)
+        command = f"{_COMMAND} --study {name}" if name != "paper" else _COMMAND
+        store.save_study(study, command)
         results = Results(study, store)
-        write_tables(results, options.folder / "paper.md")
-        write_report(results, options.folder / "paper.html", command=_COMMAND)
+        write_tables(results, options.folder / f"{name}.md")
+        write_report(results, options.folder / f"{name}.html", command=command)
+        if name == "paper":
+            write_text_atomic(options.folder / "paper_models.md", render(results, command))
     pack(record, packed)
 
 

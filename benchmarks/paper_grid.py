@@ -3,7 +3,8 @@
 ``python -m benchmarks.paper_grid --datasets ar coil20`` runs what the record of the study,
 docs/results/paper.jsonl.xz, lacks of the declared grid on some data sets, all starts of a point at
 once. It may be stopped at any time and goes on where it was. ``paper.toml`` says which points its
-tables show; ``python -m benchmarks.paper --report`` writes them.
+tables show, and with ``--shown`` only these are run; ``python -m benchmarks.paper --report``
+writes the tables.
 """
 
 from __future__ import annotations
@@ -80,8 +81,8 @@ def _order(cells: list[Cell]) -> tuple[float, float, bool]:
     return named["beta"], -named["mu"], cells[0].bank_name != "paper"
 
 
-def run(study: Study, dataset: str, store: Store, seconds: float) -> int:
-    """Run missing points for some seconds; how many are left."""
+def run(study: Study, dataset: str, store: Store, seconds: float, *, shown: bool = False) -> int:
+    """Run missing points, all or those of the tables, for some seconds; how many are left."""
     data = load(dataset)
     known = store.records()
     todo = [
@@ -89,6 +90,9 @@ def run(study: Study, dataset: str, store: Store, seconds: float) -> int:
         for cells in sorted(points(study, dataset), key=_order)
         if not all(cell.key in known and known[cell.key].status == "done" for cell in cells)
     ]
+    if shown:
+        in_tables = {cell.key for cell in study.select([dataset], ["SCMK"]).cells()}
+        todo = [cells for cells in todo if in_tables.intersection(cell.key for cell in cells)]
     place = environment(1)
     held: tuple[str, Kernels] | None = None
     begun = time.monotonic()
@@ -117,6 +121,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.paper_grid", description=__doc__)
     parser.add_argument("--datasets", nargs="+", required=True)
     parser.add_argument("--seconds", type=float, default=np.inf, help="for each data set")
+    parser.add_argument("--shown", action="store_true", help="only what the tables show")
     parser.add_argument("--folder", type=Path, default=_RESULTS)
     options = parser.parse_args(arguments)
     record = options.folder / "paper.jsonl"
@@ -124,7 +129,8 @@ def main(arguments: list[str] | None = None) -> None:
     study = Study.load("paper")
     with threadpool_limits(1), Store(record) as store, store.lock():
         for dataset in options.datasets:
-            print(f"{dataset}: {run(study, dataset, store, options.seconds)} points left")
+            left = run(study, dataset, store, options.seconds, shown=options.shown)
+            print(f"{dataset}: {left} points left")
     pack(record, options.folder / "paper.jsonl.xz")
 
 

@@ -46,7 +46,7 @@ def test_the_grid_goes_on_where_it_was(tmp_path, monkeypatch, capsys):
     study = Study.load("paper")
     cells = next(iter(paper_grid.points(study, "yale")))
     assert [cell.seed for cell in cells] == [0, 1, 2]
-    assert len(list(paper_grid.points(study, "yale"))) == 80  # 40 points of two banks
+    assert len(list(paper_grid.points(study, "yale"))) == 96  # 48 points of two banks
     monkeypatch.setattr(paper_grid, "points", lambda *args: iter([cells]))
     with Store(tmp_path / "paper.jsonl") as store:
         assert paper_grid.run(study, "yale", store, 0.0) == 1  # no time
