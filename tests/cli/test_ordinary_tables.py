@@ -321,3 +321,39 @@ def test_what_was_asked_for_is_not_doubtful(capsys):
     frame["score"] = rng.permutation(40) + 1
     _, err = cluster(capsys, frame, "--geo", "lat,lon", "--use", "score", k=2)
     assert "doubtful" not in err
+
+
+def profiled(capsys, name):
+    assert run(["profile", name]) == 0
+    return "".join(capsys.readouterr())
+
+
+def test_money_of_a_german_spreadsheet(capsys, numbers):
+    money = [f"{1000 + 97 * i:,}".replace(",", ".") + ",50 €" for i in range(N)]
+    numbers.assign(Erlös=money).to_csv("t.csv", sep=";", index=False, encoding="cp1252")
+    out = profiled(capsys, "t.csv")
+    assert "'Erlös' (€)" in out
+    assert "is read as Windows-1252" in out
+
+
+def test_addresses_are_no_ranges_and_limits_no_numbers(capsys, numbers):
+    numbers["host"] = [f"10.0.{i % 7}.1" for i in range(N)]
+    numbers["lead"] = [f"<{i}" if i % 10 == 0 else str(i * i % 89) for i in range(N)]
+    out = profiled(capsys, numbers.to_csv("t.csv", index=False) or "t.csv")
+    assert "'host' (holds" not in out
+    assert "host    category" in out
+    assert "12 values that cannot be read as a number, such as '<0'; taken as missing" in out
+
+
+def test_errors_of_a_spreadsheet_are_missing(capsys, numbers):
+    rate = [["#DIV/0!", "#NV"][i % 2] if i % 4 == 0 else i * i % 97 for i in range(N)]
+    out = profiled(capsys, numbers.assign(rate=rate).to_csv("t.csv", index=False) or "t.csv")
+    assert "30 in 'rate' with" in out
+
+
+def test_a_cluster_in_the_middle_of_a_column_is_told(capsys):
+    values = np.array([0.0, 50.0, 100.0])[GROUP] + np.random.default_rng(0).normal(0, 3, N)
+    summary, _ = cluster(capsys, pd.DataFrame({"x": values, "same": 1}))
+    middle = summary["summary"]["clusters"][1]
+    assert middle["proposal"] == "middle x"
+    assert middle["text"].startswith("x 4")

@@ -417,7 +417,8 @@ def test_excel(frame, tmp_path):
     assert table.columns == ["x", "half", "money", "count", "yes"]
     assert [name for name, _ in table.dropped] == ["when", "kind"]
     assert table.dropped[1][1] == "text, for example 'u'"
-    assert "Of 2 sheets the first, 'one', is read." in table.notes
+    told = "Of 2 sheets the first, 'one', is read; the key (--sheet) names another: 'two'."
+    assert told in table.notes
     second = read_table(path, key="two")
     assert second.values.ravel().tolist() == [1.0, 5.0]
     assert second.index.tolist() == [0, 1]

@@ -74,7 +74,6 @@ def compare(table: str, n_clusters: int, as_json: bool, quiet: bool, **options: 
     for note in data.notes:
         say(note, quiet=quiet)
     data, prepared = _prepare(data)
-    say(prepared, quiet=quiet)
     runs: list[dict[str, Any]] = []
     found: dict[str, Any] = {}
     for position, name in enumerate(names, 1):
@@ -125,7 +124,7 @@ def _prepare(data: Input) -> tuple[Input, str]:
     values = table.values
     reason = scaling_of(values, "auto")[1]
     if sp.issparse(values) or not reason.startswith("standardised"):
-        return data, "All methods get the columns as they were read."
+        return data, "All methods get the same columns."
     values = np.asarray(values, dtype=np.float64)
     spread = values.std(axis=0)
     scaled = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
@@ -217,7 +216,8 @@ def _verdict(runs: list[dict[str, Any]], alike: dict[str, dict[str, float]]) -> 
             return "There is nothing to compare: one method was run."
         return ""
     if min(value for row in alike.values() for value in row.values()) > 0.9999:
-        return f"All {len(good)} methods found the same clusters."
+        number = "Both" if len(good) == 2 else f"All {len(good)}"
+        return f"{number} methods found the same clusters."
     first, second = good[:2]
     if "accuracy" not in first["scores"]:
         order = f"{first['method']} comes first, before {second['method']}"

@@ -10,7 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral.report._clusters import Contrasts
-from unispectral.report._columns import Columns, decimals_of_pair, split_unit, write_number
+from unispectral.report._columns import (
+    Columns,
+    decimals_for,
+    decimals_of_pair,
+    split_unit,
+    write_number,
+)
 
 #: Columns that a portrait tells of, and those that make a name; a smaller difference of the means,
 #: in deviations, is left out.
@@ -21,6 +27,9 @@ _LOOKED_AT = 12
 _LEVELS = ((0.9, "very high"), (0.6, "high"), (0.4, ""), (0.1, "low"), (-1.0, "very low"))
 #: A cluster is mostly what this share of its members are; below the other, it lacks it.
 _MOSTLY, _HARDLY = 0.5, 0.1
+#: A cluster lies alone in the middle of a column where fewer of the others lie between these
+#: quantiles of its members.
+_FEW_OTHERS, _MIDDLE = 0.1, (0.05, 0.95)
 #: Words of a text that tell a cluster apart, of at least so many letters.
 _WORDS, _LETTERS = 3, 3
 _WORD = re.compile(rf"[^\W\d_]{{{_LETTERS},}}")
@@ -47,7 +56,10 @@ def draw_portraits(columns: Columns, found: Contrasts, labels: np.ndarray) -> li
     """
     if len(found.effect) < 2 or not columns.telling:
         return [Portrait("", "") for _ in found.effect]
-    traits = [_traits(columns, found, labels, cluster) for cluster in range(len(found.effect))]
+    traits = [
+        _traits(columns, found, labels, cluster) or _between(columns, labels == cluster)
+        for cluster in range(len(found.effect))
+    ]
     names = _distinct([[trait.words for trait in own if trait.words] for own in traits])
     texts = [", ".join(trait.text for trait in own[:_TOLD]) for own in traits]
     average = "near the average in all columns"
@@ -68,6 +80,34 @@ def _traits(columns: Columns, found: Contrasts, labels: np.ndarray, cluster: int
             trait = trait._replace(words="")  # its name says nothing to anybody
         traits.setdefault(trait.subject, trait)
     return list(traits.values())
+
+
+def _between(columns: Columns, member: np.ndarray) -> list[_Trait]:
+    """The column in whose middle a cluster lies alone, where its mean is that of the others."""
+    best = _FEW_OTHERS
+    traits: list[_Trait] = []
+    for j in range(min(columns.X.shape[1], _LOOKED_AT)):
+        values = columns.values(j)
+        known = ~np.isnan(values)
+        inside, outside = values[known & member], values[known & ~member]
+        if not len(inside) or not len(outside):
+            continue
+        ends = np.quantile(inside, _MIDDLE)
+        within = float(np.mean((outside >= ends[0]) & (outside <= ends[1])))
+        if within < best and outside.min() < ends[0] and outside.max() > ends[1]:
+            best = within
+            traits = [_middle(columns, j, ends, (outside.min(), outside.max()))]
+    return traits
+
+
+def _middle(columns: Columns, column: int, ends: Any, others: Any) -> _Trait:
+    subject, unit = split_unit(columns.names[column])
+    decimals = decimals_for(columns.values(column))
+    low, high, least, most = (write_number(value, decimals) for value in (*ends, *others))
+    told = f"{subject} {low} to {high}{' ' * bool(unit)}{unit} (others {least} to {most})"
+    if columns.numbered[column]:
+        return _Trait(subject, "", told)
+    return _Trait(subject, f"middle {subject}", told)
 
 
 def _clearness(

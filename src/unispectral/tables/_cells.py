@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from itertools import islice, pairwise
 
 #: Words for a missing value, in small letters.
-ABSENT = {"", "-", "–", "—", "?", "na", "n/a", "nan", "nat", "null", "<na>"}
+ABSENT = {"", "-", "–", "—", "?", ".", "na", "n/a", "nan", "nat", "null", "<na>"}
+#: What spreadsheets show in the place of a value, in English and German.
+ABSENT |= {"#n/a", "#nv", "#div/0!", "#ref!", "#bezug!", "#value!", "#wert!", "#name?"}
+ABSENT |= {"#num!", "#zahl!", "#null!"}
 #: Cells to decide by.
 ENOUGH = 10_000
 #: Points that mark thousands, if the decimal sign is the comma.

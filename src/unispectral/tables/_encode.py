@@ -220,7 +220,7 @@ def _odd(plan: Plan, frame: Any, values: np.ndarray, lost: np.ndarray) -> list[s
     texts = texts_of(frame[name][lost]) if lost.any() else []
     if unread := [text for text in texts if text and not gives_no_answer(text)]:
         present = len(values) - len(texts) + len(unread)
-        if len(unread) >= _SEVERAL and len(unread) > (1 - MOST) * present:
+        if len(unread) >= _SEVERAL and present - len(unread) < MOST * present:
             raise UnreadableColumnError(name, len(unread), present, plan["kind"], unread[0])
         told = f"Column {name!r}: {plural(len(unread), 'value')} that cannot be read as"
         notes.append(f"{told} {_AS[plan['kind']]}, such as {unread[0][:20]!r}; taken as missing.")
@@ -244,7 +244,10 @@ class UnreadableColumnError(TableError):
     def __init__(self, name: str, unread: int, present: int, kind: str, example: str) -> None:
         self.column = name
         problem = f"has {unread:,} of {present:,} values that cannot be read as {_AS[kind]}"
-        super().__init__(f"The column {name!r}", f"{problem}, such as {example[:20]!r}")
+        problem += f", such as {example[:20]!r}"
+        super().__init__(
+            f"The column {name!r}", problem, "leave it out, or name such values as missing"
+        )
 
 
 def used(plans: Sequence[Plan]) -> list[Plan]:

@@ -115,7 +115,9 @@ def sheet_cells(source: Source, sheet: str | None) -> tuple[Any, list[str]]:
                 raise TableError("key", problem, value=sheet)
             first = next(iter(sheets))
             if sheet is None and len(sheets) > 1:
-                notes.append(f"Of {len(sheets)} sheets the first, {first!r}, is read.")
+                others = listing([repr(title) for title in sheets if title != first])
+                told = f"Of {len(sheets)} sheets the first, {first!r}, is read"
+                notes.append(f"{told}; the key (--sheet) names another: {others}.")
             chosen = sheet or first
             with book.book._archive.open(sheets[chosen]._worksheet_path) as file:
                 _Extent(source).measure(file)

@@ -78,15 +78,17 @@ _LEAST = 3
 #: More answers with a number in front are something else, as houses in streets.
 _MOST = 12
 _NUMBERED = re.compile(r"\(?(\d{1,2})\)?\s*(?:[-–=:.)]\s*|\s)([^\d\s].*)")
+#: A number with or without marks of thousands; an address such as 10.0.3.1 is none.
+_AMOUNT = r"(?:\d{1,3}(?:[.,]\d{3})+|\d+)(?:[.,]\d+)?"
 _RANGE = re.compile(
     r"(?:(?P<below><|≤|<=|under|below|less than|up to|unter|bis)\s*)?[$€£]?"
-    r"(?P<low>\d+(?:[.,]\d+)*)\s*(?P<k>k?)\s*[$€£%]?"
-    r"(?:(?P<to>\s*(?:-|–|—|to|bis)\s*)[$€£]?(?P<high>\d+(?:[.,]\d+)*)\s*k?\s*[$€£%]?"
+    rf"(?P<low>{_AMOUNT})\s*(?P<k>k?)\s*[$€£%]?"
+    rf"(?:(?P<to>\s*(?:-|–|—|to|bis)\s*)[$€£]?(?P<high>{_AMOUNT})\s*k?\s*[$€£%]?"
     r"|(?P<above>\s*(?:\+|and over|and above|or more|or older|und mehr|und älter)))?"
     r"(?:\s*(?:years?|yrs?|jahre|km|kg|cm|€|eur|usd|people|employees|mitarbeiter))?",
     re.IGNORECASE,
 )
-_OVER = re.compile(r"(?:>|≥|>=|over|above|more than|über|mehr als)\s*[$€£]?(\d+(?:[.,]\d+)*)\s*k?")
+_OVER = re.compile(rf"(?:>|≥|>=|over|above|more than|über|mehr als)\s*[$€£]?({_AMOUNT})\s*k?")
 
 
 def _positions(listed: str) -> dict[str, float]:

@@ -36,6 +36,8 @@ _SPACES = r"\s+"
 _TABS = {"tab": "\t", r"\t": "\t"}  # as people type it
 _BOMS = {codecs.BOM_UTF8: "utf-8-sig"}
 _BOMS |= dict.fromkeys((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE), "utf-16")
+#: Bytes that mean nothing in Windows-1252, which has the signs of Latin-1 and others, as the euro.
+_NOT_IN_WINDOWS = b"\x81\x8d\x8f\x90\x9d"
 #: Lines that a title may have.
 _TITLE = 30
 _NO_TABLE = "cannot be read as a text table"
@@ -185,10 +187,20 @@ def _find_encoding(source: Source, notes: list[str]) -> str:
                 if "\0" in chunk:
                     raise _no_text(source, head)
     except UnicodeDecodeError:
-        told = "The text is not UTF-8; it is read as Latin-1, so check names with accents"
-        notes.append(f"{told} or give the encoding.")
-        return "latin-1"
+        told = "The text is not UTF-8; it is read as Windows-1252 (Latin-1), so check names"
+        notes.append(f"{told} with accents or give the encoding.")
+        if _has_bytes(source, _NOT_IN_WINDOWS):
+            return "latin-1"
+        return "cp1252"
     return "utf-8"
+
+
+def _has_bytes(source: Source, wanted: bytes) -> bool:
+    with source.open() as file:
+        while chunk := file.read(_CHUNK):
+            if len(chunk.translate(None, wanted)) < len(chunk):
+                return True
+    return False
 
 
 def _no_text(source: Source, head: bytes) -> TableError:
