@@ -60,7 +60,8 @@ class AnswersMixin:
         """Labels for another number of clusters, without another fit.
 
         The tree of the learned graph (``tree_``) is cut; at ``n_clusters_`` these are ``labels_``.
-        A fit with this number learns a graph for it, and may find others.
+        A fit with this number learns a graph for it, and may find others: fit again where the
+        number is settled.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """One fit, every number of clusters: the tree of clusters that a graph gives.
 
 Below the clusters of a fit, the one with the cheapest cut through it is split again and again;
-above them, the pair is merged that keeps the clusters cut off from each other best. Nothing is
+above them, the pair with the largest share of ties between its two is merged. Nothing is
 fitted anew, and the clusters of the fit are one level of the tree.
 """
 
@@ -226,7 +226,7 @@ class _Levels:
         return float(np.trace(self.ties) - np.sum(self.ties.sum(axis=1) ** 2))
 
     def merge(self) -> None:
-        """Merge the pair whose merging lowers the sum of conductances most.
+        """Merge the pair with the most ties beside the mean (geometric) of all ties of the two.
 
         Parts of one cluster of the fit come first, so that these are a level of the tree.
         """
@@ -235,16 +235,10 @@ class _Levels:
         if not allowed.any():
             allowed = apart
         volumes = np.maximum(self.ties.sum(axis=1), 1e-300)
-        inside = np.diag(self.ties)
-        share = inside / volumes
-        joint = (inside[:, None] + inside[None, :] + 2 * self.ties) / np.add.outer(
-            volumes, volumes
-        )
-        # The sum of conductances is the number of clusters less the sum of these shares.
-        gain = joint - share[:, None] - share[None, :]
+        near = self.ties / np.sqrt(np.outer(volumes, volumes))
         tied = allowed & (self.ties > 0)
         if tied.any():
-            one, other = _largest(np.where(tied, gain, -np.inf))
+            one, other = _largest(np.where(tied, near, -np.inf))
             height = np.log1p(volumes[one] * volumes[other] / self.ties[one, other])
         elif self.far is not None:
             one, other = _largest(np.where(allowed, -self.far, -np.inf))
