@@ -233,7 +233,7 @@ class Executor(Protocol):
     def neighbourhoods(
         self, geometry: KernelDistance, k: int, rate: float, run: Run, present: np.ndarray | None
     ) -> Any:
-        """What ``labelfree._neighbourhoods.neighbourhoods`` returns, for the same arguments."""
+        """What ``labelfree._neighbourhoods.localize`` returns for these arguments."""
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,11 @@ class Shift(NamedTuple):
     #: scaled to length one; 0 for a table of other numbers.
     counted: float = 0.0
 
+    @property
+    def is_standardised(self) -> bool:
+        """Whether each column is divided by its own spread."""
+        return isinstance(self.factor, np.ndarray) and not self.counted
+
 
 def refuse_stack(X: object) -> None:
     """An array of three axes may be anything but tables, which is not for us to guess."""

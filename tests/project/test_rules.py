@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import pkgutil
+import re
 from pathlib import Path
 
 import pytest
@@ -127,3 +129,16 @@ def test_private_modules_list_no_names():
     for path in SOURCE.rglob("_*.py"):
         if not path.name.startswith("__"):
             assert "\n__all__" not in path.read_text(encoding="utf-8"), path
+
+
+def test_dotted_names_in_docstrings_exist():
+    """``labelfree._neighbourhoods.localize`` and its like, beside what Sphinx checks itself."""
+    rooms = folders(SOURCE) | {path.stem for path in SOURCE.glob("*.py")}
+    found = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        for name in re.findall(r"``(\w+(?:\.\w+)+)``", path.read_text(encoding="utf-8")):
+            if name.split(".")[0] in rooms and not (SOURCE / name).exists():
+                found.append(name)
+                value = pkgutil.resolve_name(f"unispectral.{name}")
+                assert value is not None, f"{path.name}: {name}"
+    assert found  # what is looked for is there

@@ -464,13 +464,14 @@ def _tell_knowledge(model: object) -> list[str]:
     return [put_in_words(told)]
 
 
-def _scaling(model: object) -> list[str]:
+def _scaling(model: Any) -> list[str]:
     scaling = getattr(model, "scaling_", None)
     if not isinstance(scaling, Mapping):
         return []
     told: list[str] = []
-    for table, reason in scaling.items():
-        if str(reason).startswith("standardised"):
+    shifts = model._predictor_.layout.shifts
+    for (table, reason), shift in zip(scaling.items(), shifts, strict=False):
+        if shift is not None and shift.is_standardised:
             of = "" if table == "X" else f" of {table}"
             how = f"Columns{of}: {reason} ({{scaling}} leaves them as they are)."
             told.append(Sentence(how, scaling="none"))
