@@ -31,8 +31,8 @@ from unispectral.labelfree._selection import (
     STRUCTURELESS,
     TESTED,
     build_whitened_graph,
-    compare_spectra,
     draw_null_samples,
+    find_spectrum,
     least_ratio,
 )
 from unispectral.spectrum import smallest_eigenvectors
@@ -58,7 +58,7 @@ _ROUGH = 1e-2
 _EVEN, _UNIT, _MOST_ODDS, _MODES = 2.4, 0.6, 4.0, 0.15
 #: Where the density is heard, a spectrum between these shares of the reference leaves it to the
 #: prominence of the second mode whether there are clusters.
-_DOUBTFUL, _SECOND_MODE = (0.45, 0.8), 2.5
+_DOUBTFUL, _SECOND_MODE = (0.65, 0.8), 2.5
 #: The resolution at which the communities of many samples are sought, and members that each has.
 _RESOLUTION = 0.6
 _LEAST_COMMUNITY = 10
@@ -85,7 +85,7 @@ class ClusterCount(NamedTuple):
         The smallest sum of the first eigenvalues, for a few numbers of clusters, as a share of
         the reference, in the geometry in which it is smallest; above 0.6 nothing but one cluster
         is seen. In few dimensions the limit is 0.8 if the density has a second clear mode, and
-        0.45 if it has none. The reference are Gaussian samples, or samples whose columns are as
+        0.65 if it has none. The reference are Gaussian samples, or samples whose columns are as
         skewed as those at hand, whichever are more like them.
     reason : str
     """
@@ -159,9 +159,10 @@ def _find_structure(
     The second is not asked for where the first already exceeds the limit. It is that of the plain
     distance: a few values of a heavy tail decide how others are whitened.
     """
-    structure = min(least_ratio(tested, form, recipe, run) for form in forms)
+    structure = min(least_ratio(tested, form, recipe, run, limit=limit) for form in forms)
     if structure <= limit:
-        structure = max(structure, least_ratio(tested, None, recipe, run, skewed=True))
+        skewed = least_ratio(tested, None, recipe, run, limit=limit, skewed=True)
+        structure = max(structure, skewed)
     return min(structure, 1.0)  # chance alone may give a little more
 
 
@@ -169,8 +170,12 @@ def _eigenvalue_gaps(few: KernelDistance, most: int, recipe: Recipe, run: Run) -
     """The log ratio of the eigenvalues after and at c = 2, 3, … clusters."""
     wanted = min(most + 1, few.n_samples)
     k = recipe.n_neighbors or NEIGHBORS
-    nulls = list(draw_null_samples(few, _DRAWS, run))
-    return _gaps(*compare_spectra(few, nulls, None, wanted, k, recipe, run))
+    own = find_spectrum(few, None, wanted, k, recipe, run)
+    drawn = [
+        find_spectrum(null, None, wanted, k, recipe, run)
+        for null in draw_null_samples(few, _DRAWS, run)
+    ]
+    return _gaps(own, np.mean(drawn or [own], axis=0))
 
 
 def _excess_modularity(

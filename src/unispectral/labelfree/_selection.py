@@ -7,7 +7,7 @@ samples of the same number and covariance without clusters.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -52,6 +52,8 @@ _TRIED = (2, 3, 4, 6, 10)
 _LEAST_SPREAD = 6
 _ADVICE_DRAWS = 3
 _UNDECIDED = (0.5, 0.75)
+#: The same where the number is not given, as shares of the limit.
+_NEAR = (0.5, 1.25)
 #: Neighbours by which density and dimension are judged.
 _LOCAL_NEIGHBORS = 12
 
@@ -214,44 +216,52 @@ def least_ratio(
     recipe: Recipe,
     run: Run,
     *,
+    limit: float = STRUCTURELESS,
     skewed: bool = False,
 ) -> float:
     """The smallest ratio of sums of first eigenvalues, for a few numbers of clusters.
 
-    ``skewed`` takes the null model whose columns have their own shapes, where there is one.
+    No more null samples are drawn once it is far from the limit. ``skewed`` takes the null model
+    whose columns have their own shapes, where there is one.
     """
     tried = [c for c in _TRIED if c <= few.n_samples // 4] or [2]
     k = recipe.n_neighbors or NEIGHBORS
     if skewed:
-        nulls = list(draw_with_one_mode(few, _TEST_DRAWS))
-        if not nulls:
-            return 0.0
+        nulls = draw_with_one_mode(few, _TEST_DRAWS)
     else:
-        nulls = list(draw_null_samples(few, _TEST_DRAWS, run))
-    values, null = compare_spectra(few, nulls, form, max(tried), k, recipe, run)
+        nulls = draw_null_samples(few, _TEST_DRAWS, run)
     at = np.array(tried) - 1
-    return float(np.min(np.cumsum(values)[at] / np.maximum(np.cumsum(null)[at], 1e-12)))
+    own = None
+    total = np.zeros(len(tried))
+    ratio = 0.0 if skewed else 1.0  # without null samples
+    for draws, null in enumerate(nulls, 1):
+        if own is None:
+            own = _first_sums(few, form, at, k, recipe, run)
+        total += _first_sums(null, form, at, k, recipe, run)
+        ratio = float(np.min(own / np.maximum(total / draws, 1e-12)))
+        if not _NEAR[0] < ratio / limit < _NEAR[1]:
+            break
+    return ratio
 
 
-def compare_spectra(
+def _first_sums(
     distance: KernelDistance,
-    nulls: Sequence[KernelDistance],
     form: Whitening | None,
-    count: int,
+    at: np.ndarray,
     k: int,
     recipe: Recipe,
     run: Run,
-) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest eigenvalues of the first graph, and the mean of those of null samples."""
-    if not nulls:  # all samples are equal
-        return np.ones(count), np.ones(count)
-    wide = recipe.with_clusters(max(2, min(10, count)))
-    found = []
-    for one in (distance, *nulls):
-        W = build_whitened_graph(one, form, k, wide, run)
-        pairs = compute_eigenvectors(W, recipe.with_clusters(count), fix_seed(run))
-        found.append(_leave_out_strays(pairs))
-    return found[0], np.mean(found[1:], axis=0)
+) -> np.ndarray:
+    """The sums of the eigenvalues up to some, strays left out."""
+    return np.cumsum(find_spectrum(distance, form, int(at[-1]) + 1, k, recipe, run))[at]
+
+
+def find_spectrum(
+    distance: KernelDistance, form: Whitening | None, count: int, k: int, recipe: Recipe, run: Run
+) -> np.ndarray:
+    """The smallest eigenvalues of the first graph, but those of strays."""
+    W = build_whitened_graph(distance, form, k, recipe.with_clusters(max(2, min(10, count))), run)
+    return _leave_out_strays(compute_eigenvectors(W, recipe.with_clusters(count), fix_seed(run)))
 
 
 def _leave_out_strays(pairs: Eigenpairs) -> np.ndarray:
