@@ -26,6 +26,8 @@ _WIDER = 20
 #: More columns than this show no density to trees; a mixture is fitted to so many components.
 _FEW_COLUMNS = 12
 _COMPONENTS = 10
+#: Clusters that agree more than this are the same, but for a few samples.
+_SAME = 0.9
 #: Smaller clusters than this are strays.
 _LEAST_MEMBERS = 3
 #: Neighbours that smooth the distances of a spanning tree.
@@ -92,6 +94,19 @@ def rand_index(one: np.ndarray, other: np.ndarray) -> float:
 def _count_pairs(sizes: np.ndarray) -> float:
     """How many pairs groups of these sizes have."""
     return float((sizes * (sizes - 1.0)).sum() / 2.0)
+
+
+def is_disputed(candidates: Sequence[np.ndarray]) -> bool:
+    """Whether most other candidates differ from the first, or there are none.
+
+    Examples
+    --------
+    >>> one, other = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    >>> is_disputed([one, other, one, one]), is_disputed([one, other]), is_disputed([one])
+    (False, True, True)
+    """
+    first, *others = [np.unique(labels, return_inverse=True)[1] for labels in candidates]
+    return not others or float(np.median([rand_index(first, one) for one in others])) < _SAME
 
 
 def choose_neighbors(n_columns: int | None) -> int:

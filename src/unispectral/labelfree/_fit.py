@@ -29,6 +29,7 @@ from unispectral.labelfree._committee import (
     choose_neighbors,
     cluster_table,
     has_few,
+    is_disputed,
     take_vote,
 )
 from unispectral.labelfree._connected import fit_connected
@@ -299,7 +300,7 @@ def label_core_first(found: Clustering, core: np.ndarray, recipe: Recipe, run: R
     layers = locate(few, found.form, found.layers.k, recipe, here)
     if found.layers.counts is not None:
         layers = layers._replace(counts=found.layers.counts[core])
-    inside, _, labels = _cluster_layers(layers, replace(recipe, max_iter=1), here)
+    inside, _, labels = _cluster_layers(layers, replace(recipe, max_iter=1, n_init=1), here)
     return prefer_core_labels(found.graph.first, found.labels, core, inside.first, labels)
 
 
@@ -335,7 +336,8 @@ def let_candidates_vote(
     """These clusters, or others of the same samples on which more candidates agree; and how much.
 
     Candidates vote on one table, where eigenvectors are computed and clusters are not separate,
-    and where samples count about equally often: a mixture and a tree see each of them once.
+    and where samples count about equally often: a mixture and a tree see each of them once. Where
+    these agree with the clusters, no further graphs are made.
     The graph of clusters that another candidate found is coupled with these.
     """
     joint = found.views.joint
@@ -351,11 +353,11 @@ def let_candidates_vote(
     here = run.replace(executor=None, rng=np.random.default_rng(0))
     table = joint.features()
     candidates = [found.labels]
-    if "graph" in recipe.members:
-        candidates.extend(cluster_other_graph(found, joint, recipe, here))
     if table is not None:
         candidates.extend(cluster_table(table, k, recipe.members))
-    if len(candidates) < 3:
+    if "graph" in recipe.members and is_disputed(candidates):
+        candidates[1:1] = cluster_other_graph(found, joint, recipe, here)
+    if len(candidates) < 2:
         return found, None
     vote = take_vote(candidates)
     agreement = float(vote.agreement[vote.chosen])
@@ -387,16 +389,17 @@ def cluster_other_graph(
     else:
         around = found.layers.wider or localize(geometry, k, run)
     layers = Layers([Layer(geometry, around)], k, found.layers.counts)
+    recipe = replace(recipe, n_init=1)
     if not has_few(joint.n_columns):
-        graph, _, labels = _cluster_layers(layers, replace(recipe, n_init=1), run)
+        graph, _, labels = _cluster_layers(layers, recipe, run)
         if "communities" not in recipe.members:
             return [labels]
         return [labels, k_communities(graph.first, recipe.n_clusters)]
     recipe = replace(recipe, max_iter=1, n_neighbors=k)
     graph, _, labels = _cluster_layers(layers, recipe, run)
-    other = found._replace(layers=layers, graph=graph, labels=labels)
     if found.core is None:
         return [labels]
+    other = found._replace(layers=layers, graph=graph, labels=labels)
     return [label_core_first(other, found.core, recipe, run)]
 
 
