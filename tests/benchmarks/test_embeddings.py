@@ -27,11 +27,23 @@ def test_the_recall_of_a_search() -> None:
     assert abs(embeddings._measure_recall(X, found) - 0.8) < 0.001
 
 
-def test_the_page_says_what_was_skipped() -> None:
+def test_the_page_says_what_was_skipped_and_what_was_met() -> None:
     cells = {
         "search/1000/unispectral": {"recall": 0.97, "seconds": 1.0, "gigabytes": 0.5},
+        "search/1000/PyNNDescent": {"recall": 0.96, "seconds": 0.5, "gigabytes": 0.5},
         "cluster/1000/EVōC": {"skipped": "evoc is not installed"},
     }
     page = embeddings.report(cells)
-    assert "| 1,000 | unispectral | 0.970 | 1.0 | 0.50 |" in page
-    assert "| 1,000 | EVōC | evoc is not installed |" in page
+    assert "| 1,000 rows | unispectral | 0.970 | 1.0 | 0.50 |" in page
+    assert "| 1,000 rows | EVōC | evoc is not installed |" in page
+    verdicts = [target.met for target in embeddings.check_targets(cells)]
+    assert verdicts == [True, False]
+
+
+def test_scores_count_noise_both_ways() -> None:
+    truth = np.array([0, 0, 1, 1, -1, -1])
+    found = np.array([0, 0, 1, 1, 0, 1])
+    scores = embeddings._score(truth, found)
+    assert scores["ari"] == 1
+    assert scores["all"] < 1
+    assert scores["clusters"] == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, TypeAlias
@@ -101,7 +102,15 @@ class Features:
         stack = sp.vstack if sp.issparse(self.X) else np.concatenate
         X_new = X_new.astype(self.dtype, copy=False)
         X = stack([self.X, X_new])
-        other = Features(sp.csr_array(X) if sp.issparse(X) else X)
+        if self._offset is not None:
+            other = Features(X)
+        else:
+            # With those that are near the origin no further ones make a table that is far from it.
+            other = copy(self)
+            other.X = sp.csr_array(X) if sp.issparse(X) else X
+            other.n_samples = X.shape[0]
+            other.squared_norms = np.concatenate([self.squared_norms, _squared_norms(X_new)])
+            other._gram = None
         other._scales = dict(self._scales)
         return other
 
