@@ -356,7 +356,7 @@ def _watched(cluster: Any) -> Any:
         def transition(
             self, key: Any, start: str, finish: str, *args: Any, worker: Any = None, **named: Any
         ) -> None:
-            if finish == "memory" and str(key).startswith("neighbourhoods-"):
+            if finish == "memory" and str(key).startswith("_apply-"):
                 kernels.put(worker)
 
     cluster.scheduler.add_plugin(Watch())

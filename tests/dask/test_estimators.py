@@ -118,23 +118,20 @@ def test_an_approximate_index_gives_the_same_candidates(client, X, monkeypatch) 
 
 
 def test_what_every_worker_has_lost_is_shipped_again(client, X) -> None:
-    """Copies of the table are on all workers; without any the blocks are made from here."""
+    """Copies of the table are on all workers; without any it is shipped from here."""
     from unispectral.kernels import KernelBank
 
     bank = KernelBank(X, "linear", normalize="none", gram=False)
     geometry = KernelDistance([KernelPart(bank[0], 0)])
     around = localize(geometry, 8, Run.of(executor=DaskExecutor(client)))
     before = np.concatenate(around.map_rows(_near, run=None))
-    lost = [*around.blocks.futures, *(one.future for one in around.blocks.inputs)]
-    client.cancel(lost, force=True)
+    client.cancel([around.geometry.future], force=True)
     np.testing.assert_array_equal(np.concatenate(around.map_rows(_near, run=None)), before)
 
 
-def test_blocks_are_made_again_where_no_worker_with_the_table_is_left(
-    client, X, monkeypatch
-) -> None:
+def test_work_begins_again_where_no_worker_with_the_table_is_left(client, X, monkeypatch) -> None:
     """Tasks for workers that are gone would wait for ever."""
-    from unispectral.dask import _waiting
+    from unispectral.dask import _neighbourhoods, _waiting
     from unispectral.kernels import KernelBank
 
     monkeypatch.setattr(_waiting, "_PATIENCE", 0.2)
@@ -142,9 +139,27 @@ def test_blocks_are_made_again_where_no_worker_with_the_table_is_left(
     geometry = KernelDistance([KernelPart(bank[0], 0)])
     around = localize(geometry, 8, Run.of(executor=DaskExecutor(client)))
     before = np.concatenate(around.map_rows(_near, run=None))
-    around.blocks.inputs[0].holders = ["tcp://127.0.0.1:1"]
+    asked = []
+
+    def gone_at_first(client, among=None):
+        asked.append(among)
+        return ["tcp://127.0.0.1:1"] if len(asked) == 1 else able_workers(client, among)
+
+    able_workers = _neighbourhoods.able_workers
+    monkeypatch.setattr(_neighbourhoods, "able_workers", gone_at_first)
     np.testing.assert_array_equal(np.concatenate(around.map_rows(_near, run=None)), before)
-    assert len(around.blocks.inputs[0].holders) == 2
+    assert len(around.geometry.holders) == 2
+
+
+def test_kernels_with_candidates_alone_are_the_same(client, X) -> None:
+    from unispectral.kernels import KernelBank
+
+    bank = KernelBank(X, "linear", normalize="none", gram=False)
+    geometry = KernelDistance([KernelPart(bank[0], 0)])
+    around = localize(geometry, 8, Run.of(executor=DaskExecutor(client)))
+    whole = np.concatenate(around.map_rows(_near, run=None))
+    alone = np.concatenate(around.map_rows(_near, run=None, among=False))
+    np.testing.assert_allclose(alone, whole, rtol=1e-12)
 
 
 def test_what_arrives_is_aligned() -> None:
@@ -373,7 +388,7 @@ def test_no_client_and_no_rows_are_a_sentence_each(client, X, monkeypatch) -> No
 
 
 def test_a_killed_worker_changes_nothing() -> None:
-    """A worker that holds kernels dies when candidates and kernels are done."""
+    """A worker that has the table dies between two passes."""
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(5, 20)) * 4
     X = (centres[rng.integers(0, 5, 9_000)] + rng.normal(size=(9_000, 20))).astype(np.float32)
@@ -388,9 +403,8 @@ def test_a_killed_worker_changes_nothing() -> None:
 
         def kill_once(stage: str, *told: object) -> None:
             if stage == "iterations" and not killed:
-                address = client.run_on_scheduler(_with_kernels)
-                assert address is not None
                 workers = cluster.workers.values()
+                address = next(iter(workers)).worker_address
                 os.kill(
                     next(w.pid for w in workers if w.worker_address == address), signal.SIGKILL
                 )
@@ -403,14 +417,6 @@ def test_a_killed_worker_changes_nothing() -> None:
         # The one in its place was spared: it did not even have to load the package.
         assert sum(client.run(lambda: "unispectral" in sys.modules).values()) == 1
     assert killed
-
-
-def _with_kernels(dask_scheduler) -> str | None:
-    """A worker that holds a block of kernels: the worst one to lose."""
-    for key, task in list(dask_scheduler.tasks.items()):
-        if str(key).startswith("neighbourhoods-") and task.who_has:
-            return next(iter(task.who_has)).address
-    return None
 
 
 def test_what_holds_no_numbers_is_refused_as_by_the_local_fit(client, X) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import uuid
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from unispectral._run import Run
 from unispectral._validation import recentre
 from unispectral.dask._blocks import RETRIES
 from unispectral.dask._waiting import able_workers, wait_for, workers_of
+from unispectral.graph._indexes import Index
 from unispectral.graph.neighbours import build_index, is_descended, nearest
 from unispectral.labelfree._geometry import KernelDistance
 from unispectral.labelfree._neighbourhoods import (
@@ -30,6 +30,8 @@ from unispectral.labelfree._neighbourhoods import (
 
 #: Blocks of samples per worker: small enough that losing a worker costs little.
 _BLOCKS_PER_WORKER = 4
+#: What is shipped once to each worker, and not with each task.
+_LARGE = (np.ndarray, Index)
 
 T = TypeVar("T")
 
@@ -67,119 +69,86 @@ def _pickle() -> Any:
 
 
 class _Shipped:
-    """Something that is here, of which the workers have copies: shipped once, or once more.
+    """Something that is here, of which the workers have copies.
 
-    ``among`` is what was shipped before: workers that have not got that need not have this, and
-    are given no task. One that takes the place of a lost one would first have to load all
+    A worker that takes the place of a lost one gets none: it would first have to load all
     libraries and the table, which takes longer than what was lost takes those that are left.
     """
 
-    def __init__(self, client: Any, what: Any, among: _Shipped | None = None) -> None:
+    def __init__(self, client: Any, what: Any) -> None:
         self.client = client
         self.what = what
-        self.among = among
         self.holders: list[str] = []
-        self._future: Any = None
+        self.future: Any = None
 
-    @property
-    def future(self) -> Any:
-        if self._future is None:
-            if self.among is None:
-                among = None
-            else:
-                among = self.among.holders
-            there = able_workers(self.client, among)
-            self._future = self.client.scatter(
-                Aligned(self.what), workers=there, broadcast=True, hash=False
-            )
-            self.holders = there
-        return self._future
+    def map(self, work: Callable[..., T], tasks: list[tuple[Any, ...]], *more: Any) -> list[T]:
+        """``work(what, *more, *task)`` of each task, where the copies are.
 
-    def forget(self) -> None:
-        """Ship it again next time."""
-        self._future = None
+        Arrays and indexes among ``more`` are shipped as well. Where all copies were lost, all is
+        begun again.
+        """
+        lost = (CancelledError, OSError, optional("distributed", extra="dask").KilledWorker)
+        for _ in range(RETRIES):
+            try:
+                return self._map(work, tasks, more)
+            except lost:
+                self.future = None
+        return self._map(work, tasks, more)
 
-    def submit(self, work: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        """A task for the workers that have it."""
-        return self.client.submit(work, *arguments, workers=self.holders, **named)
-
-    def gather(self, futures: list[Any]) -> list[Any]:
-        """The results of such tasks; an OSError where no worker is left that has it."""
-        wait_for(self.client, futures, self.holders)
+    def _map(
+        self, work: Callable[..., T], tasks: list[tuple[Any, ...]], more: tuple[Any, ...]
+    ) -> list[T]:
+        if self.future is None:
+            self.holders = able_workers(self.client)
+            self.future = self._ship(self.what, self.holders)
+        there = able_workers(self.client, self.holders)
+        given = [self._ship(one, there) if isinstance(one, _LARGE) else one for one in more]
+        futures = [
+            self.client.submit(work, self.future, *given, *task, workers=there, pure=False)
+            for task in tasks
+        ]
+        wait_for(self.client, futures, there)
         return self.client.gather(futures)
 
-
-class _Blocks:
-    """Kernels in blocks on the workers, and what it takes to make them there once more."""
-
-    def __init__(
-        self, slices: list[slice], inputs: list[_Shipped], rate: float, present: Any
-    ) -> None:
-        self.client = inputs[0].client
-        self.slices = slices
-        self.inputs = inputs
-        self.rate = rate
-        self.present = present
-        self.futures: list[Any] = []
-
-    def map(self, work: Callable[..., Any], width: int, arguments: tuple[Any, ...]) -> list[Any]:
-        """The results of ``work`` on every block, where it is."""
-        table = self.inputs[0]
-        shared = [
-            _Shipped(self.client, one, table) if isinstance(one, np.ndarray) else one
-            for one in arguments
-        ]
-
-        def once() -> list[Any]:
-            if not self.futures:
-                self._make()
-            given = [one.future if isinstance(one, _Shipped) else one for one in shared]
-            futures = [
-                table.submit(_apply, work, rows, block, width, *given, pure=False)
-                for rows, block in zip(self.slices, self.futures, strict=True)
-            ]
-            return [_pickle().loads(one) for one in table.gather(futures)]
-
-        return _persistent(once, self, *(one for one in shared if isinstance(one, _Shipped)))
-
-    def forget(self) -> None:
-        """Make the blocks again next time, of what is shipped again."""
-        self.futures.clear()
-        for one in self.inputs:
-            one.forget()
-
-    def _make(self) -> None:
-        geometry, candidates = (one.future for one in self.inputs)
-        for rows in self.slices:
-            key = f"neighbourhoods-{rows.start}-{uuid.uuid4().hex}"
-            given = geometry, rows, candidates, self.rate, self.present
-            self.futures.append(self.inputs[0].submit(_block, *given, key=key))
+    def _ship(self, what: Any, there: list[str]) -> Any:
+        try:
+            return self.client.scatter(Aligned(what), workers=there, broadcast=True, hash=False)
+        except KeyError:  # what the scheduler says of a worker that it does not know
+            raise OSError("a worker was lost before it got its copy") from None
 
 
 @dataclass(frozen=True)
 class RemoteNeighbourhoods:
-    """Neighbourhoods whose kernels stay in blocks on the workers.
+    """Neighbourhoods whose kernels are computed on the workers whenever they are used.
 
-    Candidates are here, because the graph needs them, and everything of size k² per sample is
-    there.
+    Candidates are here, because the graph needs them; what is of size k² per sample is never kept.
     """
 
     neighbours: np.ndarray
     rate: float
-    blocks: _Blocks
+    geometry: _Shipped
+    #: The candidates as the geometry numbers its samples.
+    within: np.ndarray
     present: np.ndarray | None = None
 
     def nearest(self, k: int) -> RemoteNeighbourhoods:
-        return replace(self, neighbours=self.neighbours[:, :k])
+        return replace(self, neighbours=self.neighbours[:, :k], within=self.within[:, :k])
 
     def map_rows(
-        self, work: Callable[..., Any], *arguments: Any, run: Run | None, stage: str = ""
+        self,
+        work: Callable[..., Any],
+        *arguments: Any,
+        run: Run | None,
+        stage: str = "",
+        among: bool = True,
     ) -> list[Any]:
-        """Apply ``work`` to each block where it is; results in the order of the samples."""
+        """Apply ``work`` to each block on a worker; results in the order of the samples."""
         if run is not None and stage:
             run.progress(stage)
-        found = self.blocks.map(work, self.neighbours.shape[1], arguments)
-        return [one for part in found for one in part]
+        tasks = [(rows,) for rows in _slices(len(self.neighbours), self.geometry.client)]
+        given = self.within, self.rate, self.present, among, work, *arguments
+        found = self.geometry.map(_apply, tasks, *given)
+        return [one for part in found for one in _pickle().loads(part)]
 
 
 class DaskExecutor:
@@ -193,21 +162,17 @@ class DaskExecutor:
     ) -> RemoteNeighbourhoods:
         """The neighbourhoods of a geometry whose neighbours are those of a table."""
         shipped = _Shipped(self.client, geometry)
-        slices = _slices(geometry.n_samples if present is None else len(present), self.client)
-        neighbours = _search_candidates(shipped, k, len(slices), run)
-        inputs = [shipped, _Shipped(self.client, neighbours, shipped)]
-        blocks = _Blocks(slices, inputs, rate, present)
+        within = _search_candidates(shipped, k, run)
+        neighbours = within
         if present is not None:
             own = np.flatnonzero(present)
-            within = np.full((len(present), k), -1, dtype=np.int64)
-            within[own] = np.where(neighbours >= 0, own[neighbours], -1)
-            neighbours = within
-        return RemoteNeighbourhoods(neighbours, rate, blocks, present)
+            neighbours = np.full((len(present), k), -1, dtype=np.int64)
+            neighbours[own] = np.where(within >= 0, own[within], -1)
+        return RemoteNeighbourhoods(neighbours, rate, shipped, within, present)
 
 
-def _search_candidates(geometry: _Shipped, k: int, count: int, run: Run) -> np.ndarray:
+def _search_candidates(geometry: _Shipped, k: int, run: Run) -> np.ndarray:
     """The candidates of all samples, found by an index that is built here and used everywhere."""
-    client = geometry.client
     table = geometry.what.search_table()
     placed = recentre(table)[0]
     if is_descended(placed):
@@ -215,34 +180,15 @@ def _search_candidates(geometry: _Shipped, k: int, count: int, run: Run) -> np.n
         return nearest(placed, k, random_state=run.rng, run=run).indices
     index: Any = build_index(placed, k, random_state=run.rng, run=run)
     # Searched in groups that share cells, which is many times cheaper than any other split.
-    groups = index.groups(count)
+    groups = index.groups(len(_slices(index.n_samples, geometry.client)))
     slim = copy.copy(index)
     if index.points is table:
         slim.points = None  # the workers have them with the geometry
-    searcher = _Shipped(client, slim, geometry)
-
-    def once() -> list[Any]:
-        given = geometry.future, searcher.future
-        return geometry.gather(
-            [geometry.submit(_search, *given, group, k, pure=False) for group in groups]
-        )
-
     neighbours = np.empty((table.shape[0], k), dtype=np.int32)
-    for group, some in zip(groups, _persistent(once, searcher, geometry), strict=True):
+    found = geometry.map(_search, [(group, k) for group in groups], slim)
+    for group, some in zip(groups, found, strict=True):
         neighbours[group] = some
     return neighbours
-
-
-def _persistent(work: Callable[[], T], *shipped: _Shipped | _Blocks) -> T:
-    """What ``work`` gives, begun again where all copies of what was shipped for it were lost."""
-    lost = (CancelledError, OSError, optional("distributed", extra="dask").KilledWorker)
-    for _ in range(RETRIES):
-        try:
-            return work()
-        except lost:
-            for one in shipped:
-                one.forget()
-    return work()
 
 
 def _slices(n: int, client: Any) -> list[slice]:
@@ -263,52 +209,55 @@ def _search(shipped: Aligned, searcher: Aligned, rows: np.ndarray, k: int) -> np
         return index.search_own(rows, k, run).indices
 
 
-def _block(
+def _apply(
     shipped: Aligned,
-    rows: slice,
     candidates: Aligned,
     rate: float,
-    present: np.ndarray | None,
-) -> LocalNeighbourhoods:
-    """The neighbourhoods of consecutive samples, of which some may be absent."""
-    keep_freed()
-    geometry: KernelDistance = shipped.what
-    numbers = np.arange(rows.start, rows.stop)
-    if present is not None:
-        before = int(np.count_nonzero(present[: rows.start]))
-        numbers = before + np.arange(np.count_nonzero(present[rows]))
-    neighbours = candidates.what[numbers]
-    k = neighbours.shape[1]
-    dtype = kernel_dtype(geometry.n_samples)
-    near = np.empty((len(numbers), k), dtype=dtype)
-    among = np.empty((len(numbers), k, k), dtype=dtype)
-    with Run.of(1).limit_threads():
-        for start in range(0, len(numbers), KERNEL_ROWS):
-            part = slice(start, start + KERNEL_ROWS)
-            here = numbers[part], neighbours[part], near[part], among[part]
-            block_kernels(geometry, rate, *here)
-    found = LocalNeighbourhoods(neighbours, near, among, rate)
-    if present is None:
-        return found
-    return found.within(present[rows], np.flatnonzero(present))
-
-
-def _apply(
+    present: Any,
+    among: bool,
     work: Callable[..., Any],
-    rows: slice,
-    block: LocalNeighbourhoods,
-    width: int,
     *arguments: Any,
 ) -> bytes:
-    """The results of ``work``, in one piece: Dask takes long over a message of many arrays."""
+    """What ``work`` finds of consecutive samples, the last argument, of which some may be absent.
+
+    In one piece: Dask takes long over a message of many arrays.
+    """
     keep_freed()
-    if width < block.neighbours.shape[1]:
-        block = block.nearest(width)
-    given = [one.what if isinstance(one, Aligned) else one for one in arguments]
-    found = []
+    *given, rows = (one.what if isinstance(one, Aligned) else one for one in arguments)
+    present = present.what if isinstance(present, Aligned) else present
+    first = rows.start
+    numbers = np.arange(rows.start, rows.stop)
+    if present is not None:
+        first = int(np.count_nonzero(present[: rows.start]))
+        numbers = first + np.arange(np.count_nonzero(present[rows]))
     with Run.of(1).limit_threads():
+        block = _evaluate(shipped.what, rate, numbers, candidates.what[numbers], among)
+        if present is not None:
+            block = block.within(present[rows], np.flatnonzero(present))
+        found = []
         for start in range(0, len(block.neighbours), CODE_ROWS):
             stop = min(start + CODE_ROWS, len(block.neighbours))
             here = slice(rows.start + start, rows.start + stop)
             found.append(work(here, block.rows(slice(start, stop)), *given))
     return _pickle().dumps(found)
+
+
+def _evaluate(
+    geometry: KernelDistance, rate: float, rows: np.ndarray, neighbours: np.ndarray, among: bool
+) -> LocalNeighbourhoods:
+    """The neighbourhoods of some samples, perhaps without the kernels among candidates."""
+    k = neighbours.shape[1]
+    columns = neighbours
+    if not among:
+        # Each pair is a sample with one candidate.
+        rows = np.repeat(rows, k)
+        columns = neighbours.reshape(-1, 1)
+    m, width = columns.shape
+    dtype = kernel_dtype(geometry.n_samples)
+    near = np.empty((m, width), dtype=dtype)
+    between = np.empty((m, width, width), dtype=dtype)
+    for start in range(0, m, KERNEL_ROWS):
+        part = slice(start, start + KERNEL_ROWS)
+        block_kernels(geometry, rate, rows[part], columns[part], near[part], between[part])
+    near = near.reshape(neighbours.shape)
+    return LocalNeighbourhoods(neighbours, near, between.reshape(*neighbours.shape, width), rate)

@@ -67,11 +67,17 @@ class Neighbourhoods(Protocol):
         """The same with only the k nearest candidates of each sample."""
 
     def map_rows(
-        self, work: Callable[..., T], *arguments: Any, run: Run | None, stage: str = ""
+        self,
+        work: Callable[..., T],
+        *arguments: Any,
+        run: Run | None,
+        stage: str = "",
+        among: bool = True,
     ) -> list[T]:
         """``work(rows, their local neighbourhoods, *arguments)`` for consecutive blocks.
 
-        Results are in the order of the samples. ``stage`` is what this is called in the progress.
+        Results are in the order of the samples. ``stage`` is what this is called in the progress;
+        work that does without the kernels among candidates says so by ``among``.
         """
 
 
@@ -100,7 +106,12 @@ class LocalNeighbourhoods(NamedTuple):
         )
 
     def map_rows(
-        self, work: Callable[..., T], *arguments: Any, run: Run | None, stage: str = ""
+        self,
+        work: Callable[..., T],
+        *arguments: Any,
+        run: Run | None,
+        stage: str = "",
+        among: bool = True,
     ) -> list[T]:
         n = len(self.neighbours)
         tick = run.ticker(stage, n) if run is not None and stage else None
@@ -131,8 +142,10 @@ class LocalNeighbourhoods(NamedTuple):
         numbers = own if numbers is None else numbers
         neighbours = np.full((n, k), -1, dtype=np.int64)
         neighbours[own] = np.where(self.valid, numbers[self.neighbours], -1)
-        near, among = np.zeros((n, k)), np.zeros((n, k, k))
-        near[own], among[own] = self.near, self.among
+        near = np.zeros((n, k))
+        near[own] = self.near
+        among = np.zeros((n, *self.among.shape[1:]))
+        among[own] = self.among
         return LocalNeighbourhoods(neighbours, near, among, self.rate, present)
 
 
@@ -235,7 +248,7 @@ def near_duplicate_share(neighbourhoods: Neighbourhoods, run: Run | None = None)
     ... )
     0.5
     """
-    counts = neighbourhoods.map_rows(_count, run=run)
+    counts = neighbourhoods.map_rows(_count, run=run, among=False)
     return float(sum(counts) / max(len(neighbourhoods.neighbours), 1))
 
 
