@@ -10,7 +10,8 @@ import importlib.metadata
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import scipy.linalg
@@ -26,7 +27,7 @@ from unispectral.baselines import GMC
 from unispectral.baselines._spectral import unit_rows
 from unispectral.baselines.neighbours import on_simplex
 
-__all__ = ["METHODS", "VIEW_METHODS", "Method", "installed", "versions"]
+__all__ = ["METHODS", "TUNED_VIEW_METHODS", "VIEW_METHODS", "Method", "installed", "versions"]
 
 Table: TypeAlias = Any
 Fit: TypeAlias = Callable[[Any, int], np.ndarray]
@@ -45,16 +46,20 @@ class Method:
         What must be installed.
     finds_number : bool
         Whether it finds the number of clusters by itself.
+    others : tuple of such callables
+        Further settings, of which and ``fit`` the one of the largest index is shown: tuned with
+        the true labels.
     """
 
     name: str
     fit: Fit
     package: str = "scikit-learn"
     finds_number: bool = False
+    others: tuple[Fit, ...] = ()
 
 
-def _ours(X: Any, k: int) -> np.ndarray:
-    return UnifiedSpectralClustering(k, n_jobs=1).fit(X).labels_
+def _ours(X: Any, k: int, neighbours: int | Literal["auto"] = "auto") -> np.ndarray:
+    return UnifiedSpectralClustering(k, n_neighbors=neighbours, n_jobs=1).fit(X).labels_
 
 
 def _ours_auto(X: Any, k: int) -> np.ndarray:
@@ -132,13 +137,13 @@ def _one_table(views: dict[str, Table], k: int) -> np.ndarray:
     return _ours(one_table(views), k)
 
 
-def _gmc(views: dict[str, Table], k: int) -> np.ndarray:
-    return GMC(k, random_state=0).fit(views).labels_
+def _gmc(views: dict[str, Table], k: int, neighbours: int = 15) -> np.ndarray:
+    return GMC(k, n_neighbors=neighbours, random_state=0).fit(views).labels_
 
 
-def mean_graph(views: dict[str, Table], k: int) -> np.ndarray:
-    """Spectral clustering of the mean of the views' graphs of ten nearest neighbours."""
-    graphs = [kneighbors_graph(view, 10, include_self=True) for view in views.values()]
+def mean_graph(views: dict[str, Table], k: int, neighbours: int = 10) -> np.ndarray:
+    """Spectral clustering of the mean of the views' graphs of nearest neighbours."""
+    graphs = [kneighbors_graph(view, neighbours, include_self=True) for view in views.values()]
     mean = sum(0.5 * (graph + graph.T) for graph in graphs) / len(graphs)
     model = SpectralClustering(k, affinity="precomputed", random_state=0)
     return model.fit_predict(mean.toarray())
@@ -231,6 +236,32 @@ VIEW_METHODS = (
     Method("GMC", _gmc, "unispectral"),
     Method("co-regularised spectral", coregularised, "unispectral"),
     Method("unified anchors (SMVSC)", unify_anchors),
+)
+#: Three settings each, of which the labels choose.
+TUNED_VIEW_METHODS = (
+    Method(
+        "unispectral, tuned",
+        _ours,
+        "unispectral",
+        others=(partial(_ours, neighbours=8), partial(_ours, neighbours=20)),
+    ),
+    Method(
+        "spectral, mean graph, tuned",
+        mean_graph,
+        others=(partial(mean_graph, neighbours=5), partial(mean_graph, neighbours=20)),
+    ),
+    Method(
+        "GMC, tuned",
+        _gmc,
+        "unispectral",
+        others=(partial(_gmc, neighbours=5), partial(_gmc, neighbours=30)),
+    ),
+    Method(
+        "co-regularised spectral, tuned",
+        coregularised,
+        "unispectral",
+        others=(partial(coregularised, price=0.01), partial(coregularised, price=0.05)),
+    ),
 )
 
 

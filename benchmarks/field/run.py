@@ -24,7 +24,14 @@ from benchmarks._measure import machine, measured_on
 from benchmarks._report import markdown_table
 from benchmarks._store import Store
 from benchmarks.field.data import GROUPS, Problem, problems
-from benchmarks.field.methods import METHODS, VIEW_METHODS, Method, installed, versions
+from benchmarks.field.methods import (
+    METHODS,
+    TUNED_VIEW_METHODS,
+    VIEW_METHODS,
+    Method,
+    installed,
+    versions,
+)
 from benchmarks.label_free.data import Absent
 from unispectral._files import write_text_atomic
 from unispectral.bench.statistics import average_ranks, compare_with
@@ -51,7 +58,7 @@ def run(store: Store, groups: Iterable[str], chosen: Sequence[str] | None = None
 
 
 def _methods(group: str) -> tuple[Method, ...]:
-    return VIEW_METHODS if GROUPS[group].views else METHODS
+    return VIEW_METHODS + TUNED_VIEW_METHODS if GROUPS[group].views else METHODS
 
 
 def _fit(problem: Problem, method: Method) -> dict[str, Any]:
@@ -69,10 +76,11 @@ def _fit(problem: Problem, method: Method) -> dict[str, Any]:
         _warm(method, problem)
         begun = time.process_time()
         try:
-            labels = np.asarray(method.fit(X, k))
+            found = [np.asarray(fit(X, k)) for fit in (method.fit, *method.others)]
         except Exception as error:
             return {"failed": f"{type(error).__name__}: {error}"[:300]}
         seconds = time.process_time() - begun
+    labels = max(found, key=lambda labels: adjusted_rand_score(y[known], labels[known]))
     return {
         "ari": float(adjusted_rand_score(y[known], labels[known])),
         "accuracy": float(clustering_accuracy(y[known], _numbered(labels)[known])),
@@ -134,6 +142,15 @@ def report(store: Store) -> str:
         lines += ["## Several views, number of clusters given", ""]
         lines += [*_boards(views, [m.name for m in VIEW_METHODS]), ""]
         lines += [*_each(views["views"]), ""]
+        lines += [
+            "## Several views, tuned with the true labels",
+            "",
+            "Of three settings the one with the largest index on each set: what a method could "
+            "reach, not what it gives. Neighbours (8, 20 and what the model takes; 5, 10, 20; 5, "
+            "15, 30), and the price of co-regularisation (.01, .025, .05).",
+            "",
+        ]
+        lines += [*_boards(views, [m.name for m in TUNED_VIEW_METHODS]), ""]
     lines += ["## Versions", ""]
     lines += [f"- {package} {version}" for package, version in versions().items()]
     lines += _failures(cells)
