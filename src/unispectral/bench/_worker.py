@@ -162,7 +162,7 @@ def _call_loader(dotted: str) -> tuple[Any, Any]:
         raise InputError("loader", f"cannot be imported: {error}", value=dotted) from None
     if not callable(load):
         problem = "must be the dotted name of an importable function"
-        raise InputError("loader", problem, "such as 'my_data.load'", value=dotted)
+        raise InputError("loader", problem, "give one such as 'my_data.load'", value=dotted)
     try:
         data, target = load()
     except (TypeError, ValueError) as error:

@@ -349,7 +349,7 @@
         el("thead", {}, el("tr", {}, ["Data", "Method", "Kernel and parameters", "Repeat", "What happened"].map((t) => el("th", {}, t)))),
         el("tbody", {}, data.failures.map((f) => el("tr", {}, el("td", { class: "name" }, f.dataset), el("td", { class: "name" }, f.method),
           el("td", {}, [f.kernel, parameters(f.parameters)].filter(Boolean).join("; ")), el("td", {}, f.seeds), el("td", { class: "wide" }, el("b", {}, f.status), `: ${f.reason}`))))))) : "",
-      data.notes.length ? UI.section("paper-notes", "What does not fit in the paper itself", null, say(null, "Figures that differ from the paper’s are to be read with these in mind."), list("ol", "notes", data.notes)) : "",
+      data.notes.length ? UI.section("paper-notes", "What does not fit together", null, say(null, "Figures that differ from the paper’s are to be read with these in mind."), list("ol", "notes", data.notes)) : "",
       UI.section("made", "How this page was made", null, UI.code(data.made.command), UI.facts(data.made.facts)));
     const dialog = el("dialog", { id: "cell", "aria-labelledby": "cell-title", onclick: (e) => { if (e.target === dialog) dialog.close(); } },
       el("form", { method: "dialog" }, el("button", { class: "close", "aria-label": "Close" }, "×")), el("h3", { id: "cell-title" }), el("div", { id: "cell-body" }));
