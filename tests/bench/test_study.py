@@ -226,12 +226,12 @@ def test_the_peers_keep_defaults_and_tuned_results_apart() -> None:
         check_method(method)
         (column,) = method.columns
         defaults = not method.grid and not method.parameters
-        assert column.protocols == (("label-free",) if defaults else ("paper",))
+        assert column.protocols == (("label-free",) if defaults else ("tuned",))
     shown = {p: {m.columns[0].name for m in study.methods if p in m.columns[0].protocols}
-             for p in ("paper", "label-free")}  # fmt: skip
+             for p in ("tuned", "label-free")}  # fmt: skip
     # SimpleMKKM has nothing to tune, and neither has the label-free model.
-    assert shown["label-free"] - shown["paper"] == {"SimpleMKKM", "UnifiedSpectralClustering"}
-    assert shown["paper"] < shown["label-free"]
+    assert shown["label-free"] - shown["tuned"] == {"SimpleMKKM", "UnifiedSpectralClustering"}
+    assert shown["tuned"] < shown["label-free"]
 
 
 def test_unknown_kernel_is_named() -> None:
