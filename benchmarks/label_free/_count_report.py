@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks._report import Target, markdown_table
 from benchmarks._store import Store
 from benchmarks.label_free.structure import ALARM, ASKED, KINDS
-from unispectral.report._summary import STABLE
+from unispectral.report._sureness import STABLE
 
 #: From this accuracy on, the advice that there is nothing is a false alarm.
 HIGH = 0.8

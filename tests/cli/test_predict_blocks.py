@@ -13,7 +13,7 @@ import pytest
 from unispectral import UnifiedSpectralClustering, save_model
 from unispectral.cli import predict as command
 from unispectral.cli._app import run
-from unispectral.tables._prepare import Preparation
+from unispectral.tables._preparation import Preparation
 from unispectral.tables._read import read_blocks
 from unispectral.tables._write import table_writer
 

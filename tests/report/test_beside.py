@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 from unispectral.report import report_data
 from unispectral.report._beside import columns_beside
 from unispectral.report._columns import Columns
-from unispectral.tables._prepare import Preparation
+from unispectral.tables._preparation import Preparation
 from unispectral.tables._read import read_table
 
 LABELS = np.repeat([0, 1], 20)

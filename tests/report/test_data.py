@@ -21,7 +21,7 @@ from unispectral.report._clusters import certainty_of, cluster_tree, contrasts, 
 from unispectral.report._page import build_page, to_json
 from unispectral.report._pictures import graph_picture
 from unispectral.tables import TablePreparer, read_table
-from unispectral.tables._prepare import Preparation
+from unispectral.tables._preparation import Preparation
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,8 @@ from unispectral.report import report_data, summarise, write_report
 from unispectral.report._clusters import contrasts
 from unispectral.report._columns import Columns
 from unispectral.report._names import draw_portraits, name_by_words
-from unispectral.report._summary import Summary, _Sureness, _way_out, share_clear
+from unispectral.report._summary import Summary
+from unispectral.report._sureness import Sureness, find_way_out, share_clear
 
 CENTRES = np.array([[0.0, 0.0, 0.0], [9.0, 0.0, 9.0], [0.0, 9.0, 0.0]])
 
@@ -103,16 +104,16 @@ def test_all_are_clear_only_where_all_are():
 
 
 def test_the_way_out_names_a_number():
-    told = _way_out(_Sureness(0.4, "fits", {2: 0.6, 4: 0.88, 6: 0.3}), 5)
+    told = find_way_out(Sureness(0.4, "fits", {2: 0.6, 4: 0.88, 6: 0.3}), 5)
     assert told[0].endswith("more stable are 4 (0.88) or 2 (0.60) clusters; try n_clusters=4.")
-    told = _way_out(_Sureness(0.4, "fits", {2: 0.41, 3: 0.2}), 5)
+    told = find_way_out(Sureness(0.4, "fits", {2: 0.41, 3: 0.2}), 5)
     assert "no other number from 2 to 3 is stable, either" in told[0]
-    told = _way_out(_Sureness(0.2, "fits", {9: 0.41, 3: 0.2}), 5)
+    told = find_way_out(Sureness(0.2, "fits", {9: 0.41, 3: 0.2}), 5)
     assert "try" not in told[0]
-    told = _way_out(_Sureness(0.6, "fits", {9: 0.62, 3: 0.2}), 5)
+    told = find_way_out(Sureness(0.6, "fits", {9: 0.62, 3: 0.2}), 5)
     assert "no other number from 3 to 9 is clearly more stable" in told[0]
-    assert _way_out(_Sureness(0.8, "fits", {4: 1.0}), 5) == []
-    assert _way_out(_Sureness(None, "", {}), 5) == []
+    assert find_way_out(Sureness(0.8, "fits", {4: 1.0}), 5) == []
+    assert find_way_out(Sureness(None, "", {}), 5) == []
 
 
 @pytest.mark.filterwarnings("ignore::unispectral.DoubtfulResultWarning")

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 from unispectral._errors import InputError
 from unispectral.tables import Table, TableError, read_table
-from unispectral.tables._prepare import Preparation
+from unispectral.tables._preparation import Preparation
 
 MIXED = """name,day,x,y,colour,empty
 A,2020-01-02,1,2.5,red,

@@ -18,7 +18,7 @@ from unispectral.cli._options import join_names, parse_levels, split_names
 from unispectral.tables import Table, TableError, read_table
 from unispectral.tables._encode import Choices, encode, used
 from unispectral.tables._formats import load
-from unispectral.tables._prepare import Preparation
+from unispectral.tables._preparation import Preparation
 from unispectral.tables._read import read_blocks
 from unispectral.tables._source import Source, as_source
 from unispectral.tables._take import AS_NEEDED, Look, look_at_columns

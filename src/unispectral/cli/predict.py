@@ -146,7 +146,7 @@ def _by_block(notes: list[tuple[int, list[str]]], data: Input, n_rows: int) -> l
 
 def find_preparation(model: object) -> list[dict[str, Any]]:
     """How the tables of the fit were made ready."""
-    from unispectral.tables._prepare import Preparation
+    from unispectral.tables._preparation import Preparation
 
     saved = getattr(model, "preparation_", None)
     if isinstance(saved, list) and all(isinstance(part, dict) for part in saved):

@@ -28,9 +28,9 @@ from unispectral.report._summary import (
     Summary,
     read_columns,
     read_labels,
-    share_clear,
     summarise,
 )
+from unispectral.report._sureness import share_clear
 
 MAX_POINTS = 20_000
 _RISING = " Each iteration poses a new problem, so the values need not fall."

@@ -12,7 +12,7 @@ from unispectral.tables._columns import decimal_of
 from unispectral.tables._encode import Choices, UnreadableColumnError, used
 from unispectral.tables._formats import load
 from unispectral.tables._loaded import Loaded, label_values
-from unispectral.tables._prepare import Preparation
+from unispectral.tables._preparation import Preparation
 from unispectral.tables._source import Source, as_source
 from unispectral.tables._table import Table
 from unispectral.tables._take import (

@@ -12,7 +12,7 @@ from unispectral._errors import plural
 from unispectral.tables._arrays import Array
 from unispectral.tables._columns import Plan
 from unispectral.tables._encode import used
-from unispectral.tables._prepare import Preparation
+from unispectral.tables._preparation import Preparation
 from unispectral.tables._profile import TableProfile
 from unispectral.tables._profile_rows import RowProfile
 from unispectral.tables._source import SHOWN
@@ -95,7 +95,7 @@ def _list_parts(head: str, parts: Sequence[str]) -> list[str]:
     if not parts:
         return []
     more = len(parts) - SHOWN
-    return [f"{head}: {', '.join(parts[:SHOWN])}{f' and {more} more' if more > 0 else ''}."]
+    return [f"{head}: {', '.join(parts[:SHOWN])}{f' and {more:,} more' if more > 0 else ''}."]
 
 
 def columns_in_words(plans: Sequence[Plan], profile: TableProfile) -> list[str]:
@@ -125,7 +125,7 @@ def columns_in_words(plans: Sequence[Plan], profile: TableProfile) -> list[str]:
 def _names(names: Sequence[str]) -> str:
     """The first of many names."""
     more = len(names) - SHOWN
-    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(names[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _used_in_words(plans: Sequence[Plan]) -> list[str]:

@@ -23,7 +23,7 @@ from unispectral.tables._encode import (
 from unispectral.tables._encode import sources as plan_sources
 from unispectral.tables._loaded import NO_VALUE, Loaded, label_values
 from unispectral.tables._names import is_class
-from unispectral.tables._prepare import IMPUTATIONS, Preparation, odd_values
+from unispectral.tables._preparation import IMPUTATIONS, Preparation, odd_values
 from unispectral.tables._profile import TableProfile
 from unispectral.tables._profile_rows import count_empty_end, find_totals
 from unispectral.tables._source import SHOWN, TableError
