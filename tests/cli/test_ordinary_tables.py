@@ -357,3 +357,14 @@ def test_a_cluster_in_the_middle_of_a_column_is_told(capsys):
     middle = summary["summary"]["clusters"][1]
     assert middle["proposal"] == "middle x"
     assert middle["text"].startswith("x 4")
+
+
+def test_of_very_many_columns_the_telling_ones_are_listed(capsys):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 200))).rename(
+        columns="g{}".format
+    )
+    frame.insert(150, "code_of_place", [f"0{i % 9}115" for i in range(20)])
+    out = profiled(capsys, frame.to_csv("t.csv", index=False) or "t.csv")
+    assert "code_of_place  code" in out
+    assert "… and 141 more columns" in out
+    assert "g170" not in out

@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from unispectral.tables import TablePreparer, read_table
 from unispectral.tables._columns import parse_number
 from unispectral.tables._encode import APART
-from unispectral.tables._prepare import Preparation
+from unispectral.tables._preparation import Preparation
 from unispectral.tables._read import MixedColumnError, read_blocks
 
 
@@ -35,7 +35,7 @@ def mixed():
             "day": ["2024-01-02", "2024-01-04"] * 12,
             "unclear": ["1/2/2024", "5/6/2024"] * 12,
             "stamp": pd.date_range("2024-01-01", periods=24, tz="Europe/Berlin"),
-            "span": pd.to_timedelta(np.arange(24), unit="h"),
+            "span": pd.to_timedelta(6 * (np.arange(24) % 5), unit="h"),
             "count": np.arange(24),
             "flag": [True, False] * 12,
             "grade": pd.Categorical([1, 2, 3, 3] * 6),
@@ -104,18 +104,18 @@ def test_every_column_is_accounted_for(mixed):
         "day": "holds dates",
         "unclear": "holds dates",
         "stamp": "holds dates",
-        "span": "holds dates",
         "money": "has numbers in several units ($, €)",
         "empty": "has no value",
     }
-    names = ["price", "weight", "share", "member", "city=Köln", "city=Ulm", "count", "flag"]
+    names = ["price", "weight", "share", "member", "city=Köln", "city=Ulm", "span"]
+    names += ["count", "flag"]
     names += ["grade=1", "grade=2", "grade=3", "nullable"]
     assert list(made.columns) == names == preparer.get_feature_names_out().tolist()
     assert made.iloc[:4].to_numpy().tolist() == [
-        [85.4, 1234.5, 12.0, 1, 0, 1, 0, 1, 1, 0, 0, 1],
-        [1200, 3.2, 3.0, 0, 1, 0, 1, 0, 0, 1, 0, 3],
-        [85.4, 5.0, 4.5, 1, 0, 1, 2, 1, 0, 0, 1, 3],
-        [-3.0, 7.1, 4.5, 1, 0, 1, 3, 0, 0, 0, 1, 4],
+        [85.4, 1234.5, 12.0, 1, 0, 1, 0, 0, 1, 1, 0, 0, 1],
+        [1200, 3.2, 3.0, 0, 1, 0, 0.25, 1, 0, 0, 1, 0, 3],
+        [85.4, 5.0, 4.5, 1, 0, 1, 0.5, 2, 1, 0, 0, 1, 3],
+        [-3.0, 7.1, 4.5, 1, 0, 1, 0.75, 3, 0, 0, 0, 1, 4],
     ]
     filled = {p["name"]: (p["missing"], p["fill"]) for p in preparer.columns_ if p.get("missing")}
     assert filled == {
@@ -133,7 +133,7 @@ def test_dates_on_request(mixed):
     assert list(made.columns) == ["day", "stamp", "span", "count"]
     assert made["day"].diff()[1] == 2.0
     assert made["stamp"].iloc[0] == pytest.approx(19723 - 1 / 24)  # midnight in Berlin
-    assert made["span"].iloc[12] == 0.5
+    assert made["span"].iloc[12] == 0.5  # days
     assert "2024-05-31" in preparer.columns_[1]["why"]
 
 

@@ -20,6 +20,8 @@ Examples:
   unispectral profile survey.csv --order 'bad,so so,good' --json
 """
 _USED = {"use": "yes", "id": "as name", "supplementary": "shown", "leave out": "no"}
+#: Columns that are listed where there are more; first those that are not simply used.
+_LISTED = 60
 #: The widest that a name, or an example, is shown.
 _NAME = 24
 _EXAMPLE = 16
@@ -69,7 +71,8 @@ def _lines(found: Any) -> list[str]:
     """The columns as a table that fits the terminal."""
     heads = ("column", "kind", "used", "missing", "distinct", "example", "why")
     rows = []
-    for column in found.profile:
+    columns = _most_telling(list(found.profile))
+    for column in columns:
         if column.missing:
             gaps = f"{100 * column.missing:.1f} %"
         else:
@@ -81,7 +84,17 @@ def _lines(found: Any) -> list[str]:
     widths = [max(map(len, cells)) for cells in zip(heads, *rows, strict=True)]
     room = shutil.get_terminal_size().columns - sum(widths[:-1]) - 2 * len(widths)
     widths[-1] = max(20, room)
-    return [_row(row, widths) for row in (heads, *rows)]
+    lines = [_row(row, widths) for row in (heads, *rows)]
+    if len(columns) < len(found.profile):
+        lines.append(f"… and {len(found.profile) - len(columns):,} more columns (--json has all)")
+    return lines
+
+
+def _most_telling(columns: list[Any]) -> list[Any]:
+    """The first columns in their order, of many rather those that are not simply used."""
+    odd = [at for at, column in enumerate(columns) if column.role != "use" or column.doubt]
+    first = [*odd[: _LISTED // 2], *range(len(columns))]
+    return [columns[at] for at in sorted(list(dict.fromkeys(first))[:_LISTED])]
 
 
 def _row(cells: tuple[str, ...], widths: list[int]) -> str:

@@ -104,7 +104,8 @@ def _middle(columns: Columns, column: int, ends: Any, others: Any) -> _Trait:
     subject, unit = split_unit(columns.names[column])
     decimals = decimals_for(columns.values(column))
     low, high, least, most = (write_number(value, decimals) for value in (*ends, *others))
-    told = f"{subject} {low} to {high}{' ' * bool(unit)}{unit} (others {least} to {most})"
+    here = low if low == high else f"{low} to {high}"
+    told = f"{subject} {here}{' ' * bool(unit)}{unit} (others {least} to {most})"
     if columns.numbered[column]:
         return _Trait(subject, "", told)
     return _Trait(subject, f"middle {subject}", told)

@@ -95,7 +95,9 @@ def read_column(
         kind = "yes/no" if types.is_bool_dtype(column) else "number"
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
         return Reading({"kind": kind, "decimal": "."}, values)
-    if column.dtype.kind in "mM":
+    if column.dtype.kind == "m":
+        return Reading({"kind": "number", "decimal": ".", "unit": "days"}, _days(column))
+    if column.dtype.kind == "M":
         return Reading({"kind": "date", "order": "iso"})
     counts = Counter(text for text in texts_of(column) if text is not None)
     if not counts:
@@ -216,7 +218,7 @@ def column_values(plan: Plan, column: Any, decimal: str | None) -> np.ndarray:
     kind = plan["kind"]
     if kind in ("number", "yes/no") and types.is_numeric_dtype(column):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)[:, None]
-    if kind == "date" and column.dtype.kind in "mM":
+    if kind in ("date", "number") and column.dtype.kind in "mM":
         return _days(column)[:, None]
     texts = texts_of(column)
     if kind == "category":

@@ -246,7 +246,7 @@ class UnreadableColumnError(TableError):
         problem = f"has {unread:,} of {present:,} values that cannot be read as {_AS[kind]}"
         problem += f", such as {example[:20]!r}"
         super().__init__(
-            f"The column {name!r}", problem, "leave it out, or name such values as missing"
+            f"The column {name!r}", problem, "write them as the others, or name them as missing"
         )
 
 
