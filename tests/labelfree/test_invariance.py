@@ -98,6 +98,13 @@ def test_their_number_is_the_same(name: str, relation: str) -> None:
     assert try_relation(RELATIONS[relation], samples, base.labels, k, 0) == 1.0
 
 
+def test_one_far_sample_does_not_hide_that_there_are_clusters() -> None:
+    X, y = make_moons(200, noise=0.1, random_state=0)
+    base = base_fit(X, [y], "auto")
+    assert base.clear
+    assert try_relation(RELATIONS["one far sample more"], X, base.labels, "auto", 0) >= 0.95
+
+
 @pytest.mark.parametrize("bad", [-999.0, 1e5])
 def test_one_bad_row_among_the_wines(bad: float) -> None:
     X, y = load_wine(return_X_y=True)

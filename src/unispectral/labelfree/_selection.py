@@ -54,6 +54,8 @@ _ADVICE_DRAWS = 3
 _UNDECIDED = (0.5, 0.75)
 #: The same where the number is not given, as shares of the limit.
 _NEAR = (0.5, 1.25)
+#: Samples that are so many times as far from the mean as the median one are far from all others.
+_FAR = 30.0
 #: Neighbours by which density and dimension are judged.
 _LOCAL_NEIGHBORS = 12
 
@@ -299,8 +301,9 @@ def draw_null_samples(distance: KernelDistance, draws: int, run: Run) -> Iterato
 def _deviations(distance: KernelDistance, run: Run) -> np.ndarray:
     """The standard deviations of the samples along their principal directions.
 
-    Of a kernel that is not of a table they say nothing, since a kernel bends its samples into
-    many directions: then as many equal ones as the samples have dimensions locally.
+    Samples that are far from all others have no part in them. Of a kernel that is not of a table
+    they say nothing, since a kernel bends its samples into many directions: then as many equal
+    ones as the samples have dimensions locally.
     """
     n = distance.n_samples
     columns = distance.n_columns
@@ -311,9 +314,14 @@ def _deviations(distance: KernelDistance, run: Run) -> np.ndarray:
         products = distance.all_products(run).astype(np.float64)
         products -= products.mean(axis=0)
         products -= products.mean(axis=1)[:, None]
+        lengths = np.diagonal(products)
     else:
         centred = features - features.mean(axis=0, dtype=np.float64)
         products = centred.T @ centred
+        lengths = np.einsum("ij,ij->i", centred, centred)
+    near = lengths <= _FAR**2 * np.median(lengths)
+    if near.any() and not near.all():
+        return _deviations(distance.subset(np.flatnonzero(near)), run)
     values = np.linalg.eigvalsh(products)
     values = values[values > 1e-10 * max(float(values[-1]), 1e-300)]
     if not len(values) or values[-1] <= 1e-300:
