@@ -2,7 +2,8 @@
 
 Every part is switched off in turn, the others stay. Each data set is one pair, with the part and
 without it; the mean of the differences has an interval by resampling the sets. Design sets are
-those on which the model was made, validation sets took no part in it. Figures go to
+those on which the model was made, validation sets took no part in it. A few problems are made for
+parts that protect against failures which these sets do not show. Figures go to
 docs/results/parts.json one by one, so that a second call goes on where the first stopped.
 """
 
@@ -25,6 +26,7 @@ from benchmarks._store import Store
 from benchmarks.field import data as folders
 from benchmarks.label_free import suite
 from benchmarks.label_free._fingerprint import behaviour
+from benchmarks.label_free._made import DRAWS, MADE
 from benchmarks.label_free._parts_report import write
 from benchmarks.label_free.data import SETS, Absent
 from unispectral.labelfree import Recipe, cluster
@@ -107,6 +109,8 @@ class Problem:
     half: str
     kind: str
     load: Callable[[], tuple[Any, list[np.ndarray]]]
+    #: The only part that is switched off here; any that can matter otherwise.
+    part: str = ""
 
 
 def problems() -> Iterator[Problem]:
@@ -123,6 +127,19 @@ def problems() -> Iterator[Problem]:
     for one in folders.problems("views"):
         yield Problem(f"views, {one.name}", "design", "views", partial(_load_folder, one))
         yield Problem(f"lacking, {one.name}", "design", "lacking", partial(_load_lacking, one))
+
+
+def made_problems() -> Iterator[Problem]:
+    """Those that were made for a part, a few draws of each."""
+    for part, (_, make) in MADE.items():
+        for draw in range(DRAWS):
+            load = partial(_load_made, make, draw)
+            yield Problem(f"made, {part} {draw}", "made", "made", load, part)
+
+
+def _load_made(make: Callable[..., Any], draw: int) -> tuple[Any, list[np.ndarray]]:
+    X, y = make(np.random.default_rng(draw))
+    return X, [y + 1]
 
 
 def _load_folder(one: folders.Problem) -> tuple[Any, list[np.ndarray]]:
@@ -158,7 +175,7 @@ def _is_scaled(X: Any, how: str) -> bool:
 def measure(X: Any, references: Sequence[np.ndarray], part: Part) -> dict[str, float]:
     """The adjusted Rand index of a fit without a part, and its CPU seconds on one thread."""
     best, seconds = -1.0, 0.0
-    scaling = "none" if part.scaled and _is_scaled(X, part.scaled) else "auto"
+    scaling = "none" if part.scaled else "auto"
     for k in sorted({int(y.max()) for y in references}):
         recipe = replace(Recipe(n_clusters=k), **part.off)
         begun = time.process_time()
@@ -179,8 +196,8 @@ def run(store: Store, halves: Sequence[str], parts: Sequence[Part], most: int) -
     """
     condition = f"{Recipe()}; {behaviour('labels')}; {behaviour('kernels')}"
     found = list(problems())
-    for at in np.random.default_rng(0).permutation(len(found)):
-        problem = found[at]
+    order = np.random.default_rng(0).permutation(len(found))
+    for problem in [*made_problems(), *(found[at] for at in order)]:
         if problem.half not in halves:
             continue
         try:
@@ -189,12 +206,23 @@ def run(store: Store, halves: Sequence[str], parts: Sequence[Part], most: int) -
             continue
         if len(references[0]) > most:
             continue
+        whole: dict[str, float] = {}
         for part in (ALL, *parts):
-            if problem.kind not in part.kinds:
+            if part is not ALL and not applies(part, problem):
                 continue
             key = "/".join(("part", problem.half, problem.name.replace("/", ":"), part.name))
             work = partial(measure, X, references, part)
-            store.cell(key, work, condition=condition)
+            if part.scaled and not _is_scaled(X, part.scaled):
+                work = partial(dict, whole)  # the same fit
+            result = store.cell(key, work, condition=condition)
+            whole = whole or result
+
+
+def applies(part: Part, problem: Problem) -> bool:
+    """Whether a part is switched off on a problem."""
+    if problem.part:
+        return problem.part == part.name
+    return problem.kind in part.kinds
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -203,7 +231,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         prog="python -m benchmarks.label_free.parts", description=__doc__
     )
     parser.add_argument("--parts", help="names of parts, separated by commas; all otherwise")
-    parser.add_argument("--halves", default="design,validation", help="of design, validation")
+    halves = "made,design,validation"
+    parser.add_argument("--halves", default=halves, help=f"of {halves}")
     parser.add_argument(
         "--most-samples", type=int, default=10_000, help="leave out sets that have more"
     )
