@@ -81,6 +81,21 @@ def test_pairs_that_are_not_good_enough_are_refused() -> None:
     assert shift_invert(part, Wanted(5, 1e-18, 60, np.random.default_rng(0))) is None
 
 
+@pytest.mark.parametrize("side", [30, 40])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_equal_eigenvalues_that_lanczos_misses_are_found(side: int, seed: int) -> None:
+    """A torus has each eigenvalue four times, of which one vector may show three."""
+    number = np.arange(side**2).reshape(side, side)
+    right, below = np.roll(number, 1, axis=1), np.roll(number, 1, axis=0)
+    ends = np.r_[right.ravel(), below.ravel()]
+    W = sp.csr_array((np.ones(2 * side**2), (np.tile(number.ravel(), 2), ends)))
+    W = sp.csr_array(W + W.T)
+    assert factorises_well(W)
+    exact = scipy.linalg.eigvalsh(laplacian(W, normalized=True).toarray(), subset_by_index=(0, 8))
+    found = smallest_eigenvectors(W, 9, rng=seed)
+    np.testing.assert_allclose(found.values, exact, atol=1e-6)
+
+
 def test_lanczos_that_does_not_end_is_left_to_the_filter(monkeypatch: pytest.MonkeyPatch) -> None:
     W = plane(900)
     expected = smallest_eigenvectors(W, 6).values

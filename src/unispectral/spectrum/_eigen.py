@@ -17,8 +17,6 @@ from unispectral.spectrum._subspace import Part, Subspace, Wanted, filter_subspa
 DENSE_NODES = 400
 #: Above this share of all eigenvectors the block method has no advantage left.
 _DENSE_SHARE = 0.15
-#: Above this many nodes all components share one block, and nobody solves for what is not needed.
-_JOINT_NODES = 3_000
 
 
 def affinity(codes: sp.csr_array, transposed: sp.csr_array | None = None) -> sp.csr_array:
@@ -137,12 +135,6 @@ def smallest_eigenvectors(
     with one_blas_thread(run):  # the same additions in the same order, whatever the machine
         if missing <= 0:
             found = Subspace(np.zeros(0), np.zeros((n, 0)), 0.0, None)
-        elif n > _JOINT_NODES and missing + 8 <= _DENSE_SHARE * n:
-            if n_components == 1:
-                nulls = None
-            else:
-                nulls = (member, null)
-            found = _jointly(W, degrees, normalized, nulls, wanted, run)
         else:
             found = _separately(W, degrees, normalized, groups, wanted, run)
     values = np.zeros(n_vectors)
@@ -231,26 +223,6 @@ def _within(part: Part, wanted: Wanted) -> Subspace:
     rest = part.diagonal[:, None] * vectors - part.W @ vectors - vectors * values
     worst = float(np.linalg.norm(rest, axis=0).max())
     return Subspace(np.maximum(values, 0), vectors, worst, None)
-
-
-def _jointly(
-    W: sp.csr_array,
-    degrees: np.ndarray,
-    normalized: bool,
-    nulls: tuple[np.ndarray, np.ndarray] | None,
-    wanted: Wanted,
-    run: Run | None,
-) -> Subspace:
-    """The smallest pairs of a whole graph beyond its null vectors, in one block.
-
-    ``nulls`` is the component of each node and its entry in the null vector of that component.
-    """
-    n = len(degrees)
-    matrix = None
-    if nulls is not None:
-        member, null = nulls
-        matrix = sp.csr_array((null, member, np.arange(n + 1)), shape=(n, int(member.max()) + 1))
-    return _iterate(Part(W, degrees, normalized, matrix, run), wanted)
 
 
 def _iterate(part: Part, wanted: Wanted) -> Subspace:

@@ -70,21 +70,16 @@ def null_vector(degrees: np.ndarray, normalized: bool) -> np.ndarray:
 
 
 class Part:
-    """The Laplacian of one component, or of several with their null vectors, as ``diag − W``.
-
-    ``nulls`` has the null vectors as columns, each within its component; None where there is one.
-    """
+    """The Laplacian of one component with its null vector, as ``diag − W``."""
 
     def __init__(
         self,
         W: sp.csr_array,
         degrees: np.ndarray,
         normalized: bool,
-        nulls: sp.csr_array | None = None,
         run: Run | None = None,
     ) -> None:
         self.n = W.shape[0]
-        self.nulls = nulls
         self.run = run
         self.null = null_vector(degrees, normalized)
         if normalized:
@@ -137,15 +132,11 @@ class Part:
         )
 
     def off_null(self, X: np.ndarray) -> np.ndarray:
-        """X without its share of the null vectors, in place."""
-        if self.nulls is None:
-            share = gram(self.null[:, None], X, self.run)
-            for start in range(0, len(X), ROWS):
-                rows = slice(start, start + ROWS)
-                X[rows] -= (self.null[rows, None] * share).astype(X.dtype)
-        else:
-            shares = self.nulls.T.astype(X.dtype) @ X
-            X -= self.nulls.astype(X.dtype) @ shares
+        """X without its share of the null vector, in place."""
+        share = gram(self.null[:, None], X, self.run)
+        for start in range(0, len(X), ROWS):
+            rows = slice(start, start + ROWS)
+            X[rows] -= (self.null[rows, None] * share).astype(X.dtype)
         return X
 
 
