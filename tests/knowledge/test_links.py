@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_iris, make_blobs
+from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from unispectral import SCSK, UnifiedSpectralClustering, uncertain_pairs
@@ -138,13 +138,30 @@ def test_uncertain_pairs_lie_between_clusters():
         uncertain_pairs(model, n=0)
 
 
-def test_answers_to_the_questions_raise_the_score(iris):
-    X, y = iris
-    model = fit(X)
-    pairs = uncertain_pairs(model, n=20)
-    same = y[pairs[:, 0]] == y[pairs[:, 1]]
-    told = fit(X, must_link=pairs[same], cannot_link=pairs[~same])
-    assert adjusted_rand_score(y, told.labels_) >= adjusted_rand_score(y, model.labels_)
+@pytest.mark.parametrize(
+    ("load", "rows"), [(load_iris, 150), (load_wine, 178), (load_digits, 600)]
+)
+def test_answers_to_the_questions_do_not_lower_the_score(load, rows):
+    """An oracle answers ten questions, ten more, and twenty more, asked about each new fit."""
+    X, y = (part[:rows] for part in load(return_X_y=True))
+    count = len(np.unique(y))
+    model = fit(X, count)
+    before = adjusted_rand_score(y, model.labels_)
+    asked = np.empty((0, 2), dtype=int)
+    for questions in (10, 10, 20):
+        asked = np.vstack([asked, uncertain_pairs(model, n=questions)])
+        same = y[asked[:, 0]] == y[asked[:, 1]]
+        model = fit(X, count, must_link=asked[same], cannot_link=asked[~same])
+        assert adjusted_rand_score(y, model.labels_) >= before
+
+
+def test_samples_without_links_keep_their_clusters(iris):
+    X, _ = iris
+    plain = fit(X).labels_
+    told = fit(X, must_link=[(60, 110)], cannot_link=[(0, 1)]).labels_
+    others = np.setdiff1d(np.arange(150), [0, 1, 60, 110])
+    assert adjusted_rand_score(plain[others], told[others]) == 1.0
+    assert adjusted_rand_score(plain, told) < 1.0
 
 
 def test_the_papers_model_is_asked_alike(iris):

@@ -10,22 +10,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.cluster import KMeans
 
 from unispectral._errors import DoubtfulResultWarning, InputError, Sentence, warn
 from unispectral._result import Fitted
-from unispectral._run import Run, one_thread
-from unispectral.graph.quality import normalized_cut
+from unispectral._run import Run
 from unispectral.knowledge._follow import Follower
-from unispectral.knowledge._links import add_links, assign_units, count_broken, refuse_cliques
-from unispectral.knowledge._read import Knowledge, Links, name_rows
+from unispectral.knowledge._links import add_links, refuse_cliques
+from unispectral.knowledge._pairs import find_linked, obey_links
+from unispectral.knowledge._read import Knowledge, name_rows
 from unispectral.knowledge._sizes import limit_sizes, refuse_sizes
-from unispectral.knowledge._spread import PRIORS, complete_labels, remove_edges
+from unispectral.knowledge._spread import remove_edges
 from unispectral.labels import label_shares, procrustes
-from unispectral.spectrum import affinity, smallest_eigenvectors
-
-#: The most samples whose graph is embedded again with the links in it.
-_EMBEDDED_SAMPLES = 20_000
+from unispectral.spectrum import affinity
 
 
 class _Clusters(NamedTuple):
@@ -60,9 +56,10 @@ def apply_knowledge(fitted: Fitted, known: Knowledge, n_clusters: int, run: Run)
     refuse_sizes(known.sizes, len(solution.labels), wanted)
     if len(known.links.apart):
         refuse_cliques(known, wanted)
-    Z = solution.Z
+    unlinked = solution.Z
     if known.is_kept:
-        Z = remove_edges(Z, known.labels)
+        unlinked = remove_edges(unlinked, known.labels)
+    Z = unlinked
     if not known.links.is_empty:
         Z = add_links(Z, known.links)
     W = affinity(Z)
@@ -72,7 +69,7 @@ def apply_knowledge(fitted: Fitted, known: Knowledge, n_clusters: int, run: Run)
         if wanted < classes:
             found = _merge_to(W, found, wanted, known)
     if not known.links.is_empty:
-        found = _follow_links(W, found, known, run)
+        found = _follow_links(unlinked, found, known, run)
     if known.sizes != (None, None):
         labels = limit_sizes(W, found.labels, known.sizes, found.total, _held(found, known))
         found = found._replace(labels=labels)
@@ -151,18 +148,11 @@ def _merge_to(W: sp.csr_array, found: _Clusters, wanted: int, known: Knowledge) 
 def _held(found: _Clusters, known: Knowledge) -> np.ndarray:
     """The labels that nothing may change: known ones, and those of samples that have links."""
     held = np.full(len(found.labels), -1)
-    linked = _find_linked(known.links)
+    linked = find_linked(known.links)
     if known.is_kept:
         linked |= known.labels >= 0
     held[linked] = found.labels[linked]
     return held
-
-
-def _find_linked(links: Links) -> np.ndarray:
-    """Which samples have a link."""
-    linked = np.bincount(links.unit)[links.unit] > 1
-    linked[links.apart.ravel()] = True
-    return linked
 
 
 def _fixed_classes(found: _Clusters, known: Knowledge) -> np.ndarray:
@@ -175,44 +165,19 @@ def _fixed_classes(found: _Clusters, known: Knowledge) -> np.ndarray:
     return fixed
 
 
-def _follow_links(W: sp.csr_array, found: _Clusters, known: Knowledge, run: Run) -> _Clusters:
-    """Labels that obey the links: of candidates, that which breaks the fewest to begin with."""
-    count = found.total
+def _follow_links(Z: sp.csr_array, found: _Clusters, known: Knowledge, run: Run) -> _Clusters:
+    """Labels that obey the links, with a warning where some pairs could not be kept apart."""
     fixed = _fixed_classes(found, known)
-    candidates = [found.labels]
-    if not known.n_known and len(W.indptr) - 1 <= _EMBEDDED_SAMPLES:
-        candidates.append(_cluster_again(W, count, run))
-    broken = [count_broken(labels, known.links) for labels in candidates]
-    cuts = [normalized_cut(W, labels) for labels in candidates]
-    start = candidates[min(range(len(candidates)), key=lambda at: (broken[at], cuts[at], at))]
-    scores = label_shares(W, start, count)
-    labels, _ = assign_units(scores, known.links, fixed)
-    # What had to be moved takes its surroundings along.
-    seeds = np.where(_find_linked(known.links) | (fixed >= 0), labels, -1)
-    arguments = (W, start, seeds, count, count, 1.0, PRIORS[0])
-    _, shares = complete_labels(*arguments, known.weights)
-    matched = np.argmax(shares, axis=1)
-    free = seeds < 0
-    scores = np.where(free[:, None], shares, scores)
-    labels, unmet = assign_units(scores, known.links, np.where(free, -1, labels))
-    labels[free] = matched[free]
+    labels, unmet = obey_links(Z, found.labels, found.total, known.links, fixed, run)
     if len(unmet):
         pairs = "; ".join(f"({known.name(a)}, {known.name(b)})" for a, b in unmet[:3].tolist())
         warn(
             f"{len(unmet)} pairs of cannot_link share a cluster, such as {pairs}: no assignment "
-            f"to {count} clusters that keeps all of them apart was found; ask for more clusters, "
-            "or take out some pairs.",
+            f"to {found.total} clusters that keeps all of them apart was found; ask for more "
+            "clusters, or take out some pairs.",
             DoubtfulResultWarning,
         )
     return found._replace(labels=labels)
-
-
-def _cluster_again(W: sp.csr_array, count: int, run: Run) -> np.ndarray:
-    """The clusters of the graph with its links, by its eigenvectors."""
-    vectors = smallest_eigenvectors(W, count, rng=0, run=run).vectors
-    rows = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    with one_thread():
-        return KMeans(count, n_init=4, random_state=0).fit_predict(rows)
 
 
 def _fill_clusters(W: sp.csr_array, found: _Clusters, known: Knowledge) -> _Clusters:

@@ -16,9 +16,11 @@ from unispectral.graph.quality import normalized_cut
 from unispectral.knowledge._merge import cut_pieces, merge_pieces, prefer_own
 from unispectral.knowledge._spread import PRIORS, complete_labels
 
-#: Known labels are hidden in so many parts, one after the other; fewer than these say nothing.
+#: Known labels are hidden in so many parts, one after the other; fewer than these say nothing, nor
+#: do fewer for each cluster: most classes would be hidden with their only label.
 _FOLDS = 5
 _LEAST_KNOWN = 10
+_LEAST_FOR_EACH = 1.3
 
 
 class Follower:
@@ -69,7 +71,7 @@ class Follower:
         rows = np.flatnonzero(labels >= 0)
         if self.trust < 1.0:
             return self._spread(PRIORS[0], labels)
-        if len(rows) < _LEAST_KNOWN:
+        if len(rows) < max(_LEAST_KNOWN, _LEAST_FOR_EACH * self.count):
             return self._carefully(labels)
         rows = np.random.default_rng(0).permutation(rows)
         ways = self._ways()

@@ -54,23 +54,6 @@ def add_links(W: sp.csr_array, links: Links) -> sp.csr_array:
     return sp.csr_array(sp.coo_array((data, (one, other)), shape=(n, n)))
 
 
-def count_broken(labels: np.ndarray, links: Links) -> int:
-    """How many samples are not with their group, plus how many pairs are not apart.
-
-    Examples
-    --------
-    >>> count_broken(np.array([0, 1, 0]), Links(np.array([0, 0, 1]), np.array([[0, 2]])))
-    2
-    """
-    count = int(labels.max()) + 1
-    units = int(links.unit.max()) + 1
-    together = np.zeros((units, count))
-    np.add.at(together, (links.unit, labels), 1.0)
-    astray = int((together.sum(axis=1) - together.max(axis=1)).sum())
-    apart = links.apart
-    return astray + int((labels[apart[:, 0]] == labels[apart[:, 1]]).sum())
-
-
 def refuse_cliques(known: Knowledge, count: int) -> None:
     """Refuse pairs that are apart from each other in more clusters than there are."""
     beside = _neighbours_of(known.links)
