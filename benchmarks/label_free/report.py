@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -29,11 +29,20 @@ METRICS = {"accuracy": "Accuracy", "nmi": "Normalised mutual information", "ari"
 LEAST = {"TR11": 70.0, "TR45": 74.0, "TDT2": 89.0}
 #: Mean accuracy of the better of the earlier model's two forms on the sets that all methods ran.
 EARLIER = {"Validation sets": 87.6, "Fresh sets": 70.2}
-#: What a whole study holds of ours, by the first word of a cell's key.
-_PARTS = (
-    "suite", "suite-count", "views", "main", "count", "count-real", "structureless", "advice",
-    "split", "noise", "outliers",
-)  # fmt: skip
+#: What a whole study holds of ours, by the first word of a cell's key, and what it depends on.
+DEPENDS = {
+    "suite": "labels",
+    "suite-count": "count",
+    "views": "kernels",
+    "main": "labels",
+    "count": "count",
+    "count-real": "count",
+    "structureless": "count",
+    "advice": "count",
+    "split": "new points",
+    "noise": "kernels",
+    "outliers": "outliers",
+}
 
 INTRODUCTION = """\
 # The defaults, on data they were and were not made for
@@ -66,9 +75,9 @@ tuned **with the true classes**; it is not run here, and takes no part in the ra
 *unispectral* is `UnifiedSpectralClustering` with its defaults, *SC rbf* scikit-learn's
 SpectralClustering as it comes (gamma 1), *SC rbf median* with the Gaussian of the median distance,
 *SC knn* with 10 neighbours. *TSEP* is our implementation of the paper's three separate steps with
-its defaults. k-means has 10 starts. Mean ± standard deviation over the seeds (ten of ours on
-design sets, two to five otherwise; ours uses its seed only to search among more than 10,000
-samples, so that it says nothing about stability, which has a table of its own); figures in per
+its defaults. k-means has 10 starts. Mean ± standard deviation over the seeds (two of ours,
+which uses its seed only to search among more than 10,000 samples, so that it says nothing about
+stability, which has a table of its own; two to five of others); figures in per
 cent; the best of each row that ran without labels is in bold. A method that fails or gives no
 answer in time († and listed at the end) is scored as one that puts everything into one cluster.
 """
@@ -133,8 +142,11 @@ class Figures:
         return dict(zip(free, ranked.mean(axis=0), strict=True))
 
 
-def write(store: Store, path: Path | None) -> str:
-    """Compose the report, and write it if there is a path."""
+def write(store: Store, path: Path | None, now: Callable[[str], str] | None = None) -> str:
+    """Compose the report, and write it if there is a path.
+
+    ``now`` tells what figures that depend on some behaviour depend on now.
+    """
     groups = {
         "Design sets": Figures(store, DESIGN),
         "Validation sets": Figures(store, VALIDATION),
@@ -147,7 +159,7 @@ def write(store: Store, path: Path | None) -> str:
         whole = title.endswith("together")
         parts.append(_group(title, figures, rows=not whole))
     parts += [_wins(groups), *_sections.sections(store)]
-    parts += [_absent(store), _states(store), _reading() if path is not None else ""]
+    parts += [_absent(store), _states(store, now), _reading() if path is not None else ""]
     text = "\n".join(part for part in parts if part).rstrip() + "\n"
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -255,7 +267,7 @@ def _wins(groups: dict[str, Figures]) -> str:
     )
 
 
-def _states(store: Store) -> str:
+def _states(store: Store, now: Callable[[str], str] | None) -> str:
     """Whether all figures of ours belong to one state of the model, part by part."""
     found: dict[str, set[str]] = {}
     for key, cell in store.cells.items():
@@ -268,7 +280,15 @@ def _states(store: Store) -> str:
     text = "All figures of ours in a part belong to one state of the model"
     if mixed:
         text += f", except in: {', '.join(mixed)}, where cells of different states stand together"
-    missing = sorted(set(_PARTS) - set(found))
+    if now is not None:
+        old = [part for part, states in found.items() if states != {now(DEPENDS[part])}]
+        if old:
+            text += (
+                ". By what the models answer on small problems, these parts are of this state: "
+                f"{', '.join(part for part in found if part not in old) or 'none'}; and these of "
+                f"an earlier one: {', '.join(old)}"
+            )
+    missing = sorted(set(DEPENDS) - set(found))
     if missing:
         text += f". Not run on this state, and therefore absent: {', '.join(missing)}"
     return f"## One state\n\n{text}.\n"
