@@ -9,6 +9,9 @@ import scipy.sparse as sp
 
 #: Rows of a table that are looked at together, so that a large one is not copied.
 _ROWS = 16_384
+#: A table whose mean is so many times its spread is moved to the origin before distances are
+#: taken: dot products of large numbers have no digits left for small differences.
+_FAR = 1e3
 
 
 def pick_evenly(n: int, most: int) -> np.ndarray:
@@ -99,3 +102,14 @@ def locate(table: np.ndarray) -> tuple[np.ndarray, float]:
     if not np.isfinite(mean).all():
         return mean, np.inf
     return mean, max(float(np.nanmax(np.abs(one - mean), initial=0.0)) for one in blocks)
+
+
+def is_far(mean: np.ndarray, spread: float) -> bool:
+    """Whether a table of this mean and spread lies too far from the origin for its distances.
+
+    Examples
+    --------
+    >>> is_far(np.array([0.0, 1e6]), 1.0), is_far(np.array([0.0, 1e6]), 1e4)
+    (True, False)
+    """
+    return float(np.abs(mean).max()) > _FAR * spread

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from unispectral._alignment import align, view_names
-from unispectral._arrays import absent_rows, locate, pick_evenly
+from unispectral._arrays import absent_rows, is_far, locate, pick_evenly
 from unispectral._errors import (
     DoubtfulResultWarning,
     InputError,
@@ -26,9 +26,6 @@ from unispectral.kernels._features import Table
 
 #: How far a kernel may be from symmetric, relative to its largest entry.
 SYMMETRY = 1e-5
-#: A table whose mean is this many times its spread is moved to the origin before distances are
-#: taken: dot products of large numbers have no digits left for small differences.
-_FAR = 1e3
 #: A table whose largest value lies outside is scaled by a power of two, which changes no digit.
 _SIZES = (1e-9, 1e9)
 
@@ -383,7 +380,7 @@ def _shift_of(X: Table) -> Shift | None:
     largest = max(abs(greatest), abs(least))
     if not sp.issparse(X):
         mean, spread = locate(X)  # huge numbers, whose mean overflows, are scaled but not moved
-        if float(np.abs(mean).max()) > _FAR * spread:
+        if is_far(mean, spread):
             offset = mean
             largest = spread
     factor = 1.0

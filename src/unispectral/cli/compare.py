@@ -122,8 +122,8 @@ def _prepare(data: Input) -> tuple[Input, str]:
 
     ((view, table),) = data.tables.items()
     values = table.values
-    reason = scaling_of(values, "auto")[1]
-    if sp.issparse(values) or not reason.startswith("standardised"):
+    shift, reason = scaling_of(values, "auto")
+    if sp.issparse(values) or shift is None or not shift.is_standardised:
         return data, "All methods get the same columns."
     values = np.asarray(values, dtype=np.float64)
     spread = values.std(axis=0)

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
-from unispectral._arrays import locate, median_of_positive, pick_evenly
+from unispectral._arrays import is_far, locate, median_of_positive, pick_evenly
 from unispectral._errors import InputError
 from unispectral._memory import require_memory
 from unispectral._run import Run, map_blocks
@@ -27,10 +27,8 @@ _SAMPLE = 1_000
 #: From this many samples on, room for a matrix of all pairs is asked for before it is taken.
 _LARGE = 1_000
 #: From this many samples on, their dot products are shared among the threads, so many rows a task.
-_MANY = 1_000
+_LEAST_SHARED = 1_000
 _BLOCK_ROWS = 128
-#: A table whose mean is so many times its spread is moved to the origin for distances.
-_FAR = 1e3
 
 
 #: Picks, of one number for each sample, those of the samples on one side of some products.
@@ -261,7 +259,7 @@ def _far_mean(X: Table) -> np.ndarray | None:
     if sp.issparse(X) or not X.size:
         return None
     mean, spread = locate(X)
-    if 0 < _FAR * spread < float(np.abs(mean).max()):
+    if spread > 0 and is_far(mean, spread):
         return mean
     return None
 
@@ -301,7 +299,7 @@ def _squared_norms(X: Table) -> np.ndarray:
 
 def _dots(A: Table, B: Table, run: Run | None = None) -> np.ndarray:
     if not sp.issparse(A):
-        if A is B and len(A) > _MANY:
+        if A is B and len(A) > _LEAST_SHARED:
             return _own_dots(A, run)
         return A @ B.T
     from unispectral.kernels import _loops

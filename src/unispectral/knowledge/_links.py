@@ -13,7 +13,7 @@ from unispectral.knowledge._read import Knowledge, Links, name_rows
 #: together.
 _STEPS = 20_000
 #: Above this many groups the order in which they choose is made once.
-_MANY = 1_000
+_MOST_RANKED = 1_000
 
 
 def add_links(W: sp.csr_array, links: Links) -> sp.csr_array:
@@ -173,7 +173,7 @@ def _colour(
 
     def pick() -> int:
         rest = (unit for unit in open_ if unit not in chosen)
-        return next(rest) if len(open_) > _MANY else min(rest, key=is_next)
+        return next(rest) if len(open_) > _MOST_RANKED else min(rest, key=is_next)
 
     stack: list[tuple[int, list[int]]] = []
     steps = 0

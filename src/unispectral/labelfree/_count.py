@@ -44,7 +44,7 @@ _DRAWS = 2
 _FLOOR = 0.02
 #: Candidates of each code where modularity decides: many, or few for numbers of clusters whose
 #: mean size is no larger than that. Clusters are merged from at least so many.
-_MANY, _FEW = 12, 4
+_MANY_CANDIDATES, _FEW_CANDIDATES = 12, 4
 _MERGED = 60
 #: Scores that are lower than the highest by no more than this share are as high.
 _PLATEAU = 0.005
@@ -192,8 +192,8 @@ def _excess_modularity(
     references = list(draw_null_samples(few, _DRAWS, run))
     if not references:  # all samples are equal
         return excess, "modularity"
-    large = n // np.arange(2, most + 1) > _MANY
-    for k, judged in ((_MANY, large), (_FEW, ~large)):
+    large = n // np.arange(2, most + 1) > _MANY_CANDIDATES
+    for k, judged in ((_MANY_CANDIDATES, large), (_FEW_CANDIDATES, ~large)):
         if not judged.any():
             continue
         k, looks = recipe.n_neighbors or k, []

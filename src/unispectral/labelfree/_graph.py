@@ -33,9 +33,9 @@ from unispectral.labelfree._neighbourhoods import (
 from unispectral.labelfree._recipe import Recipe
 from unispectral.spectrum import Eigenpairs, affinity, smallest_eigenvectors
 
-#: Above this many samples memory that is free is given back between the stages, and an iteration
-#: is left out that is known beforehand to change next to nothing.
-_MANY = 10_000
+#: Above this many samples an iteration is left out that is known beforehand to change next to
+#: nothing, and the graph is a stage of its own in the progress.
+_LARGE_SAMPLES = 10_000
 #: Up to this many samples eigenvectors cost little and are found ten times more precisely than
 #: labels need them.
 PRECISE_SAMPLES = 3_000
@@ -100,7 +100,7 @@ def learn_graph(
         graph = sp.csr_array((0, 0))  # the last one is let go before the next is made
         codes, value, residual, left = _blend(layers, recipe, embedding, run)
         errors = errors or left
-        if codes.shape[0] > _MANY:
+        if codes.shape[0] > _LARGE_SAMPLES:
             run.progress("graph")
         codes = _hold_together(codes, layers, k, recipe, seed, run)
         graph = codes.T.tocsr()
@@ -128,7 +128,7 @@ def learn_graph(
             # Within a component all rows are the same: no penalty of an edge would change.
             reason = "the graph falls into as many components as there are clusters"
             break
-        if graph.shape[0] > _MANY and iteration == 1 < recipe.max_iter:
+        if graph.shape[0] > _LARGE_SAMPLES and iteration == 1 < recipe.max_iter:
             most = change_bound(graph, embedding, views, shares, errors, recipe)
             if most < tol * float(np.linalg.norm(W.data)):
                 reason = (

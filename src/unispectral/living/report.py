@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._errors import plural
 from unispectral.living._record import CHANGES, Record
 from unispectral.living._refit import held_tables
 
@@ -51,7 +52,7 @@ def describe_changes(model: Any, update: int | None = None) -> list[str]:
         told = _SENTENCES[CHANGES[what]].format(
             cluster=_call(cluster, names),
             other=_call(other, names),
-            rows=f"{rows:,} row{'' if rows == 1 else 's'}",
+            rows=plural(rows, "row"),
             samples=f"{samples:,}",
             amount=f"{amount:.1f}",
         )

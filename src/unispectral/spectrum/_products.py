@@ -17,7 +17,7 @@ from unispectral._run import Run, map_blocks
 _TASKS = 32
 _ROWS = 2_048
 #: Below this many multiplications starting threads costs more than it saves.
-_MANY = 4_000_000
+_LEAST_SHARED = 4_000_000
 
 
 def laplacian_step(
@@ -39,7 +39,7 @@ def laplacian_step(
     n, width = X.shape
     given = W.indptr, W.indices, W.data, diagonal, X, previous, out
     numbers = tuple(map(X.dtype.type, (scale, shift, keep)))
-    if W.nnz * width < _MANY:
+    if W.nnz * width < _LEAST_SHARED:
         _step(*given, *numbers, 0, n)
     else:
         step = max(_ROWS, n // _TASKS)

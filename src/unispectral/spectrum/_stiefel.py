@@ -12,7 +12,7 @@ from unispectral._arrays import orthogonal_factor
 from unispectral._run import Run
 
 #: Samples from which a product with the Laplacian is worth several threads.
-_MANY = 4_000
+_LEAST_SPARSE = 4_000
 #: The reduced problem of a step is solved to this share of the gradient, in this many steps.
 _REDUCED = 0.1
 _REDUCED_STEPS = 20
@@ -382,7 +382,7 @@ def polar(Y: np.ndarray) -> np.ndarray:
 
 def _times(L: sp.csr_array | np.ndarray, X: np.ndarray, run: Run | None) -> np.ndarray:
     """``L X``, on all threads of a run where that pays."""
-    if len(X) < _MANY or not sp.issparse(L):
+    if len(X) < _LEAST_SPARSE or not sp.issparse(L):
         return L @ X
     from unispectral.spectrum._products import laplacian_step
 
