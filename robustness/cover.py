@@ -47,7 +47,6 @@ _UNCOMPILED: dict[str, tuple[str, ...]] = {
         "tests/paper/test_steps.py", "tests/paper/test_step_details.py",
         "tests/graph/test_codes.py",
         "tests/kernels", "tests/spectrum/test_products.py",
-        "tests/spectrum/test_aggregates.py",
         "tests/graph/test_components.py",
     ),
     "loops of the search": ("tests/graph/test_neighbours.py",),

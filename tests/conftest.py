@@ -17,6 +17,9 @@ settings.load_profile("no-clock")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let ``make test-all`` take every case where ``make test`` takes some."""
     parser.addoption("--thorough", action="store_true", help="take all cases, not some of them")
+    parser.addoption(
+        "--renew", action="store_true", help="write what the code of the manual prints into its pages"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

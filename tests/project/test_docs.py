@@ -87,11 +87,33 @@ def close_figures() -> None:
     plt.close("all")
 
 
+class RenewingRunner(doctest.DocTestRunner):
+    """Note what examples print where it is not what the page says."""
+
+    def __init__(self) -> None:
+        super().__init__(optionflags=FLAGS)
+        self.printed: list[tuple[doctest.Example, str]] = []
+
+    def report_failure(self, out, test, example, got) -> None:
+        self.printed.append((example, got))
+        super().report_failure(out, test, example, got)
+
+
+def renew_block(lines: list[str], block: Block, printed: list[tuple[doctest.Example, str]]) -> None:
+    """Put what was printed in the place of what was expected, the last example first."""
+    for example, got in reversed(printed):
+        start = block.line - 1 + example.lineno + example.source.count("\n")
+        indent = re.match(" *", lines[start - 1])[0]
+        new = [indent + (line or "<BLANKLINE>").rstrip() for line in got.rstrip().split("\n")]
+        lines[start : start + example.want.count("\n")] = new
+
+
 @pytest.mark.parametrize("page", PAGES, ids=ids(PAGES))
 def test_code_of_the_manual_runs(
-    page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.chdir(folder)
+    failed: list[tuple[Block, RenewingRunner, str]] = []
     if page.suffix == ".md":  # the manual takes few by itself
         monkeypatch.setattr(datasets, "load_digits", few_digits)
     names: dict[str, Any] = {"__name__": "__main__"}
@@ -103,10 +125,10 @@ def test_code_of_the_manual_runs(
                 block.text, names, page.name, str(page), block.line
             )
             said: list[str] = []
-            result = doctest.DocTestRunner(optionflags=FLAGS).run(
-                test, out=said.append, clear_globs=False
-            )
-            assert result.failed == 0, "".join(said)
+            runner = RenewingRunner()
+            runner.run(test, out=said.append, clear_globs=False)
+            if runner.printed:
+                failed.append((block, runner, "".join(said)))
             names.update(test.globs)
         else:
             # A cluster of threads is there at once, and its workers know this process's modules.
@@ -117,6 +139,12 @@ def test_code_of_the_manual_runs(
         names["client"].close()
         names["client"].cluster.close()
     close_figures()
+    if failed and request.config.getoption("--renew"):
+        lines = page.read_text(encoding="utf-8").splitlines()
+        for block, runner, _ in reversed(failed):
+            renew_block(lines, block, runner.printed)
+        page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert not failed, "".join(said for _, _, said in failed)
 
 
 def commands() -> list[tuple[Path, str]]:
@@ -420,7 +448,7 @@ def test_clusters_of_the_readme_need_not_be_round() -> None:
     assert classes.keys() == names["shapes"].keys()
     for shape, (X, k) in names["shapes"].items():
         labels = names["methods"](k)["unispectral"].fit_predict((X - X.mean(0)) / X.std(0))
-        assert clustering_accuracy(classes[shape], labels) > 0.99, shape
+        assert clustering_accuracy(classes[shape], labels) >= 0.99, shape
 
 
 MODULES = sorted(
