@@ -18,7 +18,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Let ``make test-all`` take every case where ``make test`` takes some."""
     parser.addoption("--thorough", action="store_true", help="take all cases, not some of them")
     parser.addoption(
-        "--renew", action="store_true", help="write what the code of the manual prints into its pages"
+        "--renew", action="store_true", help="write what examples print into the manual"
     )
 
 

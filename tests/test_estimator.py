@@ -324,7 +324,7 @@ def test_progress_is_silent_unless_asked_for(capsys, blobs):
 def test_every_number_has_an_effect(blobs):
     X, _ = blobs
     X = X + np.random.default_rng(0).normal(scale=2.0, size=X.shape)
-    plain = {"whiten": None, "n_init": 2, "committee": False}  # a member that wins has no penalties
+    plain = {"whiten": None, "n_init": 2, "committee": False}
     base = UnifiedSpectralClustering(3, **plain).fit(X)
     similar = base.embedding_ @ base.embedding_.T
     for change in ({"alpha": 0.5}, {"beta": 0.0}, {"ridge": 0.1}, {"max_iter": 1}):

@@ -99,7 +99,9 @@ class RenewingRunner(doctest.DocTestRunner):
         super().report_failure(out, test, example, got)
 
 
-def renew_block(lines: list[str], block: Block, printed: list[tuple[doctest.Example, str]]) -> None:
+def renew_block(
+    lines: list[str], block: Block, printed: list[tuple[doctest.Example, str]]
+) -> None:
     """Put what was printed in the place of what was expected, the last example first."""
     for example, got in reversed(printed):
         start = block.line - 1 + example.lineno + example.source.count("\n")
