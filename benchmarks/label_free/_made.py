@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.label_free import shapes
+
 __all__ = ["DRAWS", "MADE"]
 
 #: Draws of each problem.
@@ -35,6 +37,11 @@ def _another_unit(rng: np.random.Generator) -> tuple[Any, np.ndarray]:
     return np.hstack([X, 1000 * rng.normal(size=(180, 1))]), y
 
 
+def _animals(rng: np.random.Generator) -> tuple[Any, np.ndarray]:
+    """Three kinds of animals by five measurements that all grow with the animal."""
+    return shapes.animals(int(rng.integers(1000)))
+
+
 def _noise_views(rng: np.random.Generator) -> tuple[Any, np.ndarray]:
     """One view of three clusters, and ten of noise."""
     y = np.repeat(np.arange(3), 60)
@@ -48,6 +55,7 @@ def _noise_views(rng: np.random.Generator) -> tuple[Any, np.ndarray]:
 MADE: dict[str, tuple[str, Callable[[np.random.Generator], tuple[Any, np.ndarray]]]] = {
     "copies": ("answers to four questions: few rows, each of them often", _answers),
     "standardising": ("a column of noise in another unit", _another_unit),
+    "second look": ("three kinds of animals, which differ less than their sizes", _animals),
     "joining": ("four groups of three clusters each; four are asked for", _groups_of_clusters),
     "view selection": ("one view of clusters, ten of noise", _noise_views),
 }

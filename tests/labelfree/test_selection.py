@@ -32,6 +32,12 @@ def test_clusters_that_size_hides_are_found(n_columns, tmp_path):
     assert np.array_equal(load_model(tmp_path / "model.npz").predict(fresh), model.predict(fresh))
 
 
+@pytest.mark.parametrize("seed", [0, 4])
+def test_other_candidates_see_them_where_they_are_seen(seed):
+    X, kinds = animals(seed)
+    assert clustering_accuracy(kinds, cluster(X, Recipe(3)).labels) > 0.95
+
+
 def test_plain_distances_see_nothing_there():
     X, kinds = animals(1)
     with pytest.warns(DoubtfulResultWarning, match="no clearer than"):

@@ -126,7 +126,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
     if len(kept) > 1:
         shown = np.zeros(len(kept))
         found, shown[kept] = compare_weightings(found, recipe, run)
-    found, agreement = let_candidates_vote(found, recipe, run)
+    found, agreement = let_candidates_vote(found, geometry, recipe, run)
     # Of a number that was found here nothing but the vote is left to say.
     diagnostics = doubt_agreement(agreement)
     if count is None:
@@ -331,13 +331,14 @@ def _cluster_layers(
 
 
 def let_candidates_vote(
-    found: Clustering, recipe: Recipe, run: Run
+    found: Clustering, chosen: GeometryChoice, recipe: Recipe, run: Run
 ) -> tuple[Clustering, float | None]:
     """These clusters, or others of the same samples on which more candidates agree; and how much.
 
     Candidates vote on one table, where eigenvectors are computed and clusters are not separate,
     and where samples count about equally often: a mixture and a tree see each of them once. Where
-    these agree with the clusters, no further graphs are made.
+    these agree with the clusters, no further graphs are made. They see the samples as they are, or,
+    where these hide the clusters, in the geometry that shows them.
     The graph of clusters that another candidate found is coupled with these.
     """
     joint = found.views.joint
@@ -352,6 +353,8 @@ def let_candidates_vote(
     run.progress("candidates")
     here = run.replace(executor=None, rng=np.random.default_rng(0))
     table = joint.features()
+    if chosen.is_other:
+        table = found.layers.layers[0].geometry.features()
     candidates = [found.labels]
     if table is not None:
         candidates.extend(cluster_table(table, k, recipe.members))

@@ -71,6 +71,8 @@ class GeometryChoice(NamedTuple):
     eigenvalue_sum: float | None = None
     #: How clear its clusters are beside those of the null model, from 0 to 1; None where unknown.
     structure: float | None = None
+    #: Whether the geometry that was selected first shows no clusters, and this one does.
+    is_other: bool = False
 
 
 def choose_geometry(base: KernelDistance, recipe: Recipe, run: Run) -> GeometryChoice:
@@ -134,7 +136,7 @@ def reconsider_geometry(
             other = GeometryChoice(form, choice.sample)
             again = structure_ratio(base, count, recipe, run, other)
             if again < min(structure, STRUCTURELESS):
-                choice = other
+                choice = other._replace(is_other=True)
                 structure = again
     return choice._replace(structure=min(structure, 1.0))
 
