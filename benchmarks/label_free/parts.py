@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks._store import Store
 from benchmarks.field import data as folders
-from benchmarks.label_free import suite
+from benchmarks.label_free import suite, views
 from benchmarks.label_free._fingerprint import behaviour
 from benchmarks.label_free._made import DRAWS, MADE
 from benchmarks.label_free._parts_report import write
@@ -53,7 +53,7 @@ class Part:
     name: str
     does: str
     off: Mapping[str, Any] = field(default_factory=dict)
-    kinds: tuple[str, ...] = ("table", "views", "lacking")
+    kinds: tuple[str, ...] = ("table", "views")
     scaled: str = ""
 
 
@@ -63,7 +63,7 @@ def _without(kind: str) -> tuple[str, ...]:
 
 
 _TABLE = ("table",)
-_VIEWS = ("views", "lacking")
+_VIEWS = ("views",)
 ALL = Part("all parts", "the model as it is")
 PARTS = (
     Part("order", "samples are taken in an order of their own", {"order": False}),
@@ -126,7 +126,15 @@ def problems() -> Iterator[Problem]:
             yield Problem(f"tables, {name}", half, "table", partial(_load_set, name))
     for one in folders.problems("views"):
         yield Problem(f"views, {one.name}", "design", "views", partial(_load_folder, one))
-        yield Problem(f"lacking, {one.name}", "design", "lacking", partial(_load_lacking, one))
+        yield _lack(f"lacking, {one.name}", "design", one.load)
+    for name, problem in views.PROBLEMS.items():
+        half = "design" if problem.seen else "validation"
+        yield Problem(f"views, {name}", half, "views", partial(_load_folder, problem))
+        yield _lack(f"lacking, {name}", half, problem.load)
+
+
+def _lack(name: str, half: str, load: Callable[[], Any]) -> Problem:
+    return Problem(name, half, "lacking", partial(_load_lacking, load), "completion")
 
 
 def made_problems() -> Iterator[Problem]:
@@ -142,7 +150,7 @@ def _load_made(make: Callable[..., Any], draw: int) -> tuple[Any, list[np.ndarra
     return X, [y + 1]
 
 
-def _load_folder(one: folders.Problem) -> tuple[Any, list[np.ndarray]]:
+def _load_folder(one: folders.Problem | views.Problem) -> tuple[Any, list[np.ndarray]]:
     X, y = one.load()
     return X, [y + 1]
 
@@ -152,14 +160,14 @@ def _load_set(name: str) -> tuple[Any, list[np.ndarray]]:
     return X, [y + 1]
 
 
-def _load_lacking(one: folders.Problem) -> tuple[Any, list[np.ndarray]]:
+def _load_lacking(load: Callable[[], Any]) -> tuple[Any, list[np.ndarray]]:
     """Views each of which lacks a fifth of the samples, no sample all of them."""
-    views, y = one.load()
+    given, y = load()
     rng = np.random.default_rng(0)
-    lacking = rng.random((len(y), len(views))) < _LACKING
+    lacking = rng.random((len(y), len(given))) < _LACKING
     lacking[lacking.all(axis=1), 0] = False
     tables = {}
-    for at, (name, table) in enumerate(views.items()):
+    for at, (name, table) in enumerate(given.items()):
         table = np.array(table.toarray() if hasattr(table, "toarray") else table, dtype=float)
         table[lacking[:, at]] = np.nan
         tables[name] = table

@@ -337,9 +337,9 @@ def let_candidates_vote(
 
     Candidates vote on one table, where eigenvectors are computed and clusters are not separate,
     and where samples count about equally often: a mixture and a tree see each of them once. Where
-    these agree with the clusters, no further graphs are made. They see the samples as they are, or,
-    where these hide the clusters, in the geometry that shows them.
-    The graph of clusters that another candidate found is coupled with these.
+    these agree with the clusters, no further graphs are made. They see the samples as they are, or
+    in the geometry that shows clusters where these do not. The graph of clusters that another
+    candidate found is coupled with these.
     """
     joint = found.views.joint
     if joint is None or len(found.views.views) > 1 or not recipe.has_vote(joint.n_samples):
