@@ -179,6 +179,9 @@ def read(
     """
     if hasattr(estimator, "feature_names_in_"):  # of a fit before, on one frame
         del estimator.feature_names_in_
+    if is_graph_object(X):
+        remedy = "give it to UnifiedSpectralClustering(kernels='graph')"
+        raise InputTypeError("X", "is a graph, which has no columns", remedy)
     if kernels is None:
         bank = X
         if not isinstance(X, KernelBank):
@@ -273,7 +276,7 @@ def read_nodes(estimator: BaseEstimator, X: object) -> Samples:
     graphs = [X]
     if _is_several(X):
         names = view_names(X)
-        graphs = _stack(X)
+        graphs = _stack_any(X)
     given: list[GivenGraph] = []
     for name, graph in zip(names, graphs, strict=True):
         shape: tuple[int, ...] = getattr(graph, "shape", ())
@@ -294,7 +297,6 @@ def read_nodes(estimator: BaseEstimator, X: object) -> Samples:
     estimator.n_features_in_ = n
     rows = _beside([describe_nodes(one.weights) for one in given])
     notes = list(dict.fromkeys(note for one in given for note in one.notes))
-    notes += [one.note_of_isolated for one in given if len(given) == 1 and one.note_of_isolated]
     layout = Layout("graph", tuple(names), (n,) * len(given))
     return Samples(
         layout,
@@ -373,7 +375,7 @@ def _read_new_nodes(X: object, layout: Layout) -> list[Any]:
     if len(layout.n_features) > 1:
         X = _order_as_fitted(X, "graph", layout.view_names)
         if _is_several(X):
-            graphs = _stack(X)
+            graphs = _stack_any(X)
         else:
             graphs = [X]
         _require_fitted("X", "holds", len(graphs), "graphs", len(layout.n_features))

@@ -311,7 +311,7 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
             How many samples each stands for; one of weight 0 takes no part, and is predicted.
         must_link, cannot_link : list of pairs or groups of rows, default=None
             Rows that belong to one cluster, and rows that belong to different ones: by their
-            names in the index of a frame that has names, otherwise counted from 0.
+            names in the index of a frame, or of the nodes of a graph, otherwise counted from 0.
         connectivity : sparse or dense matrix, or graph of networkx or igraph, default=None
             Which samples may be joined: regions with a border, pixels side by side, moments that
             follow each other. Only these pairs get an edge in the learned graph, and each cluster

@@ -23,6 +23,7 @@ from unispectral._alignment import align_to_fit, is_views
 from unispectral._arrays import absent_rows
 from unispectral._compat import count_samples, take_samples
 from unispectral._errors import InputError
+from unispectral.graph.given import take_matrices
 from unispectral.graph.neighbours import nearest
 from unispectral.graph.quality import modularity, normalized_cut
 
@@ -199,6 +200,7 @@ def _refits(
     last = _last_step(estimator)
     n = len(last.labels_)
     rng = np.random.default_rng(random_state)
+    X = take_matrices(X)
     for table in X.values() if isinstance(X, Mapping) else X if is_views(X) else [X]:
         if count_samples(table) != n:
             problem = f"has {count_samples(table)} samples where the fit had {n}"

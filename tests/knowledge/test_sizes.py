@@ -174,3 +174,30 @@ def test_what_was_told_is_in_the_report():
     told = str(UnifiedSpectralClustering(3).fit(X, sample_weight=weights).summary())
     assert "The fit was told weights that add up to 152." in told
     assert "The fit was told" not in str(UnifiedSpectralClustering(3).fit(X).summary())
+
+
+@pytest.mark.parametrize(
+    ("limits", "count", "words"),
+    [
+        ({"max_cluster_size": 40}, 4, "max_cluster_size=40 takes 4 clusters, where the samples"),
+        ({"min_cluster_size": 100}, 1, "min_cluster_size=100 leaves room for 1 cluster, "),
+    ],
+)
+def test_a_number_left_to_the_data_keeps_to_the_limits(limits, count, words):
+    model = fit(load_iris().data, "auto", **limits)
+    assert model.n_clusters_ == count
+    assert model.cluster_count_.reason.startswith(words)
+    sizes = np.bincount(model.labels_)
+    assert sizes.max() <= limits.get("max_cluster_size", 150)
+    assert sizes.min() >= limits.get("min_cluster_size", 1)
+
+
+def test_limits_are_refused_before_the_fit(monkeypatch):
+    def fail(*_):
+        raise AssertionError("the fit has begun")
+
+    monkeypatch.setattr("unispectral.labelfree._known.fit", fail)
+    with pytest.raises(ValueError, match="min_cluster_size=60 cannot be met"):
+        UnifiedSpectralClustering(3, min_cluster_size=60).fit(load_iris().data)
+    with pytest.raises(ValueError, match="which takes 4 clusters where there are 3"):
+        UnifiedSpectralClustering(3).fit(load_iris().data, cannot_link=[(0, 1, 2, 3)])

@@ -15,9 +15,16 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import kneighbors_graph
 
-from unispectral import DoubtfulResultWarning, UnifiedSpectralClustering, load_model, save_model
+from unispectral import (
+    SCSK,
+    DoubtfulResultWarning,
+    UnifiedSpectralClustering,
+    load_model,
+    save_model,
+)
 from unispectral.graph.quality import modularity
 from unispectral.labelfree._given import count_communities, select_edges
+from unispectral.model_selection import stability
 
 
 def planted(sizes=(60, 60, 60), inside=0.25, between=0.02, seed=0):
@@ -143,8 +150,7 @@ def test_small_parts_are_told_of_and_counted_to_the_first_cluster():
         warnings.simplefilter("always")
         model.fit(sp.csr_array(alone))
     said = [str(one.message) for one in told]
-    assert any("One node has no edge" in one for one in said)
-    assert any("3 nodes are in parts of the graph too small" in one for one in said)
+    assert sum("3 nodes are in parts of the graph too small" in one for one in said) == 1
     assert adjusted_rand_score(truth, model.labels_[:n]) == 1.0
     assert model.labels_[n:].tolist() == [0, 0, 0]
     assert model.outlier_score_[n:].tolist() == [1, 1, 1]
@@ -209,6 +215,37 @@ def test_a_graph_given_as_a_kernel_is_told_the_right_spelling():
         UnifiedSpectralClustering(3, kernels="precomputed").fit(graph)
     with pytest.raises(ValueError, match="views names columns of a table"):
         UnifiedSpectralClustering(3, kernels="graph", views={"a": [0]}).fit(graph)
+    for model in (SCSK(3, kernel="graph"), UnifiedSpectralClustering(3, kernels=["graph"])):
+        with pytest.raises(ValueError, match=r"is no kernel.*kernels='graph'"):
+            model.fit(graph)
+    for model in (SCSK(3), UnifiedSpectralClustering(3)):
+        with pytest.raises(TypeError, match=r"X is a graph.*kernels='graph'"):
+            model.fit(nx.path_graph(20))
+
+
+def test_graph_objects_of_both_kinds_in_one_list():
+    graph, truth = planted()
+    one = nx.from_scipy_sparse_array(graph)
+    other = igraph.Graph.from_networkx(one)
+    model = UnifiedSpectralClustering(3, kernels="graph").fit([one, other])
+    assert adjusted_rand_score(truth, model.labels_) == 1.0
+    assert adjusted_rand_score(truth, model.predict([graph, graph])) > 0.95
+    with pytest.raises(TypeError, match="one row for each new node"):
+        UnifiedSpectralClustering(3, kernels="graph").fit(one).predict(other)
+
+
+def test_what_is_known_names_nodes_as_the_graph_does():
+    club = nx.karate_club_graph()
+    named = nx.relabel_nodes(club, lambda node: f"member {node}")
+    model = UnifiedSpectralClustering(2, kernels="graph")
+    pairs = {"must_link": [("member 0", "member 33")], "cannot_link": [("member 1", "member 32")]}
+    found = model.fit(named, **pairs).labels_
+    assert found[0] == found[33]
+    assert found[1] != found[32]
+    with pytest.raises(ValueError, match="names the row 'member 99', which is not in"):
+        model.fit(named, must_link=[("member 0", "member 99")])
+    with pytest.raises(ValueError, match="there are 34 samples"):
+        model.fit(club, must_link=[(0, 99)])
 
 
 def beside(seed=0):
@@ -294,3 +331,12 @@ def test_views_that_are_no_graphs_get_a_sentence(kernels, words):
         UnifiedSpectralClustering(4, kernels=kernels).fit({"ties": graph, "words": table})
     with pytest.raises(ValueError, match="names the kernels of views, but X holds none"):
         UnifiedSpectralClustering(4, kernels={"ties": "graph"}).fit(graph)
+
+
+def test_stability_of_graph_objects():
+    graph, _ = planted()
+    model = fit(graph)
+    expected = stability(model, graph, n_fits=1)
+    np.testing.assert_array_equal(
+        expected, stability(model, nx.from_scipy_sparse_array(graph), n_fits=1)
+    )

@@ -25,6 +25,7 @@ __all__ = [
     "is_graph_object",
     "name_nodes",
     "read_graph",
+    "take_matrices",
 ]
 
 #: How far a graph may be from symmetric, relative to its largest weight, without being directed.
@@ -43,16 +44,6 @@ class GivenGraph(NamedTuple):
     @property
     def n_nodes(self) -> int:
         return self.weights.shape[0]
-
-    @property
-    def note_of_isolated(self) -> str:
-        """A sentence where some nodes have no edge, which matters where there is nothing else."""
-        isolated = int((np.diff(self.weights.indptr) == 0).sum())
-        if isolated == 1:
-            return "One node has no edge; nothing says which cluster it belongs to."
-        if isolated:
-            return f"{isolated} nodes have no edge; nothing says which cluster they belong to."
-        return ""
 
     @property
     def degrees(self) -> np.ndarray:
@@ -160,6 +151,9 @@ def check_affinities(rows: object, argument: str, n_nodes: int) -> sp.csr_array:
     >>> check_affinities([[0.0, 2.0]], "X", 2).toarray().tolist()
     [[0.0, 2.0]]
     """
+    if is_graph_object(rows):
+        problem = "is a graph, where predict takes the affinities of new nodes to those of the fit"
+        raise InputTypeError(argument, problem, "give one row for each new node")
     found = _from_matrix(rows, argument)
     if found.shape[1] != n_nodes:
         problem = f"has {found.shape[1]} columns, but the model was fitted on {n_nodes} nodes"
@@ -196,6 +190,24 @@ def describe_nodes(affinities: sp.csr_array, loops: bool = True) -> sp.csr_array
     lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     return _with_short_indices(sp.csr_array(sp.diags_array(scale) @ rows))
+
+
+def take_matrices(X: Any) -> Any:
+    """The same with matrices in place of graph objects, of which rows can be taken.
+
+    Examples
+    --------
+    >>> import networkx
+    >>> take_matrices(networkx.path_graph(2)).toarray().tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    if is_graph_object(X):
+        return _weights_of(X, "X")
+    if isinstance(X, Mapping) and not sp.issparse(X):
+        return {name: take_matrices(one) for name, one in X.items()}
+    if isinstance(X, (list, tuple)) and any(is_graph_object(one) for one in X):
+        return [take_matrices(one) for one in X]
+    return X
 
 
 def _weights_of(graph: Any, argument: str) -> sp.csr_array:
@@ -285,12 +297,19 @@ def _from_matrix(graph: Any, argument: str) -> sp.csr_array:
         check_sparse_indices(graph, argument)
         matrix = graph
     else:
+        problem = "is no matrix of numbers"
+        remedy = "give a square matrix of weights, or a graph of networkx or igraph"
         try:
-            matrix = np.asarray(graph, dtype=np.float64)
-        except (TypeError, ValueError):
-            problem = "is no matrix of numbers"
-            remedy = "give a square matrix of weights, or a graph of networkx or igraph"
+            matrix = np.asarray(graph)
+        except ValueError:  # it is ragged
             raise InputTypeError(argument, problem, remedy) from None
+        if matrix.dtype.kind == "O":
+            try:
+                matrix = matrix.astype(np.float64)
+            except (TypeError, ValueError):
+                raise InputTypeError(argument, problem, remedy) from None
+        if matrix.dtype.kind not in "biufc":
+            raise InputTypeError(argument, problem, remedy)
     if matrix.ndim != 2:
         problem = f"has {matrix.ndim} dimensions, where a graph has two"
         raise InputError(argument, problem, "give a square matrix of weights")

@@ -287,6 +287,10 @@ def as_kernel(kernel: str | Callable[..., float] | Kernel, argument: str = "kern
             "'gaussian_0.1', a scikit-learn kernel name such as 'laplacian', a kernel object, a "
             "function of two samples, 'precomputed', or, for UnifiedSpectralClustering, 'graph'"
         )
+        if kernel == "graph":
+            problem = "is no kernel: it takes X for a graph, and stands alone or for one view"
+            remedy = "use UnifiedSpectralClustering(kernels='graph'), or kernels={'ties': 'graph'}"
+            raise InputError(argument, problem, remedy, value=kernel)
         raise InputError(argument, "is not a known kernel", remedy, value=kernel)
     if isinstance(kernel, Kernel):
         return kernel

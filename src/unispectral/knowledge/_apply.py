@@ -24,6 +24,13 @@ from unispectral.labels import label_shares, procrustes
 from unispectral.spectrum import affinity
 
 
+def refuse_unmet(known: Knowledge, n: int, count: int) -> None:
+    """Refuse sizes and pairs that no assignment of n samples to so many clusters can keep."""
+    refuse_sizes(known.sizes, n, count)
+    if len(known.links.apart):
+        refuse_cliques(known, count)
+
+
 class _Clusters(NamedTuple):
     """Labels, the classes that each cluster holds, and how many there are."""
 
@@ -53,9 +60,7 @@ def apply_knowledge(fitted: Fitted, known: Knowledge, n_clusters: int, run: Run)
     classes = len(known.classes)
     count = solution.P.shape[1]
     wanted = n_clusters or max(count, classes)
-    refuse_sizes(known.sizes, len(solution.labels), wanted)
-    if len(known.links.apart):
-        refuse_cliques(known, wanted)
+    refuse_unmet(known, len(solution.labels), wanted)
     unlinked = solution.Z
     if known.is_kept:
         unlinked = remove_edges(unlinked, known.labels)

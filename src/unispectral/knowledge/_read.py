@@ -205,6 +205,8 @@ def read_knowledge(
     if n is None:
         return None
     index = sample_index(X)
+    if index is None:
+        index = _index_nodes(X)
     names = None
     if index is not None and not _only_counts(index):
         names = index
@@ -223,6 +225,17 @@ def read_knowledge(
     if known.is_kept:
         _refuse_contradictions(known, must_link)
     return None if known.says_nothing else known
+
+
+def _index_nodes(X: object) -> Any:
+    """What the nodes of a graph object are called, as an index; None where they are counted."""
+    from unispectral._compat import optional
+    from unispectral.graph.given import is_graph_object, name_nodes
+
+    called = name_nodes(X) if is_graph_object(X) else None
+    if called is None:
+        return None
+    return optional("pandas", extra="io").Index(called, tupleize_cols=False)
 
 
 def _only_counts(index: Any) -> bool:

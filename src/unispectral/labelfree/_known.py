@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from unispectral._errors import InputError
+from unispectral._errors import InputError, plural
 from unispectral._inputs import Samples
 from unispectral._result import Fitted
 from unispectral._run import Run
 from unispectral.knowledge import Knowledge
-from unispectral.knowledge._apply import apply_knowledge
+from unispectral.knowledge._apply import apply_knowledge, refuse_unmet
 from unispectral.labelfree._fit import fit
 from unispectral.labelfree._order import renumber
 from unispectral.labelfree._recipe import Recipe
@@ -42,6 +42,9 @@ def fit_knowing(samples: Samples, recipe: Recipe, known: Knowledge, run: Run) ->
             return _fit_weighted(samples, recipe, known, run)
         _refuse_sizes(known)
         samples = replace(samples, weights=known.weights)
+    if recipe.n_clusters:
+        # Before the fit: what cannot be met shall not take its time.
+        refuse_unmet(known, samples.n_samples, recipe.n_clusters)
     samples = replace(samples, allowed=known.connectivity)
     found = _count_and_fit(samples, recipe, known, run)
     if known.n_known or not known.links.is_empty or known.sizes != (None, None):
@@ -50,17 +53,37 @@ def fit_knowing(samples: Samples, recipe: Recipe, known: Knowledge, run: Run) ->
 
 
 def _count_and_fit(samples: Samples, recipe: Recipe, known: Knowledge, run: Run) -> Fitted:
-    """Fit with as many clusters as there are known classes at least, where none were asked for."""
+    """Fit; a number of clusters that is left to the data keeps to known classes and sizes."""
     found = fit(samples, recipe, run)
-    classes = len(known.classes)
     count = found.cluster_count
-    if recipe.n_clusters or count is None or count.n_clusters >= classes:
+    if recipe.n_clusters or count is None:
         return found
-    reason = f"y knows {classes} classes, where the samples alone show {count.n_clusters} clusters"
-    if count.n_clusters == 1:
-        reason = f"y knows {classes} classes, where the samples alone show no clusters"
-    again = fit(samples, recipe.with_clusters(classes), run)
-    return again._replace(cluster_count=count._replace(n_clusters=classes, reason=reason))
+    wanted, reason = _limit_count(count.n_clusters, known, samples.n_samples)
+    if wanted == count.n_clusters:
+        return found
+    again = fit(samples, recipe.with_clusters(wanted), run)
+    return again._replace(cluster_count=count._replace(n_clusters=wanted, reason=reason))
+
+
+def _limit_count(found: int, known: Knowledge, n: int) -> tuple[int, str]:
+    """The number of clusters that is nearest to this one among those that can be met, and why."""
+    least, most = known.sizes
+    alone = f"the samples alone show {found} clusters"
+    if found == 1:
+        alone = "the samples alone show no clusters"
+    wanted = found
+    reason = ""
+    if len(known.classes) > wanted:
+        wanted = len(known.classes)
+        reason = f"y knows {wanted} classes, where {alone}"
+    if most is not None and most * wanted < n:
+        wanted = -(-n // most)
+        reason = f"max_cluster_size={most} takes {wanted} clusters, where {alone}"
+    if least is not None and least * wanted > n:
+        wanted = max(n // least, 1)
+        room = plural(wanted, "cluster")
+        reason = f"min_cluster_size={least} leaves room for {room}, where {alone}"
+    return wanted, reason
 
 
 def repeat_rows(table: Any, weights: np.ndarray) -> Any:
