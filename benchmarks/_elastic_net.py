@@ -129,14 +129,14 @@ def _small_problem(
     X: np.ndarray, gram: np.ndarray, support: np.ndarray, problem: _Problem
 ) -> np.ndarray:
     # scikit-learn divides the squared error by the number of rows of its X, here the features.
-    price = 1.0 / (problem.gamma * X.shape[0])
+    penalty = 1.0 / (problem.gamma * X.shape[0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         _, coefficients, _ = enet_path(
             X[:, support],
             X[:, problem.sample],
             l1_ratio=problem.balance,
-            alphas=[price],
+            alphas=[penalty],
             precompute=np.ascontiguousarray(gram[np.ix_(support, support)]),
             Xy=gram[support, problem.sample],
             positive=problem.positive,

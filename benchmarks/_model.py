@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 
-class Prices(dict):
+class Penalties(dict):
     """alpha, beta and gamma, as keywords for every solver."""
 
     def __init__(self, alpha: float, beta: float, gamma: float) -> None:
@@ -21,14 +21,14 @@ def objective(
     P: np.ndarray,
     Q: np.ndarray,
     labels: np.ndarray,
-    prices: Prices,
+    penalties: Penalties,
 ) -> float:
     """J(Z, P, Q, F) with the weighted kernel K, straight from its definition, in float64.
 
     Examples
     --------
     >>> K, P = np.eye(2), np.eye(2)
-    >>> objective(K, np.zeros((2, 2)), P, np.eye(2), np.array([0, 1]), Prices(1.0, 1.0, 1.0))
+    >>> objective(K, np.zeros((2, 2)), P, np.eye(2), np.array([0, 1]), Penalties(1.0, 1.0, 1.0))
     2.0
     """
     Z = _dense(Z)
@@ -38,9 +38,9 @@ def objective(
     F = np.eye(P.shape[1])[labels]
     return float(
         np.vdot(K @ R, R)
-        + prices["alpha"] * Z.sum()
-        + prices["beta"] * cut
-        + prices["gamma"] * np.sum((F - P @ Q) ** 2)
+        + penalties["alpha"] * Z.sum()
+        + penalties["beta"] * cut
+        + penalties["gamma"] * np.sum((F - P @ Q) ** 2)
     )
 
 
@@ -48,7 +48,7 @@ def _dense(Z: Any) -> np.ndarray:
     return Z.toarray() if sp.issparse(Z) else np.asarray(Z)
 
 
-def codes_residual(K: np.ndarray, Z: Any, P: np.ndarray | None, prices: Prices) -> float:
+def codes_residual(K: np.ndarray, Z: Any, P: np.ndarray | None, penalties: Penalties) -> float:
     """Largest failure of the optimality conditions of Z given P, relative to K_ii.
 
     Half the gradient in column i is KZ_i − K_i + B_i/2: it vanishes where a code is positive and
@@ -57,15 +57,16 @@ def codes_residual(K: np.ndarray, Z: Any, P: np.ndarray | None, prices: Prices) 
     Examples
     --------
     >>> K = np.array([[1.0, 0.9], [0.9, 1.0]])
-    >>> codes_residual(K, np.array([[0.0, 0.8], [0.8, 0.0]]), None, Prices(0.2, 0.0, 0.0)) < 1e-12
+    >>> Z = np.array([[0.0, 0.8], [0.8, 0.0]])
+    >>> codes_residual(K, Z, None, Penalties(0.2, 0.0, 0.0)) < 1e-12
     True
     """
     Z = _dense(Z)
-    gradient = K @ Z - K + 0.5 * prices["alpha"]
+    gradient = K @ Z - K + 0.5 * penalties["alpha"]
     if P is not None:
         squares = np.einsum("ij,ij->i", P, P)
         distances = squares[:, None] + squares[None, :] - 2.0 * (P @ P.T)
-        gradient += 0.25 * prices["beta"] * np.maximum(distances, 0.0)
+        gradient += 0.25 * penalties["beta"] * np.maximum(distances, 0.0)
     failure = np.where(Z > 0, np.abs(gradient), np.maximum(-gradient, 0.0))
     np.fill_diagonal(failure, 0.0)
     return float((failure / np.diagonal(K)).max())

@@ -21,7 +21,7 @@ from benchmarks._data import Input, load
 from benchmarks._elastic_net import elastic_net_codes
 from benchmarks._measure import Sample, interleaved
 from benchmarks._memory import peak_memory
-from benchmarks._model import Prices, codes_residual
+from benchmarks._model import Penalties, codes_residual
 from benchmarks._tasks import OURS, floors, gram, runner
 from unispectral.metrics import scores
 
@@ -126,7 +126,7 @@ def graph_task(data: str, *, repeats: int, patience: float) -> dict[str, Any]:
         row: dict[str, Any] = {"seconds": list(sample.seconds)}
         row["nonzeros"] = sample.outcome.nnz / len(X)
         if "own settings" not in name:
-            row["kkt"] = codes_residual(K, sample.outcome.T, None, Prices(alpha, 0.0, 0.0))
+            row["kkt"] = codes_residual(K, sample.outcome.T, None, Penalties(alpha, 0.0, 0.0))
         found["methods"][name] = row
     return found
 

@@ -16,8 +16,8 @@ from benchmarks._elastic_net import ElasticNetSubspaceClustering
 SEED = 0
 
 
-#: The paper's three prices, which its exact solver is compared with.
-PRICES = {"alpha": 0.1, "beta": 0.1, "gamma": 0.1}
+#: The paper's three penalties, which its exact solver is compared with.
+PENALTIES = {"alpha": 0.1, "beta": 0.1, "gamma": 0.1}
 
 
 def _ours(name: str, **settings: Any) -> Callable[[int], Any]:
@@ -36,11 +36,11 @@ def _spectral(**settings: Any) -> Callable[[int], Any]:
 _NEIGHBOURS = {"affinity": "nearest_neighbors", "n_neighbors": 10}
 
 OURS: dict[str, Callable[[int], Any]] = {
-    "SCSK, linear kernel": _ours("SCSK", kernel="linear", solver="exact", **PRICES),
+    "SCSK, linear kernel": _ours("SCSK", kernel="linear", solver="exact", **PENALTIES),
     "unispectral, as it comes": _ours("UnifiedSpectralClustering"),
-    "SCMK, twelve kernels": _ours("SCMK", solver="exact", **PRICES),
+    "SCMK, twelve kernels": _ours("SCMK", solver="exact", **PENALTIES),
     "SCSK, linear kernel, alm": _ours(
-        "SCSK", kernel="linear", max_iter=200, max_time=300, mu=0.1, **PRICES
+        "SCSK", kernel="linear", max_iter=200, max_time=300, mu=0.1, **PENALTIES
     ),
 }
 

@@ -50,13 +50,13 @@ def points(study: Study, dataset: str) -> Iterator[list[Cell]]:
 def run_point(data: Input, kernels: Kernels, cells: list[Cell]) -> list[dict[str, object]]:
     """What the store keeps of the cells of one point."""
     named = cells[0].parameters
-    prices = {name: named[name] for name in ("alpha", "beta", "gamma", "mu")}
+    penalties = {name: named[name] for name in ("alpha", "beta", "gamma", "mu")}
     shape = (len(data.y), data.n_clusters)
     starts = [
         np.linalg.qr(np.random.RandomState(cell.seed).normal(size=shape))[0] for cell in cells
     ]
     begun = time.perf_counter()
-    path = follow(kernels, data.n_clusters, starts, **prices)
+    path = follow(kernels, data.n_clusters, starts, **penalties)
     seconds = (time.perf_counter() - begun) / len(cells)
     return [
         {

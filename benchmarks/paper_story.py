@@ -27,7 +27,7 @@ from unispectral.paper import DenseGraph, Objective, alm, descend
 
 __all__ = ["draw", "follow", "main", "render", "solve"]
 
-PRICES = {"alpha": 1e-4, "beta": 1e-4, "gamma": 1e-7}
+PAPER_PENALTIES = {"alpha": 1e-4, "beta": 1e-4, "gamma": 1e-7}
 RIDGES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 PENALTIES = (1.0, 10.0, 100.0)
 PICTURED = 100.0  # the penalty whose iterations are drawn
@@ -53,7 +53,7 @@ def _objective(K: np.ndarray, Z: np.ndarray) -> float:
     """The terms of the codes: Tr(K − 2KZ + ZᵀKZ) + αΣZ."""
     KZ = K @ Z
     fit = np.trace(K) - 2.0 * np.trace(KZ) + float(np.vdot(Z, KZ))
-    return float(fit + PRICES["alpha"] * Z.sum())
+    return float(fit + PAPER_PENALTIES["alpha"] * Z.sum())
 
 
 @lru_cache(maxsize=len(RIDGES))
@@ -61,7 +61,7 @@ def _exact(data: str, ridge: float) -> tuple[np.ndarray, np.ndarray]:
     """Codes and labels of the printed objective with a ridge."""
     K, _, n_clusters = _kernel(data)
     graph = DenseGraph(KernelBank.from_matrices([K]), 1e-6, Run.of(n_jobs=1))
-    solution = descend(graph, Objective(n_clusters, **PRICES, ridge=ridge))
+    solution = descend(graph, Objective(n_clusters, **PAPER_PENALTIES, ridge=ridge))
     return solution.Z.toarray(), solution.labels
 
 
@@ -101,7 +101,13 @@ def follow(
     for seed in range(starts):
         path = []
         for state in alm(
-            K, n_clusters, **PRICES, mu=mu, random_state=seed, max_iter=max_iter, **options
+            K,
+            n_clusters,
+            **PAPER_PENALTIES,
+            mu=mu,
+            random_state=seed,
+            max_iter=max_iter,
+            **options,
         ):
             path.append(round(_accuracy(y, state.labels), 2))
         runs["paths"].append(path)
@@ -204,9 +210,9 @@ def _row(name: str, run: dict[str, Any]) -> list[str]:
 
 
 def _about() -> str:
-    prices = ", ".join(f"{name} = {value:g}" for name, value in PRICES.items())
+    penalties = ", ".join(f"{name} = {value:g}" for name, value in PAPER_PENALTIES.items())
     return (
-        f"Accuracy in per cent; {prices}. The part of the objective that the codes decide is "
+        f"Accuracy in per cent; {penalties}. The part of the objective that the codes decide is "
         "Tr(K - 2KZ + Z'KZ) + alpha times the sum of Z, without any ridge; neighbours is the "
         "median number of coefficients of a code."
     )
@@ -263,7 +269,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     sets, symmetry = (["digits-60"], "digits-60") if options.quick else (["tr11", "orl"], "ar")
     starts, max_iter = (1, 8) if options.quick else (3, 100)
-    conditions = {**machine(), "starts": starts, "max_iter": max_iter, **PRICES}
+    conditions = {**machine(), "starts": starts, "max_iter": max_iter, **PAPER_PENALTIES}
     store = Store(options.out / "paper_story.json", conditions, fresh=options.fresh)
     measure(store, sets, symmetry, starts, max_iter)
     text = render(store.cells, sets, symmetry, conditions)

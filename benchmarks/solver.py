@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks._data import load
 from benchmarks._measure import machine, measured_on, ratio, spread, timed
-from benchmarks._model import Prices, codes_residual, objective
+from benchmarks._model import Penalties, codes_residual, objective
 from benchmarks._report import Target, markdown_table, number, target_table
 from benchmarks._store import Store
 from unispectral._files import write_text_atomic
@@ -28,7 +28,7 @@ from unispectral.paper import DenseGraph, Objective, alm, descend
 
 __all__ = ["compare", "main", "render"]
 
-PRICES = Prices(alpha=0.1, beta=0.1, gamma=0.1)
+PENALTIES = Penalties(alpha=0.1, beta=0.1, gamma=0.1)
 CLOSE = 1e-3  # "the same objective" leaves this much of it
 MODELS = {"SCSK": (Polynomial(degree=4, offset=1.0),), "SCMK": paper_kernels()}
 
@@ -47,12 +47,12 @@ def compare(
     same = KernelBank.from_matrices(kernels)
 
     def exact(listen: Any = 0) -> Any:
-        graph, prices = DenseGraph(same, 1e-6), Objective(n_clusters, **PRICES)
-        return descend(graph, prices, run=Run.of(verbose=listen))
+        graph, penalties = DenseGraph(same, 1e-6), Objective(n_clusters, **PENALTIES)
+        return descend(graph, penalties, run=Run.of(verbose=listen))
 
     _, solution = timed(exact)  # pays for compilation, and gives the objective to reach
     K = np.tensordot(solution.weights, np.stack(kernels), axes=1)
-    reached = objective(K, solution.Z, solution.P, solution.Q, solution.labels, PRICES)
+    reached = objective(K, solution.Z, solution.P, solution.Q, solution.labels, PENALTIES)
     seconds, paths, runs = [], [], []
     for turn in range(max(repeats, seeds)):
         elapsed, path, solution = _followed(exact)
@@ -69,7 +69,7 @@ def compare(
             "paths": paths,
             "iterations": solution.n_iter,
             "objective": reached,
-            "kkt": codes_residual(K, solution.Z, solution.P, PRICES),
+            "kkt": codes_residual(K, solution.Z, solution.P, PENALTIES),
             "stop": solution.reason,
             **_quality(y, solution.labels),
         },
@@ -99,7 +99,7 @@ def _alm_run(
     max_iter: int,
 ) -> dict[str, Any]:
     stack = np.stack(kernels)
-    states = alm(kernels, n_clusters, **PRICES, random_state=seed, max_iter=max_iter)
+    states = alm(kernels, n_clusters, **PENALTIES, random_state=seed, max_iter=max_iter)
     elapsed, path, close, reached = 0.0, [], None, None
     while True:
         begun = time.process_time()
@@ -107,7 +107,7 @@ def _alm_run(
         elapsed += time.process_time() - begun
         K = np.tensordot(state.w, stack, axes=1) if len(kernels) > 1 else kernels[0]
         # Both of its copies of the codes are feasible: the better one counts.
-        rest = state.P, state.Q, state.labels, PRICES
+        rest = state.P, state.Q, state.labels, PENALTIES
         value = min(objective(K, state.Z, *rest), objective(K, state.S, *rest))
         path.append([elapsed, value])
         if close is None and value <= target * (1 + CLOSE):
@@ -125,7 +125,7 @@ def _alm_run(
         "seconds_to_best": best[0],
         "seconds_to_close": close,
         "seconds_to_same": reached,
-        "kkt": codes_residual(K, state.Z, state.P, PRICES),
+        "kkt": codes_residual(K, state.Z, state.P, PENALTIES),
         "stop": state.stop_reason or f"cut off after {patience:g} s",
         "path": path,
         **_quality(y, state.labels),

@@ -2,7 +2,7 @@
 Shapes that are not round
 =========================
 
-Two crescents, two rings, three stretched clouds and a spiral pair, beside scikit-learn's
+Two crescents, two rings, three stretched groups and a spiral pair, beside scikit-learn's
 clusterers. All methods are told the number of clusters, except HDBSCAN, which finds its own and
 calls what it leaves out noise (grey).
 """

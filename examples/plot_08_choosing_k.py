@@ -27,14 +27,14 @@ ClusterCountDisplay.from_estimator(model, ax=left)
 SpectrumDisplay.from_estimator(model, ax=right)
 
 # %%
-# Well-separated clouds are easy. Real data need not fall into as many clusters as they have names:
+# Well-separated groups are easy. Real data need not fall into as many clusters as they have names:
 # two kinds of iris overlap, and some digits are written in two ways. Where the bars are of similar
 # height, no number is *the* right one.
 
 angle = 2 * np.pi * np.arange(7) / 7
 circle = 6 * np.c_[np.cos(angle), np.sin(angle)]
 tables = {
-    "seven clouds": make_blobs(400, centers=circle, cluster_std=0.5, random_state=0)[0],
+    "seven groups": make_blobs(400, centers=circle, cluster_std=0.5, random_state=0)[0],
     "iris": load_iris().data,
     "digits": load_digits().data,
 }

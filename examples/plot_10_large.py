@@ -34,7 +34,7 @@ print(f"accuracy {clustering_accuracy(y[drawn], model.labels_):.3f}")
 print(f"{model.graph_.nnz:,} edges, {model.graph_.nnz / N:.1f} for each sample")
 
 # %%
-# Pictures thin out what they cannot show:
+# Pictures draw a part of so many samples:
 
 EmbeddingDisplay.from_estimator(model, max_points=3000)
 plt.show()

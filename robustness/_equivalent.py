@@ -89,7 +89,7 @@ _REASONS: dict[str, dict[str, str]] = {
         "_smallest: False → True in linalg.eigh(L, subset_by_index=(0, count - 1), driver='evr', overwrite_a=True, check_finite=False)": "whether numbers that are finite are looked at once more",
     },
     "spectrum._stiefel": {
-        "4000 → 4001 in _MANY = 4000": _BATCH,
+        "4000 → 4001 in _LEAST_SPARSE = 4000": _BATCH,
         "1e-08 → 2e-08 in _DEPENDENT = 1e-08": _LIMIT,
         "1e-10 → 2e-10 in _OUTSIDE = 1e-10": _LIMIT,
         "_low_beside: 0 → 1 in (len(P), 0)": "one more direction to begin with",

@@ -50,7 +50,7 @@ class Problem:
         return len(self.kernels[0])
 
     @property
-    def prices(self) -> dict[str, float]:
+    def penalties(self) -> dict[str, float]:
         return {"alpha": self.alpha, "beta": self.beta, "gamma": self.gamma}
 
     def rng(self) -> np.random.Generator:
@@ -60,7 +60,7 @@ class Problem:
     @cached_property
     def graph(self) -> np.ndarray:
         """The Laplacian's codes: those of the first kernel, without an embedding."""
-        return oracle.codes(self.kernels[0], oracle.prices(None, self.n, self.alpha, 0.0))
+        return oracle.codes(self.kernels[0], oracle.penalties(None, self.n, self.alpha, 0.0))
 
     def orthonormal(self, rng: np.random.Generator) -> np.ndarray:
         return np.linalg.qr(rng.normal(size=(self.n, self.n_clusters)))[0]
@@ -137,7 +137,7 @@ def _library_descent(problem: Problem) -> Any:
     from unispectral.paper import DenseGraph, Objective, descend
 
     graph = DenseGraph(KernelBank.from_matrices(problem.kernels), 1e-8)
-    numbers = Objective(problem.n_clusters, **problem.prices, ridge=problem.ridge)
+    numbers = Objective(problem.n_clusters, **problem.penalties, ridge=problem.ridge)
     return descend(graph, numbers, max_iter=200, tol=1e-6, run=Run.of(1, problem.rng()))
 
 
@@ -152,7 +152,7 @@ def _codes(problem: Problem) -> Iterator[str]:
     K = problem.kernels[0]
     P = problem.orthonormal(rng)
     for given in (None, P):
-        B = oracle.prices(given, problem.n, problem.alpha, problem.beta)
+        B = oracle.penalties(given, problem.n, problem.alpha, problem.beta)
         mine = oracle.codes(K, B, problem.ridge)
         best = oracle.codes_value(K, mine, B, problem.ridge)
         near = sp.csr_array(mine.T * rng.uniform(0.5, 1.5, mine.shape))
@@ -256,7 +256,9 @@ def _alm_states(problem: Problem, p_step: Any, tolerance: float) -> Iterator[str
     P, Q = problem.orthonormal(rng), np.linalg.qr(rng.normal(size=(c, c)))[0]
     Z, Y, F = np.eye(n), np.zeros((n, n)), np.zeros((n, c))
     w, mu = np.full(len(problem.kernels), 1 / len(problem.kernels)), problem.mu
-    states = alm(problem.kernels, c, **problem.prices, mu=mu, init=(P, Q), max_iter=3, step=p_step)
+    states = alm(
+        problem.kernels, c, **problem.penalties, mu=mu, init=(P, Q), max_iter=3, step=p_step
+    )
     for state in states:
         where = f"alm ({_called(p_step)}), iteration {state.iteration}"
         K = oracle.weighted(problem.kernels, w)
@@ -280,7 +282,7 @@ def _alm_states(problem: Problem, p_step: Any, tolerance: float) -> Iterator[str
         if not np.allclose(state.w, mine, rtol=1e-6):
             yield f"{where}: weights {state.w} instead of {mine}"
         J = oracle.objective(
-            problem.kernels, state.w, state.Z, state.P, state.Q, state.labels, **problem.prices
+            problem.kernels, state.w, state.Z, state.P, state.Q, state.labels, **problem.penalties
         )
         if not np.isclose(J, state.objective, rtol=1e-7, atol=1e-9):
             yield f"{where}: objective {state.objective} instead of {J}"
@@ -301,7 +303,7 @@ def _alm_stop(problem: Problem) -> Iterator[str]:
     tol, limit = float(10.0 ** problem.rng().uniform(-1.5, 0.5)), 3
     start = problem.orthonormal(problem.rng()), np.eye(problem.n_clusters)
     for state in alm(
-        problem.kernels, problem.n_clusters, **problem.prices, mu=problem.mu, init=start,
+        problem.kernels, problem.n_clusters, **problem.penalties, mu=problem.mu, init=start,
         max_iter=limit, tol=tol,
     ):  # fmt: skip
         rule = oracle.alm_stops(state.Z, state.S, state.iteration, tol)
@@ -322,7 +324,7 @@ def _alm_p_step(problem: Problem) -> Iterator[str]:
     start = problem.orthonormal(problem.rng()), np.eye(problem.n_clusters)
     for p_step in ("optimal", "search") if problem.seed % 3 == 0 else ("optimal",):
         first, second = alm(
-            problem.kernels, problem.n_clusters, **problem.prices, mu=problem.mu, init=start,
+            problem.kernels, problem.n_clusters, **problem.penalties, mu=problem.mu, init=start,
             max_iter=2, tol=1e-300, step=p_step,
         )  # fmt: skip
         F = oracle.one_hot(first.labels, problem.n_clusters)
@@ -344,7 +346,7 @@ def _descent(problem: Problem, *, weighted_ridge: bool) -> Iterator[str]:
     """The exact solver: a path that never rises, to a state that no block update improves."""
     if (len(problem.kernels) > 1 and problem.ridge > 0) != weighted_ridge:
         return
-    numbers = {**problem.prices, "ridge": problem.ridge}
+    numbers = {**problem.penalties, "ridge": problem.ridge}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = _library_descent(problem)

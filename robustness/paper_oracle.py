@@ -64,7 +64,7 @@ def objective(
 # ---- Z ------------------------------------------------------------------------------------------
 
 
-def prices(P: Array | None, n: int, alpha: float, beta: float) -> Array:
+def penalties(P: Array | None, n: int, alpha: float, beta: float) -> Array:
     """α + (β/2) ‖pᵢ − pⱼ‖², pair by pair."""
     if P is None:
         return np.full((n, n), alpha)
@@ -269,7 +269,7 @@ def alm_codes(
     S = np.maximum(Z - Y / mu - alpha / mu, 0.0)
     S[np.diag_indices(n)] = 0.0
     E = S + Y / mu
-    right = 2 * K + mu * E - prices(P, n, 0.0, beta)
+    right = 2 * K + mu * E - penalties(P, n, 0.0, beta)
     Z = np.linalg.inv(2 * K + mu * np.eye(n)) @ right
     Z[np.diag_indices(n)] = 0.0
     Z[Z < 0] = 0.0
@@ -324,5 +324,5 @@ def descent_sweep(
         h = [reconstruction(K, Z) + ridge * (np.diag(K)[:, None] * Z**2).sum() for K in kernels]
         w = weights(np.array(h))
         yield "w", (w, Z, P, Q, labels)
-    Z = codes(weighted(kernels, w), prices(P, len(Z), alpha, beta), ridge)
+    Z = codes(weighted(kernels, w), penalties(P, len(Z), alpha, beta), ridge)
     yield "Z", (w, Z, P, Q, labels)

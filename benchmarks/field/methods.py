@@ -149,7 +149,7 @@ def mean_graph(views: dict[str, Table], k: int, neighbours: int = 10) -> np.ndar
     return model.fit_predict(mean.toarray())
 
 
-def coregularised(views: dict[str, Table], k: int, price: float = 0.025) -> np.ndarray:
+def coregularised(views: dict[str, Table], k: int, penalty: float = 0.025) -> np.ndarray:
     """Co-regularised spectral clustering, pairwise (Kumar, Rai and Daumé, NIPS 2011).
 
     Gaussian kernels at the median distance. Each view's embedding maximises
@@ -163,7 +163,7 @@ def coregularised(views: dict[str, Table], k: int, price: float = 0.025) -> np.n
     for _ in range(10):
         for view, L in enumerate(laplacians):
             others = sum(U @ U.T for w, U in enumerate(found) if w != view)
-            found[view] = scipy.linalg.eigh(L + price * others, subset_by_index=wanted)[1]
+            found[view] = scipy.linalg.eigh(L + penalty * others, subset_by_index=wanted)[1]
     together = unit_rows(np.hstack([unit_rows(U) for U in found]))
     return _kmeans(together, k)
 
@@ -260,7 +260,7 @@ TUNED_VIEW_METHODS = (
         "co-regularised spectral, tuned",
         coregularised,
         "unispectral",
-        others=(partial(coregularised, price=0.01), partial(coregularised, price=0.05)),
+        others=(partial(coregularised, penalty=0.01), partial(coregularised, penalty=0.05)),
     ),
 )
 

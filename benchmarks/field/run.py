@@ -147,7 +147,7 @@ def report(store: Store) -> str:
             "",
             "Of three settings the one with the largest index on each set: what a method could "
             "reach, not what it gives. Neighbours (8, 20 and what the model takes; 5, 10, 20; 5, "
-            "15, 30), and the price of co-regularisation (.01, .025, .05).",
+            "15, 30), and the penalty of co-regularisation (.01, .025, .05).",
             "",
         ]
         lines += [*_boards(views, [m.name for m in TUNED_VIEW_METHODS]), ""]

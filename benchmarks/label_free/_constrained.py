@@ -30,7 +30,7 @@ def pck_means(
     >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
     True
     """
-    price = 2.0 * float(X.var(axis=0).sum())
+    penalty = 2.0 * float(X.var(axis=0).sum())
     n = len(X)
     linked = sp.coo_array((np.ones(len(together)), together.T), shape=(n, n))
     group = connected_components(linked, directed=False)[1]
@@ -40,13 +40,13 @@ def pck_means(
             beside.setdefault(one, []).append((other, same))
             beside.setdefault(other, []).append((one, same))
     found = [
-        _run(X, k, group, beside, price, np.random.default_rng([seed, start]))
+        _run(X, k, group, beside, penalty, np.random.default_rng([seed, start]))
         for start in range(n_init)
     ]
     return min(found, key=lambda one: one[1])[0]
 
 
-def _run(X, k, group, beside, price, rng) -> tuple[np.ndarray, float]:
+def _run(X, k, group, beside, penalty, rng) -> tuple[np.ndarray, float]:
     sizes = np.bincount(group)
     largest = [at for at in np.argsort(-sizes, kind="stable")[:k].tolist() if sizes[at] > 1]
     centres = [X[group == at].mean(axis=0) for at in largest]
@@ -64,10 +64,10 @@ def _run(X, k, group, beside, price, rng) -> tuple[np.ndarray, float]:
             cost = distance[row].copy()
             for other, same in beside[row]:
                 if same:
-                    cost += price
-                    cost[following[other]] -= price
+                    cost += penalty
+                    cost[following[other]] -= penalty
                 else:
-                    cost[following[other]] += price
+                    cost[following[other]] += penalty
             following[row] = int(cost.argmin())
         if np.array_equal(following, labels):
             break
@@ -79,7 +79,7 @@ def _run(X, k, group, beside, price, rng) -> tuple[np.ndarray, float]:
         for one, links in beside.items()
         for other, same in links
     )
-    cost = float(_squared(X, centres)[np.arange(len(X)), labels].sum()) + price * broken / 2
+    cost = float(_squared(X, centres)[np.arange(len(X)), labels].sum()) + penalty * broken / 2
     return labels, cost
 
 

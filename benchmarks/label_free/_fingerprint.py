@@ -46,14 +46,14 @@ def _small() -> list[tuple[np.ndarray, int]]:
 
 
 def _in_noise() -> np.ndarray:
-    """Three clusters of unequal density and thin samples between them."""
+    """Three clusters of unequal density and low-density samples between them."""
     rng = np.random.default_rng(5)
     groups = [rng.normal(at, 0.3, (n, 2)) for at, n in ((0, 200), (2, 60), (4, 40))]
     return np.vstack([*groups, rng.uniform(-2, 6, (60, 2))])
 
 
 def _split_and_merged() -> np.ndarray:
-    """Unequal topics, whose clusters are merged and split after the read-out."""
+    """Unequal topics, whose clusters are merged and split after the label assignment."""
     options = {"evenness": 1.0, "repeated": 0.15, "background": 0.6}
     return shapes.topics(11, n_clusters=12, n=250, **options)[0]
 

@@ -88,9 +88,9 @@ def _all_sets(store: Store, scores: Scores) -> str:
         f"CPU time of all fits, one thread, in the same run: {seconds:.1f} s of ours, "
         f"{peer:.1f} s of *SC knn*, {seconds / peer:.1f} times.\n\n"
     )
-    rivals = [PEER, *(method for method in ("Genie_G0.3", "GIc") if method in scores)]
-    rows = [_against(scores, rival) for rival in rivals]
-    head = ["rival", "won", "level", "lost", "lost most"]
+    peers = [PEER, *(method for method in ("Genie_G0.3", "GIc") if method in scores)]
+    rows = [_against(scores, peer) for peer in peers]
+    head = ["peer", "won", "level", "lost", "lost most"]
     text += (
         f"Sets won and lost by more than {MARGIN} of the ARI:\n\n{markdown_table(head, rows)}\n\n"
     )
@@ -105,18 +105,18 @@ def _all_sets(store: Store, scores: Scores) -> str:
     return text
 
 
-def _against(scores: Scores, rival: str) -> list[Any]:
+def _against(scores: Scores, peer: str) -> list[Any]:
     gaps = {
-        name: value[0] - scores[rival][name][0]
+        name: value[0] - scores[peer][name][0]
         for name, value in scores[OURS].items()
-        if name in scores[rival]
+        if name in scores[peer]
     }
     won = sum(gap > MARGIN for gap in gaps.values())
     lost = sorted(
         (name for name, gap in gaps.items() if gap < -MARGIN), key=lambda name: gaps[name]
     )
     worst = ", ".join(f"{name} {gaps[name]:+.2f}" for name in lost[:6])
-    return [_shown(rival), won, len(gaps) - won - len(lost), len(lost), worst]
+    return [_shown(peer), won, len(gaps) - won - len(lost), len(lost), worst]
 
 
 def _scores(store: Store) -> Scores:
@@ -154,8 +154,8 @@ def _shown(method: str) -> str:
 
 def _best_published(scores: Scores, names: Sequence[str], at: int) -> str:
     score: Callable[[str], float] = lambda method: _mean(scores[method], names, at)  # noqa: E731
-    rivals = [method for method in scores if method != OURS and len(scores[method]) == len(names)]
-    best = max(rivals, key=score)
+    peers = [method for method in scores if method != OURS and len(scores[method]) == len(names)]
+    best = max(peers, key=score)
     return f"best other {_shown(best)} {score(best):.3f}"
 
 

@@ -57,12 +57,12 @@ def _quality(cells: dict[str, dict[str, Any]], names: Sequence[str], title: str)
         f" (below: {listed})" if below else ""
     )
     found = [Target(f"{what}: at least one table − 1", "all", reached, not below)]
-    for rival, least in (("one table", 3.0), ("chosen view", 0.0), ("GMC", 0.0)):
-        known = [name for name in names if rival in cells[name]]
+    for peer, least in (("one table", 3.0), ("chosen view", 0.0), ("GMC", 0.0)):
+        known = [name for name in names if peer in cells[name]]
         if not known:
             continue
-        ours, theirs = _mean(cells, known, "together"), _mean(cells, known, rival)
-        wanted = f"{rival} + {least:.0f}" if least else f"above {_words(rival)}"
+        ours, theirs = _mean(cells, known, "together"), _mean(cells, known, peer)
+        wanted = f"{peer} + {least:.0f}" if least else f"above {_words(peer)}"
         met = ours >= theirs + least if least else ours > theirs
         found.append(Target(f"{what}: mean accuracy", wanted, f"{ours:.1f}, {theirs:.1f}", met))
     return found
@@ -149,15 +149,15 @@ def _noise(cells: dict[str, dict[str, Any]]) -> str:
 
 def _wins(cells: dict[str, dict[str, Any]]) -> str:
     rows = []
-    for rival in ("one table", "chosen view", "GMC"):
+    for peer in ("one table", "chosen view", "GMC"):
         gaps = [
-            100 * (cell["together"] - cell[rival])
+            100 * (cell["together"] - cell[peer])
             for name, cell in cells.items()
-            if rival in cell and not PROBLEMS[name].base
+            if peer in cell and not PROBLEMS[name].base
         ]
         won, lost = sum(gap > 1 for gap in gaps), sum(gap < -1 for gap in gaps)
-        rows.append([_words(rival), won, len(gaps) - won - lost, lost])
-    head = ["rival", "won", "level", "lost"]
+        rows.append([_words(peer), won, len(gaps) - won - lost, lost])
+    head = ["peer", "won", "level", "lost"]
     table = markdown_table(head, rows)
     return f"Problems without noise won and lost by more than a point:\n\n{table}\n"
 

@@ -96,21 +96,21 @@ def plain_gmc(views, n_clusters, k=15, rounds=20):
 
     empty = np.zeros((n, n))
     U = np.mean([graph(d, ids, empty, 0.0) for d, ids in zip(squared, near, strict=True)], axis=0)
-    F, w, price = spectrum(U)[1], np.full(m, 1.0 / m), 1.0
+    F, w, penalty = spectrum(U)[1], np.full(m, 1.0 / m), 1.0
     for _ in range(rounds):
         S = [graph(squared[v], near[v], U, w[v]) for v in range(m)]
         w = np.array([0.5 / np.linalg.norm(U - graph) for graph in S])
         apart = pairwise_distances(F) ** 2
-        target = np.mean([S[v] - 0.5 * price / (m * w[v]) * apart for v in range(m)], axis=0)
+        target = np.mean([S[v] - 0.5 * penalty / (m * w[v]) * apart for v in range(m)], axis=0)
         U = np.zeros((n, n))
         for i in range(n):
             some = np.flatnonzero(sum(graph[i] for graph in S))
             U[i, some] = on_simplex(target[i, some][None])[0]
         values, vectors = spectrum(U)
         if values[:n_clusters].sum() > 1e-10:
-            price, F = 2.0 * price, vectors
+            penalty, F = 2.0 * penalty, vectors
         elif values.sum() < 1e-10:
-            price = price / 2.0
+            penalty = penalty / 2.0
         else:
             break
     return connected_components(U + U.T, directed=False)[1]

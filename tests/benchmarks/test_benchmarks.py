@@ -12,7 +12,7 @@ from benchmarks._data import load
 from benchmarks._elastic_net import ElasticNetSubspaceClustering, elastic_net_codes
 from benchmarks._measure import interleaved
 from benchmarks._memory import peak_memory
-from benchmarks._model import Prices, codes_residual, objective
+from benchmarks._model import Penalties, codes_residual, objective
 from benchmarks._store import Store
 from sklearn.linear_model import ElasticNet
 from sklearn.preprocessing import normalize
@@ -58,16 +58,16 @@ def test_quick_run_measures_writes_and_resumes(tmp_path, capsys):
 
 def test_the_objective_of_the_benchmark_is_that_of_the_estimators():
     data = load("digits-60")
-    X, prices = data.X, Prices(0.1, 0.2, 0.05)
+    X, penalties = data.X, Penalties(0.1, 0.2, 0.05)
     for model in (
-        SCSK(10, kernel="linear", solver="exact", **prices),
-        SCMK(10, kernels=["linear", "gaussian"], solver="exact", **prices),
+        SCSK(10, kernel="linear", solver="exact", **penalties),
+        SCMK(10, kernels=["linear", "gaussian"], solver="exact", **penalties),
     ):
         model.fit(X)
         bank = KernelBank(X, getattr(model, "kernels", None) or [model.kernel])
         K = bank.combine(model.kernel_weights_)
         found = objective(
-            K, model.graph_, model.embedding_, model.rotation_, model.labels_, prices
+            K, model.graph_, model.embedding_, model.rotation_, model.labels_, penalties
         )
         # The last embedding and labels come after the last recorded value: not above it.
         assert found <= model.objective_[-1] + 1e-9
@@ -77,9 +77,9 @@ def test_the_objective_of_the_benchmark_is_that_of_the_estimators():
 def test_residual_of_codes_sees_a_coefficient_that_is_off():
     K = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]])
     Z = np.array([[0.0, 0.8, 0.0], [0.8, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    prices = Prices(0.2, 0.0, 0.0)
-    assert codes_residual(K, Z, None, prices) < 1e-12
-    assert codes_residual(K, 0.5 * Z, None, prices) == pytest.approx(0.4)
+    penalties = Penalties(0.2, 0.0, 0.0)
+    assert codes_residual(K, Z, None, penalties) < 1e-12
+    assert codes_residual(K, 0.5 * Z, None, penalties) == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize("positive", [False, True])

@@ -17,13 +17,13 @@ from unispectral.paper import alm
 def test_the_codes_are_those_of_each_start_by_itself(mu):
     X, _, c = load("digits-60")
     bank = KernelBank(X, "paper")
-    prices = {"alpha": 0.01, "beta": 1e-4, "gamma": 1e-7, "mu": mu}
+    penalties = {"alpha": 0.01, "beta": 1e-4, "gamma": 1e-7, "mu": mu}
     starts = [
         np.linalg.qr(np.random.RandomState(seed).normal(size=(len(X), c)))[0] for seed in range(3)
     ]
-    path = follow(Kernels(bank), c, starts, **prices)
+    path = follow(Kernels(bank), c, starts, **penalties)
     for start, labels in zip(starts, path.labels, strict=True):
-        *_, alone = alm(bank, c, init=(start, np.eye(c)), **prices)
+        *_, alone = alm(bank, c, init=(start, np.eye(c)), **penalties)
         assert path.n_iter == alone.iteration
         np.testing.assert_allclose(path.weights, alone.w, atol=1e-3)
         np.testing.assert_allclose(path.codes, alone.Z, atol=5e-3 * alone.Z.max())

@@ -20,18 +20,18 @@ def random_kernel(n, rank, seed, nonnegative=True):
     return X @ X.T + 0.01 * np.eye(n)
 
 
-def oracle(K, i, price):
-    """The same problem by SciPy: with K = RᵀR it is ‖R z − t‖², Rᵀt = K_i − price/2."""
+def oracle(K, i, penalty):
+    """The same problem by SciPy: with K = RᵀR it is ‖R z − t‖², Rᵀt = K_i − penalty/2."""
     keep = np.delete(np.arange(len(K)), i)
     R = np.linalg.cholesky(K[np.ix_(keep, keep)]).T
-    target = np.linalg.solve(R.T, K[keep, i] - price[keep] / 2)
+    target = np.linalg.solve(R.T, K[keep, i] - penalty[keep] / 2)
     z = np.zeros(len(K))
     z[keep] = nnls(R, target, maxiter=10_000)[0]
     return z
 
 
-def value(K, i, price, z):
-    return z @ K @ z - 2 * K[i] @ z + price @ z
+def value(K, i, penalty, z):
+    return z @ K @ z - 2 * K[i] @ z + penalty @ z
 
 
 @settings(max_examples=40, deadline=None)
@@ -51,10 +51,10 @@ def test_codes_are_the_optimum_of_an_independent_solver(n, rank, seed, nonnegati
     assert (Z >= 0).all()
     assert (np.diagonal(Z) == 0).all()
     # The paper's equation 10, in so many words.
-    prices = alpha + 0.5 * beta * ((P[:, None] - P[None]) ** 2).sum(axis=2)
+    penalties = alpha + 0.5 * beta * ((P[:, None] - P[None]) ** 2).sum(axis=2)
     for i in range(n):
-        best = oracle(K, i, prices[i])
-        assert value(K, i, prices[i], Z[i]) <= value(K, i, prices[i], best) + 1e-6 * K[i, i]
+        best = oracle(K, i, penalties[i])
+        assert value(K, i, penalties[i], Z[i]) <= value(K, i, penalties[i], best) + 1e-6 * K[i, i]
     assert found.residual <= 1e-6
 
 
@@ -120,8 +120,10 @@ def test_blocks_with_all_candidates_are_the_exact_codes():
     among = K[neighbours[:, :, None], neighbours[:, None, :]]
     z = np.zeros_like(near)
     valid = np.ones(near.shape, dtype=bool)
-    prices = np.full_like(near, 0.1)
-    residual = _loops.solve_blocks(among, near, np.diagonal(K).copy(), prices, valid, 0.0, z, 1e-9)
+    penalties = np.full_like(near, 0.1)
+    residual = _loops.solve_blocks(
+        among, near, np.diagonal(K).copy(), penalties, valid, 0.0, z, 1e-9
+    )
     exact = codes(K, 0.1, tol=1e-9).matrix.toarray()
     assert residual <= 1e-8
     np.testing.assert_allclose(z, exact[np.arange(n)[:, None], neighbours], atol=1e-7)
@@ -134,13 +136,13 @@ def test_blocks_are_solved_as_by_nonnegative_least_squares(k, ridge):
     rng = np.random.default_rng(k)
     roots = rng.normal(size=(20, k + 4, k))
     among = np.matmul(roots.transpose(0, 2, 1), roots)
-    near, prices = rng.normal(size=(2, 20, k)) * [[[3.0]], [[1.0]]]
+    near, penalties = rng.normal(size=(2, 20, k)) * [[[3.0]], [[1.0]]]
     z = np.full((20, k), np.nan)
     own = np.full(20, 5.0)
     valid = np.ones((20, k), dtype=bool)
-    residual = _loops.solve_blocks(among, near, own, prices, valid, ridge, z, 1e-9)
+    residual = _loops.solve_blocks(among, near, own, penalties, valid, ridge, z, 1e-9)
     assert residual <= 1e-9
-    for H, linear, code in zip(among, near - 0.5 * prices, z, strict=True):
+    for H, linear, code in zip(among, near - 0.5 * penalties, z, strict=True):
         H = H + ridge * np.diag(np.diagonal(H))
         root = np.linalg.cholesky(H).T
         expected = nnls(root, np.linalg.solve(root.T, linear))[0]

@@ -216,7 +216,7 @@ def test_every_long_stage_of_a_large_fit_tells_its_progress(monkeypatch) -> None
         (module, "EXACT_SAMPLES"),
         (_geometry, "_HELD_SAMPLES"),
         (_run, "_SHORT"),
-        (_graph, "_MANY"),
+        (_graph, "_LARGE_SAMPLES"),
         (_subspace, "_TOLD"),
     ):
         monkeypatch.setattr(where, name, 500)

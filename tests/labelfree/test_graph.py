@@ -90,7 +90,7 @@ def test_an_iteration_that_changes_nothing_is_left_out(monkeypatch: pytest.Monke
     X = rng.normal(size=(6_000, 2))
     X[::2, 0] += 7.0
     found = UnifiedSpectralClustering(2, tol=0.2).fit(X)
-    monkeypatch.setattr(_graph, "_MANY", 1_000)
+    monkeypatch.setattr(_graph, "_LARGE_SAMPLES", 1_000)
     fewer = UnifiedSpectralClustering(2, tol=0.2).fit(X)
     assert (found.n_iter_, fewer.n_iter_) == (2, 1)
     assert fewer.stop_reason_.startswith("another iteration would change the graph by less than")

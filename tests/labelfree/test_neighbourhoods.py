@@ -129,8 +129,8 @@ def test_what_is_made_of_them_is_the_same_everywhere(find: Find, present) -> Non
     bank = KernelBank(table, "linear", normalize="none", gram=False)
     here = localize(KernelDistance([KernelPart(bank[0], 0)]), K, run, present)
     embedding = np.random.default_rng(1).normal(size=(N, 2))
-    for prices in (None, embedding):
-        mine, theirs = (compute_codes(one, recipe, prices, run) for one in (around, here))
+    for penalties in (None, embedding):
+        mine, theirs = (compute_codes(one, recipe, penalties, run) for one in (around, here))
         np.testing.assert_array_equal(mine.values, theirs.values)
         np.testing.assert_array_equal(mine.error, theirs.error)
         assert mine.objective == theirs.objective

@@ -85,18 +85,18 @@ def _blobs(n_per_cluster=12, n_clusters=3, seed=0):
     return np.stack([np.exp(-squares / width) for width in (2.0, 8.0)])
 
 
-PRICES = {"alpha": 0.1, "beta": 0.1, "gamma": 0.001}
+PENALTIES = {"alpha": 0.1, "beta": 0.1, "gamma": 0.001}
 
 
 def test_separates_blobs_and_says_why_it_stopped():
-    *_, last = alm(_blobs(), 3, **PRICES, random_state=0)
+    *_, last = alm(_blobs(), 3, **PENALTIES, random_state=0)
     assert last.stop_reason == "the codes and their thresholded copy agree to 0.001"
     assert len(set(last.labels)) == 3
     assert all(len(set(group)) == 1 for group in last.labels.reshape(3, 12))
 
 
 def test_every_state_is_feasible():
-    for state in alm(_blobs(), 3, **PRICES, max_iter=15, random_state=1):
+    for state in alm(_blobs(), 3, **PENALTIES, max_iter=15, random_state=1):
         assert state.Z.min() >= 0
         assert state.S.min() >= 0
         assert not np.diag(state.Z).any()
@@ -109,16 +109,16 @@ def test_every_state_is_feasible():
 
 def test_objective_is_the_models():
     kernels = _blobs()
-    *_, state = alm(kernels, 3, **PRICES, max_iter=4, random_state=0)
+    *_, state = alm(kernels, 3, **PENALTIES, max_iter=4, random_state=0)
     Z, P, Q = state.Z, state.P, state.Q
     K = np.tensordot(state.w, kernels, axes=1)
     L = np.diag(Z.sum(axis=1)) - Z
     F = np.eye(3)[state.labels]
     expected = (
         np.trace(K - 2 * K @ Z + Z.T @ K @ Z)
-        + PRICES["alpha"] * Z.sum()
-        + PRICES["beta"] * np.trace(P.T @ L @ P)
-        + PRICES["gamma"] * np.linalg.norm(F - P @ Q) ** 2
+        + PENALTIES["alpha"] * Z.sum()
+        + PENALTIES["beta"] * np.trace(P.T @ L @ P)
+        + PENALTIES["gamma"] * np.linalg.norm(F - P @ Q) ** 2
     )
     assert state.objective == pytest.approx(expected)
 
@@ -126,7 +126,7 @@ def test_objective_is_the_models():
 def test_one_kernel_has_weight_one_however_it_is_given():
     K = _blobs()[0]
     runs = [
-        list(alm(kernels, 3, **PRICES, max_iter=4, random_state=0))[-1]
+        list(alm(kernels, 3, **PENALTIES, max_iter=4, random_state=0))[-1]
         for kernels in (K, K[None], [K])
     ]
     for state in runs:
@@ -137,15 +137,18 @@ def test_one_kernel_has_weight_one_however_it_is_given():
 
 def test_accepts_a_bank():
     kernels = _blobs()
-    *_, from_bank = alm(KernelBank.from_matrices(kernels), 3, **PRICES, max_iter=4, random_state=0)
-    *_, from_stack = alm(kernels, 3, **PRICES, max_iter=4, random_state=0)
+    *_, from_bank = alm(
+        KernelBank.from_matrices(kernels), 3, **PENALTIES, max_iter=4, random_state=0
+    )
+    *_, from_stack = alm(kernels, 3, **PENALTIES, max_iter=4, random_state=0)
     np.testing.assert_allclose(from_bank.Z, from_stack.Z, atol=1e-8)
     np.testing.assert_allclose(from_bank.w, from_stack.w, atol=1e-8)
 
 
 def test_the_seed_decides():
     first, second, other = (
-        list(alm(_blobs(), 3, **PRICES, max_iter=3, random_state=seed))[-1] for seed in (0, 0, 1)
+        list(alm(_blobs(), 3, **PENALTIES, max_iter=3, random_state=seed))[-1]
+        for seed in (0, 0, 1)
     )
     np.testing.assert_array_equal(first.P, second.P)
     assert not np.array_equal(first.P, other.P)
@@ -214,14 +217,14 @@ def test_the_public_name_is_the_function():
     ],
 )
 def test_bad_input_is_named_at_once(change, error, message):
-    arguments = {"kernels": _blobs(), "n_clusters": 3, **PRICES, **change}
+    arguments = {"kernels": _blobs(), "n_clusters": 3, **PENALTIES, **change}
     with pytest.raises(error, match=message):
         alm(arguments.pop("kernels"), arguments.pop("n_clusters"), **arguments)
 
 
 def test_an_indefinite_kernel_is_refused():
     with pytest.raises(ValueError, match="positive semidefinite"):
-        next(alm(-np.eye(6), 2, **PRICES, random_state=0))
+        next(alm(-np.eye(6), 2, **PENALTIES, random_state=0))
 
 
 def _kernel(n=30, seed=0):
@@ -284,21 +287,23 @@ def test_single_precision_only_where_it_changes_nothing():
 def test_the_estimator_runs_the_paper_to_the_letter():
     """``step="search"`` is the authors' step, from the estimator down."""
     K = _blobs()[0]
-    model = SCSK(3, kernel="precomputed", step="search", random_state=5, **PRICES, mu=2.0).fit(K)
+    model = SCSK(3, kernel="precomputed", step="search", random_state=5, **PENALTIES, mu=2.0).fit(
+        K
+    )
     seed = Run.of(random_state=5).rng
-    last = list(alm(K, 3, **PRICES, mu=2.0, random_state=seed, step=search_embedding))[-1]
+    last = list(alm(K, 3, **PENALTIES, mu=2.0, random_state=seed, step=search_embedding))[-1]
     np.testing.assert_array_equal(model.embedding_, last.P)
     # The estimator numbers clusters in the order of their first samples.
     same = last.labels[:, None] == last.labels[None]
     np.testing.assert_array_equal(model.labels_[:, None] == model.labels_[None], same)
-    other = SCSK(3, kernel="precomputed", random_state=5, **PRICES, mu=2.0).fit(K)
+    other = SCSK(3, kernel="precomputed", random_state=5, **PENALTIES, mu=2.0).fit(K)
     assert np.abs(other.embedding_ - model.embedding_).max() > 1e-9
 
 
 def test_both_steps_agree_where_the_clusters_are_clear():
     for seed in range(3):
         exact, searched = (
-            list(alm(_blobs(), 3, **PRICES, random_state=seed, step=step))[-1]
+            list(alm(_blobs(), 3, **PENALTIES, random_state=seed, step=step))[-1]
             for step in ("optimal", "search")
         )
         assert exact.iteration == searched.iteration
@@ -329,7 +334,7 @@ def test_degenerate_kernels_end_orthonormal(K, n_clusters, alpha):
 
 
 def test_the_stopping_rule_is_asked_from_the_second_iteration_on():
-    states = list(alm(_blobs(), 3, **PRICES, tol=1e9, random_state=0))
+    states = list(alm(_blobs(), 3, **PENALTIES, tol=1e9, random_state=0))
     assert [state.iteration for state in states] == [1, 2]
 
 
@@ -354,15 +359,15 @@ def test_a_constant_penalty_settles_and_its_codes_are_not_the_optimum():
 
 def test_a_larger_mu_freezes_earlier():
     K = _blobs()[0]
-    runs = [list(alm(K, 3, **PRICES, mu=mu, random_state=0))[-1] for mu in (0.1, 10.0)]
+    runs = [list(alm(K, 3, **PENALTIES, mu=mu, random_state=0))[-1] for mu in (0.1, 10.0)]
     assert runs[1].iteration < runs[0].iteration
     assert np.sum(runs[1].Z ** 2) < np.sum(runs[0].Z ** 2)  # as a ridge does
 
 
 def test_the_solution_is_the_last_state():
     bank = KernelBank.from_matrices(list(_blobs()))
-    found = solve_alm(bank, Objective(3, **PRICES, mu=2.0), Run.of(random_state=5))
-    *_, state = alm(bank, 3, **PRICES, mu=2.0, random_state=Run.of(random_state=5).rng)
+    found = solve_alm(bank, Objective(3, **PENALTIES, mu=2.0), Run.of(random_state=5))
+    *_, state = alm(bank, 3, **PENALTIES, mu=2.0, random_state=Run.of(random_state=5).rng)
     np.testing.assert_array_equal(found.labels, state.labels)
     np.testing.assert_array_equal(found.Z.toarray(), state.Z)
     assert found.objective[-1] == state.objective
@@ -372,7 +377,7 @@ def test_the_solution_is_the_last_state():
 
 @pytest.mark.parametrize("step", ["optimal", "search"])
 def test_unsquared_distances_weigh_otherwise(step):
-    options = {**PRICES, "mu": 2.0, "random_state": 5, "step": step}
+    options = {**PENALTIES, "mu": 2.0, "random_state": 5, "step": step}
     ends = [
         list(alm(_blobs(), 3, **options, distance=distance))[-1].Z
         for distance in ("squared", "unsquared")
@@ -392,11 +397,11 @@ def test_mu_does_what_a_ridge_does(data_home):
         return scores(data.target, labels)["accuracy"]
 
     for ridge, reached in ((0.0, (0.0, 0.4)), (10.0, (0.75, 1.0))):
-        prices = Objective(9, 1e-4, 1e-4, 1e-7, ridge)
-        found = accuracy(descend(DenseGraph(bank, 1e-6), prices).labels)
+        penalties = Objective(9, 1e-4, 1e-4, 1e-7, ridge)
+        found = accuracy(descend(DenseGraph(bank, 1e-6), penalties).labels)
         assert reached[0] < found < reached[1]
-    prices = Objective(9, 1e-2, 1e-4, 1e-7, mu=100.0)
-    runs = (solve_alm(bank, prices, Run.of(random_state=seed)) for seed in range(3))
+    penalties = Objective(9, 1e-2, 1e-4, 1e-7, mu=100.0)
+    runs = (solve_alm(bank, penalties, Run.of(random_state=seed)) for seed in range(3))
     assert max(accuracy(run.labels) for run in runs) > 0.75
 
 

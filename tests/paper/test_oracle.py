@@ -53,7 +53,7 @@ def test_codes_against_all_supports(seed):
     problem = make_problem(seed)
     K = problem.kernels[0][:6, :6] + 1e-6 * np.eye(min(problem.n, 6))
     n = len(K)
-    B = oracle.prices(problem.orthonormal(problem.rng())[:n], n, problem.alpha, problem.beta)
+    B = oracle.penalties(problem.orthonormal(problem.rng())[:n], n, problem.alpha, problem.beta)
     Z = oracle.codes(K, B, problem.ridge)
     assert oracle.codes_violation(K, Z, B, problem.ridge) < 1e-9
     A = K + problem.ridge * np.diag(np.diag(K))
@@ -92,7 +92,7 @@ def test_every_block_update_of_the_oracle_lowers_the_objective(seed):
     rng = problem.rng()
     n, c = problem.n, problem.n_clusters
     kernels = problem.kernels[:1] if problem.ridge else problem.kernels
-    numbers = {**problem.prices, "ridge": problem.ridge}
+    numbers = {**problem.penalties, "ridge": problem.ridge}
     Z = rng.random((n, n)) * (1 - np.eye(n)) / n
     roots = rng.dirichlet(np.ones(len(kernels)))
     Q = np.linalg.qr(rng.normal(size=(c, c)))[0]

@@ -256,11 +256,11 @@ def test_the_p_step_makes_no_more_steps_than_asked():
 
 
 def test_products_with_a_large_laplacian(monkeypatch):
-    monkeypatch.setattr(_stiefel, "_MANY", 14)
+    monkeypatch.setattr(_stiefel, "_LEAST_SPARSE", 14)
     L, target, P = problem(1)
     np.testing.assert_allclose(_stiefel._times(L, P, None), L @ P, atol=1e-12)
     found = spectrum.stiefel_descent(L, target, P)
-    monkeypatch.setattr(_stiefel, "_MANY", 15)
+    monkeypatch.setattr(_stiefel, "_LEAST_SPARSE", 15)
     assert found.value == pytest.approx(spectrum.stiefel_descent(L, target, P).value)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unispectral.plotting._base import Clusters, thin
+from unispectral.plotting._base import Clusters, subsample
 from unispectral.plotting._colors import hex_colors, palette
 
 # Machado, Oliveira and Fernandes (2009): the three dichromacies, on linear RGB.
@@ -73,11 +73,11 @@ def test_hex():
 
 def test_thinning_keeps_small_clusters_and_proportions():
     codes = np.concatenate([np.zeros(100_000, int), np.ones(50_000, int), np.full(3, 2)])
-    chosen = thin(codes, 1500)
+    chosen = subsample(codes, 1500)
     counts = np.bincount(codes[chosen])
     assert counts.tolist() == [1000, 500, 3]
     assert len(np.unique(chosen)) == len(chosen)
-    assert np.array_equal(thin(codes[:10], 20), np.arange(10))
+    assert np.array_equal(subsample(codes[:10], 20), np.arange(10))
 
 
 def test_labels_of_any_kind():

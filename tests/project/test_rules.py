@@ -142,3 +142,39 @@ def test_dotted_names_in_docstrings_exist():
                 value = pkgutil.resolve_name(f"unispectral.{name}")
                 assert value is not None, f"{path.name}: {name}"
     assert found  # what is looked for is there
+
+
+#: Words that only this house knew, and those of the field that took their place.
+HOUSE_WORDS = {
+    r"read-?outs?": "label assignment",
+    r"witness(es)?": "evidence",
+    r"rungs?": "grid",
+    r"contests?": "selection",
+    r"rivals?": "candidate, or peer",
+    r"doubts": "diagnostics",
+    r"clouds?": "Gaussian null model",
+    r"thin samples?": "low-density samples",
+    r"no trace": "weight 0",
+}
+#: In the rooms of the model these are numbers of an objective, not of a shop.
+PENALTIES = ("paper", "graph", "spectrum", "labelfree", "baselines", "kernels")
+
+
+def test_words_are_those_of_the_field():
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.rst"), *ROOT.glob("docs/*/*.rst")]
+    code = [
+        path
+        for folder in ("src", "benchmarks", "robustness", "examples")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".py", ".js", ".md"}
+    ]
+    assert len(pages) > 40
+    assert len(code) > 250
+    house = re.compile(rf"\b({'|'.join(HOUSE_WORDS)})\b", re.IGNORECASE)
+    assert house.search("the Doubts")  # what is looked for would be found
+    for path in (*pages, *code):
+        text = path.read_text(encoding="utf-8")
+        if path.is_relative_to(SOURCE) and path.relative_to(SOURCE).parts[0] in PENALTIES:
+            assert not re.search(r"\bprices?\b", text), f"{path.name}: say penalty"
+        found = house.search(text)
+        assert found is None, f"{path.relative_to(ROOT)}: {found and found[0]!r}"

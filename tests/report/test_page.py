@@ -455,7 +455,7 @@ def test_the_page_begins_with_the_text_of_the_summary(browser, page, fitted):
     X, _, model = fitted
     shown = " ".join(ask(browser, "document.querySelector('#answer').textContent").split())
     summary = model.summary(X, names=[f"person {i}" for i in range(120)])
-    for text in (*summary.sentences(), *summary.doubts):
+    for text in (*summary.sentences(), *summary.diagnostics):
         assert text in shown
     for one in summary.clusters:
         assert one.text in shown

@@ -55,7 +55,7 @@ def test_terminal_page_and_python_say_the_same(kind, tmp_path, capsys):
     shown = capsys.readouterr().out
     told = page_of(page)["summary"]
     sentences = [told["answer"], told["why"], told["sure"], told["outliers"]]
-    sentences += [*told["columns"], *told["doubts"]]
+    sentences += [*told["columns"], *told["diagnostics"]]
     for text in filter(None, sentences):
         assert text in shown
     many = len(told["clusters"]) > 1
@@ -66,14 +66,14 @@ def test_terminal_page_and_python_say_the_same(kind, tmp_path, capsys):
     summary = model.summary(table)
     write_report(tmp_path / "own.html", model, table)
     own = page_of(tmp_path / "own.html")["summary"]
-    assert json.loads(json.dumps(summary.to_dict()))["doubts"] == own["doubts"]
-    for part in ("answer", "why", "sure", "outliers", "columns", "doubts"):
+    assert json.loads(json.dumps(summary.to_dict()))["diagnostics"] == own["diagnostics"]
+    for part in ("answer", "why", "sure", "outliers", "columns", "diagnostics"):
         assert own[part] == summary.to_dict()[part]
         assert str(own[part] or "") in str(summary) or isinstance(own[part], list)
     # In the shell options have the names of the command; all else is the same.
     assert own["answer"] == told["answer"]
     assert own["sure"] == told["sure"]
-    assert len(own["doubts"]) == len(told["doubts"])
+    assert len(own["diagnostics"]) == len(told["diagnostics"])
     expected = {"noise": "No clusters", "clear": "3 clusters of 120", "doubtful": "5 clusters"}
     assert own["answer"].startswith(expected[kind])
     assert ("What speaks against it" in shown) == (kind == "doubtful")
@@ -122,7 +122,7 @@ def test_a_number_that_is_more_stable_is_found_without_fitting_it():
     summary = UnifiedSpectralClustering(6).fit(X).summary(X)
     assert summary.stability < 0.75
     assert summary.others[3] == 1.0
-    assert any("3 (1.00)" in doubt for doubt in summary.doubts)
+    assert any("3 (1.00)" in sentence for sentence in summary.diagnostics)
 
 
 def test_agreement_of_candidates_comes_before_stability():
@@ -263,8 +263,8 @@ def test_rows_that_fit_nowhere_are_listed():
 
 
 def test_a_summary_is_frozen_and_prints_itself():
-    summary = Summary("2 clusters of 4 samples.", doubts=("One.",))
+    summary = Summary("2 clusters of 4 samples.", diagnostics=("One.",))
     assert repr(summary) == str(summary)
-    assert summary.in_words(str.upper).doubts == ("ONE.",)
+    assert summary.in_words(str.upper).diagnostics == ("ONE.",)
     with pytest.raises(AttributeError):
         summary.answer = ""

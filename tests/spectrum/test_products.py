@@ -33,7 +33,7 @@ def test_one_step_equals_numpy(dtype: type) -> None:
 def test_a_step_in_pieces_is_the_same_step(monkeypatch) -> None:
     W, X = random_graph(50, 0.2, 2), np.random.default_rng(0).normal(size=(50, 3))
     whole = laplacian_step(W, np.ones(50), X, X, np.empty_like(X), scale=0.5, keep=2.0)
-    monkeypatch.setattr("unispectral.spectrum._products._MANY", 0)
+    monkeypatch.setattr("unispectral.spectrum._products._LEAST_SHARED", 0)
     monkeypatch.setattr("unispectral.spectrum._products._ROWS", 7)
     pieces = laplacian_step(
         W, np.ones(50), X, X, np.empty_like(X), scale=0.5, keep=2.0, run=Run.of(2)

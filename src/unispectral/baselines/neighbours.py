@@ -71,13 +71,13 @@ class _ComponentMethod(RestartedMethod):
         return neighbourhoods([table.astype(np.float64) for table in tables], k)
 
     def _part(
-        self, near: Near, rows: np.ndarray, update: Update, price: float, run: Run
+        self, near: Near, rows: np.ndarray, update: Update, penalty: float, run: Run
     ) -> tuple[np.ndarray, Partition]:
         """Update a graph, and the embedding that pulls at it, until there are as many components.
 
-        The price of the embedding, λ, is doubled while there are too few components, halved while
-        there are too many. Returns the rows of the graph, and its components or, if their number
-        is wrong, the clusters of k-means, without the method's own objective.
+        The penalty of the embedding, λ, is doubled while there are too few components, halved
+        while there are too many. Returns the rows of the graph, and its components or, if their
+        number is wrong, the clusters of k-means, without the method's own objective.
         """
         W = symmetric(rows, near.candidates)
         embedding = self._embedding(W, run)
@@ -85,14 +85,14 @@ class _ComponentMethod(RestartedMethod):
         n_components = 0
         while n_iter < self.max_iter and n_components != self.n_clusters:
             n_iter += 1
-            rows = update(rows, price * embedded_distances(embedding, near.candidates))
+            rows = update(rows, penalty * embedded_distances(embedding, near.candidates))
             W = symmetric(rows, near.candidates)
             n_components, labels = connected_components(W, directed=False)
             if n_components <= self.n_clusters:
-                price *= 2.0
+                penalty *= 2.0
                 embedding = self._embedding(W, run)
             else:
-                price /= 2.0
+                penalty /= 2.0
         residual = abs(n_components - self.n_clusters) / self.n_clusters
         stop = Stop(n_iter, residual == 0.0, residual)
         more = {"affinity_matrix": W, "n_components": n_components}
@@ -117,15 +117,15 @@ class CAN(_ComponentMethod):
     Notes
     -----
     Checked against the program of F. Nie: 15 neighbours, the ridge their mean over the samples,
-    from which the price of the embedding starts, at most 30 rounds, only neighbours updated. Here
-    the next neighbour, which ends a row, may get an edge too; and where the graph does not get
-    the wanted number of components, k-means on the embedding gives the labels, while the program
-    returns the components there are.
+    from which the penalty of the embedding starts, at most 30 rounds, only neighbours updated.
+    Here the next neighbour, which ends a row, may get an edge too; and where the graph does not
+    get the wanted number of components, k-means on the embedding gives the labels, while the
+    program returns the components there are.
 
     Attributes
     ----------
     objective_ : float
-        Σ_ij ‖x_i − x_j‖² s_ij + γ s_ij², without the price of the embedding.
+        Σ_ij ‖x_i − x_j‖² s_ij + γ s_ij², without the penalty of the embedding.
 
     Examples
     --------

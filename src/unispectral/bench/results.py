@@ -318,15 +318,17 @@ def _reduce(settings: list[Setting], column: Column, metric: str) -> tuple[float
     # One giant cluster has a swapped purity of one hundred per cent: to look for the best would
     # find that. It is shown where the accuracy is best.
     if metric == "swapped_purity":
-        judge = "accuracy"
+        criterion = "accuracy"
     else:
-        judge = metric
+        criterion = metric
     groups: dict[tuple[Any, ...], list[Setting]] = {}
     for setting in settings:
         if setting.done:
             groups.setdefault((setting.bank, setting.kernel), []).append(setting)
-    best = [max(group, key=lambda s: s.value(judge, column.repeats)) for group in groups.values()]
+    best = [
+        max(group, key=lambda s: s.value(criterion, column.repeats)) for group in groups.values()
+    ]
     if best and column.kernels == "best":
-        best = [max(best, key=lambda s: s.value(judge, column.repeats))]
+        best = [max(best, key=lambda s: s.value(criterion, column.repeats))]
     values = [setting.value(metric, column.repeats) for setting in best]
     return float(np.mean(values or [math.nan])), best[0] if len(best) == 1 else None

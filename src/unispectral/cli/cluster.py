@@ -98,7 +98,7 @@ def cluster(tables: tuple[str, ...], as_json: bool, quiet: bool, **options: Any)
         keep_scales(estimator, data, options["scale"])
     fitted = fit(estimator, data, method, quiet=quiet)
     told = describe_fit(fitted)
-    fitted.warnings = list(told.doubts)
+    fitted.warnings = list(told.diagnostics)
     summary = summarise(fitted) | {"summary": told.to_dict()}
     command = shlex.join(["unispectral", *sys.argv[1:], *decided_flags(data, options)])
     title = " + ".join("standard input" if t == "-" else Path(t).name for t in tables)

@@ -482,12 +482,12 @@ def _move(
                 seen[count] = c
                 count += 1
             weight[c] += data[p]
-        price = scale * degrees[i]
+        penalty = scale * degrees[i]
         best = own
-        most = weight[own] - price * (volumes[own] - degrees[i]) + rounding * degrees[i]
+        most = weight[own] - penalty * (volumes[own] - degrees[i]) + rounding * degrees[i]
         for s in range(count):
             c = seen[s]
-            gain = weight[c] - price * volumes[c]
+            gain = weight[c] - penalty * volumes[c]
             if c != own and gain > most:
                 best, most = c, gain
         for s in range(count):

@@ -99,8 +99,8 @@ class AlmState:
         c = self.P.shape[1]
         cut = float(np.vdot(P, Z.sum(axis=0)[:, None] * P - Z @ P))
         apart = float(np.sum((np.eye(c)[self.labels] - P @ self.Q) ** 2))
-        prices = self._problem
-        penalties = prices.alpha * float(Z.sum()) + prices.beta * cut + prices.gamma * apart
+        problem = self._problem
+        penalties = problem.alpha * float(Z.sum()) + problem.beta * cut + problem.gamma * apart
         return float(self.w @ self.h) + penalties
 
 
@@ -120,7 +120,7 @@ class _Problem:
 
     @property
     def pull(self) -> float:
-        """γ/β, the price of leaving the labels in the P-step."""
+        """γ/β, the penalty of leaving the labels in the P-step."""
         if self.gamma:
             return self.gamma / self.beta
         return 0.0
@@ -156,7 +156,7 @@ def alm(
     n_clusters : int
         The number c of clusters.
     alpha, beta, gamma : float
-        Prices of the codes, of the cut, and of the distance to the labels. `gamma` > 0 needs
+        Penalties of the codes, of the cut, and of the distance to the labels. `gamma` > 0 needs
         `beta` > 0, because the embedding step divides by it.
     mu : float
         First penalty on Z − S. It grows by a tenth per iteration, so that the codes freeze before
@@ -215,13 +215,15 @@ def alm(
         problem = f"is more than the {bank.n_samples} samples"
         raise InputError("n_clusters", problem, "ask for fewer", value=n_clusters)
     P = _first_embedding(init, bank.n_samples, n_clusters, random_state)
-    prices = float(alpha), float(beta), float(gamma)
+    penalties = float(alpha), float(beta), float(gamma)
     named: dict[Any, Step | None] = {"optimal": None, "search": search_embedding}
     if isinstance(step, str):
         chosen = named[step]
     else:
         chosen = step
-    fixed = _Problem(bank, n_clusters, *prices, chosen, distance == "squared", growth, symmetrise)
+    fixed = _Problem(
+        bank, n_clusters, *penalties, chosen, distance == "squared", growth, symmetrise
+    )
     return _iterate(fixed, P, float(mu), max_iter, tol)
 
 

@@ -41,7 +41,7 @@ class Objective:
 class DenseGraph:
     """The exact Z-step over all samples, on the weighted sum of the kernels.
 
-    It knows the kernels, turns prices into codes and codes into residuals; ``tol`` is how far a
+    It knows the kernels, turns penalties into codes and codes into residuals; ``tol`` is how far a
     code may be from optimal, relative to K_ii.
     """
 

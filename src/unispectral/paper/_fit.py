@@ -111,7 +111,7 @@ def solve_alm(
     The ridge of the objective does not enter: its ``mu`` has that part here.
     """
     begun = time.monotonic()
-    prices = {name: getattr(objective, name) for name in ("alpha", "beta", "gamma", "mu")}
+    penalties = {name: getattr(objective, name) for name in ("alpha", "beta", "gamma", "mu")}
     limits: dict[str, Any] = {
         "max_iter": max_iter,
         "tol": tol,
@@ -119,7 +119,7 @@ def solve_alm(
         "step": step,
     }
     path: list[float] = []
-    for state in alm(bank, objective.n_clusters, **prices, **limits):
+    for state in alm(bank, objective.n_clusters, **penalties, **limits):
         path.append(state.objective)
         reason = state.stop_reason
         run.progress("iterations", state.iteration, max_iter, f"objective {path[-1]:.6g}")

@@ -1,4 +1,4 @@
-"""The paper's objective over each sample's own few candidates, and the price of that limit."""
+"""The paper's objective over each sample's own few candidates, and what that limit costs."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def plain(name: object, most: int = 28) -> str:
     return (name if len(name) <= most else name[: most - 1] + "…").replace("$", r"\$")
 
 
-def thin(codes: np.ndarray, max_points: int, *, least: int = 5) -> np.ndarray:
+def subsample(codes: np.ndarray, max_points: int, *, least: int = 5) -> np.ndarray:
     """Which points to show: evenly from each cluster, in proportion, at least a few of each."""
     n = len(codes)
     if n <= max_points:

@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 
 from unispectral._alignment import align_to_fit
 from unispectral._errors import InputError
-from unispectral.plotting._base import Clusters, Display, plain, read_fitted, thin
+from unispectral.plotting._base import Clusters, Display, plain, read_fitted, subsample
 from unispectral.plotting._colors import GREY, INK, NAMED, RING, key
 from unispectral.plotting._layout import cluster_map, free_places, middle_places, spacing
 
@@ -111,7 +111,7 @@ class EmbeddingDisplay(Display):
             raise InputError("embedding", problem)
         if self.method == "auto":
             self.method = "pca" if len(everyone.names) <= 3 else "map"
-        shown = thin(everyone.codes, self.max_points)
+        shown = subsample(everyone.codes, self.max_points)
         self.clusters = everyone.at(shown)
         rows = rows[shown] / np.maximum(np.linalg.norm(rows[shown], axis=1, keepdims=True), 1e-300)
         self._strays = None if self.outlier is None else np.asarray(self.outlier)[shown]

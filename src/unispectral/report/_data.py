@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from unispectral._alignment import align_to_fit
 from unispectral._errors import InputError
 from unispectral.metrics import scores
-from unispectral.plotting._base import thin
+from unispectral.plotting._base import subsample
 from unispectral.plotting._colors import hex_colors
 from unispectral.plotting.charts import (
     ClusterCountDisplay,
@@ -168,7 +168,7 @@ class _Chosen(NamedTuple):
 def _choose_members(fit: _Fit, max_points: int) -> _Chosen:
     ranked = rank_members(fit.labels, fit.sure.value, fit.affinity, fit.score)
     picked = sorted({i for pair in ranked for part in pair for i in part})
-    shown = thin(fit.labels, max_points)
+    shown = subsample(fit.labels, max_points)
     if len(shown) < len(fit.labels):  # everyone named on the page is on it
         shown = np.union1d(shown, picked).astype(np.int64)
     return _Chosen(shown, picked, ranked)

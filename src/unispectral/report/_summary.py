@@ -51,7 +51,7 @@ class Summary:
         Which samples fit nowhere; empty where the model cannot tell.
     columns : tuple of str
         What was done to the columns, and what the fit was told of the samples.
-    doubts : tuple of str
+    diagnostics : tuple of str
         What speaks against the clusters, and what to try instead.
     stability : float or None
         The agreement behind ``sure``.
@@ -68,7 +68,7 @@ class Summary:
     clusters: tuple[ClusterSummary, ...] = ()
     outliers: str = ""
     columns: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
+    diagnostics: tuple[str, ...] = ()
     stability: float | None = None
     others: Mapping[int, float] = field(default_factory=dict)
     by: str = ""
@@ -92,14 +92,18 @@ class Summary:
         return [text for text in (self.outliers, *self.columns) if text]
 
     def lines(self) -> list[str]:
-        """The text in lines: the answer, the clusters, the rest, the doubts."""
+        """The text in lines: the answer, the clusters, the rest, the diagnostics."""
         lines = self.head()
         if len(self.clusters) > 1:
             lines += ["", *self._table()]
         if self.foot():
             lines += ["", *self.foot()]
-        if self.doubts:
-            lines += ["", "What speaks against it:", *(f"- {doubt}" for doubt in self.doubts)]
+        if self.diagnostics:
+            lines += [
+                "",
+                "What speaks against it:",
+                *(f"- {sentence}" for sentence in self.diagnostics),
+            ]
         return lines
 
     def _table(self) -> list[str]:
@@ -124,7 +128,7 @@ class Summary:
             sure=reword(self.sure),
             outliers=reword(self.outliers),
             columns=tuple(map(reword, self.columns)),
-            doubts=tuple(map(reword, self.doubts)),
+            diagnostics=tuple(map(reword, self.diagnostics)),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -136,7 +140,7 @@ class Summary:
             "clusters": [one._asdict() for one in self.clusters],
             "outliers": self.outliers,
             "columns": list(self.columns),
-            "doubts": list(self.doubts),
+            "diagnostics": list(self.diagnostics),
             "stability": self.stability,
             "others": {str(count): value for count, value in self.others.items()},
             "by": self.by,
@@ -225,7 +229,7 @@ def summarise(
         clusters=_describe(model, labels, table, texts),
         outliers=_outliers(model, names),
         columns=(*_scaling(model), *_tell_knowledge(model)),
-        doubts=(*advice(model, labels, certainty, warnings), *find_way_out(sure, len(sizes))),
+        diagnostics=(*advice(model, labels, certainty, warnings), *find_way_out(sure, len(sizes))),
         stability=sure.value,
         others=sure.others,
         by=sure.by,

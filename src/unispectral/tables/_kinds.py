@@ -47,7 +47,7 @@ _LEAST_LOGGED = 20
 class Judgement:
     """What a column is, what to do with it, and why; `doubt` is set where it may be otherwise.
 
-    Reasons and doubts are said of the column: "'year' says when …".
+    The reason and the doubt are said of the column: "'year' says when …".
     """
 
     kind: str

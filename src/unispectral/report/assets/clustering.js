@@ -39,7 +39,7 @@
     const box = UI.section("answer", UI.localise(told.answer), null, told.why && el("p", {class: "why"}, UI.localise(told.why)), told.sure && el("p", {class: "sure-line"}, UI.localise(told.sure)),
       k > 1 && el("ul", {class: "answers"}, rows), told.clusters.length > 60 && el("p", {class: "small"}, `The first 60 of ${number(told.clusters.length)} clusters.`), keep, code,
       odd, d.changes.length > 0 && [el("h3", {}, "Since last time"), el("ul", {id: "changes"}, d.changes.map(text => el("li", {}, UI.localise(text))))],
-      told.columns.map(text => el("p", {}, UI.localise(text))), told.doubts.length > 0 && [el("h3", {}, "What speaks against it"), UI.notes(told.doubts.map(text => ({text: UI.localise(text)})))]);
+      told.columns.map(text => el("p", {}, UI.localise(text))), told.diagnostics.length > 0 && [el("h3", {}, "What speaks against it"), UI.notes(told.diagnostics.map(text => ({text: UI.localise(text)})))]);
     return box;
   }
   const inPython = () => `model.rename({${names.map((name, c) => name && `${c}: ${JSON.stringify(name)}`).filter(Boolean).join(", ")}})`;
