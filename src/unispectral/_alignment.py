@@ -8,12 +8,15 @@ all of them agree on which row is which sample, or refuse.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from unispectral._errors import InputError
+
+if TYPE_CHECKING:
+    from unispectral._base import LearnedGraphClustering
 
 _BY_POSITION = "match rows by position"
 
@@ -136,7 +139,7 @@ def align_to_fit(X: object, model: Any, *, pairwise: bool = False, argument: str
     return align(X, index=index, names=names, pairwise=pairwise, argument=argument)
 
 
-def align_columns(K: Any, model: Any, argument: str = "X") -> Any:
+def align_columns(K: Any, model: LearnedGraphClustering, argument: str = "X") -> Any:
     """A kernel between new samples and those of a fit, its columns in the order of the fit."""
     if not hasattr(K, "iloc"):
         return K
@@ -147,7 +150,7 @@ def _has_index(table: object) -> bool:
     return hasattr(table, "iloc") and hasattr(getattr(table, "index", None), "is_unique")
 
 
-def _in_order_of_first(table: Any, index: Any, argument: str, pair: str, pairwise: bool) -> Any:
+def _in_order_of_first(table: Any, index: object, argument: str, pair: str, pairwise: bool) -> Any:
     """A view of a fit or of a prediction with its rows in the order of the first one's."""
     rows, problem = _rows_at(table.index, index)
     if problem:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -49,7 +47,7 @@ def orthogonal_factor(M: np.ndarray) -> np.ndarray:
     return U @ Vt
 
 
-def absent_rows(table: Any) -> np.ndarray:
+def absent_rows(table: np.ndarray | sp.csr_array) -> np.ndarray:
     """Which rows are NaN: those of samples that a view lacks. A sparse table lacks none."""
     if sp.issparse(table):
         return np.zeros(table.shape[0], bool)

@@ -8,13 +8,16 @@ from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, metadata
 from numbers import Integral
 from types import ModuleType
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils import _param_validation, _safe_indexing, check_random_state
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _num_samples
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin  # for others
@@ -127,7 +130,7 @@ class FitTasks:
     Callbacks were given to the estimator by ``set_callbacks``, or to the pipeline in which it is.
     """
 
-    def __init__(self, estimator: Any, X: object) -> None:
+    def __init__(self, estimator: BaseEstimator, X: object) -> None:
         self.told = {"estimator": estimator, "X": X}
         self.fit = estimator._init_callback_context(max_subtasks=None)
         self.fit.call_on_fit_task_begin(**self.told)
@@ -170,7 +173,7 @@ def fit_tasks(estimator: object, X: object) -> FitTasks | None:
     return None
 
 
-def check_parameters(estimator: Any) -> None:
+def check_parameters(estimator: BaseEstimator) -> None:
     """Raise an error where a parameter is none that its estimator accepts."""
     estimator._validate_params()
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -25,6 +25,9 @@ from unispectral._validation import (
     recentre,
 )
 from unispectral.kernels import Abilities, KernelBank, as_kernel, as_kernels
+
+if TYPE_CHECKING:
+    from unispectral.kernels._features import Table
 
 #: Iterations of k-means where ``max_iter`` is that of something else.
 _KMEANS_ITER = 300
@@ -125,7 +128,7 @@ class ClusteringMethod(Declared, CallbackSupportMixin, ClusterMixin, BaseEstimat
         run.progress.close()
         return self
 
-    def _prepare(self, X: Any, run: Run) -> Any:
+    def _prepare(self, X: Table, run: Run) -> Any:
         """What is clustered: the table, checked."""
         X = check_samples(self, X, reset=True)
         if self.n_clusters is not None:

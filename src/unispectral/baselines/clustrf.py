@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +17,9 @@ from unispectral._run import Run
 from unispectral._validation import recentre
 from unispectral.baselines._base import Partition, RestartedMethod, seed_from
 from unispectral.baselines._spectral import leading_eigenvectors, unit_rows
+
+if TYPE_CHECKING:
+    from unispectral.kernels._features import Table
 
 __all__ = ["ClustRF"]
 
@@ -71,7 +74,7 @@ class ClustRF(RestartedMethod):
         return self._kmeans(embedding, run, affinity_matrix=W)
 
 
-def grow(X: Any, n_trees: int, run: Run) -> RandomForestClassifier:
+def grow(X: Table, n_trees: int, run: Run) -> RandomForestClassifier:
     """A forest that tells the rows of ``X`` from synthetic ones."""
     synthetic = synthetic_rows(X, run.rng)
     if sp.issparse(X):
@@ -89,7 +92,7 @@ def grow(X: Any, n_trees: int, run: Run) -> RandomForestClassifier:
         return forest.fit(_short_indices(stack), np.repeat([0, 1], X.shape[0]))
 
 
-def synthetic_rows(X: Any, rng: np.random.Generator) -> Any:
+def synthetic_rows(X: Table, rng: np.random.Generator) -> Any:
     """As many rows as ``X`` has, each feature drawn by itself from the values it has in ``X``."""
     n, d = X.shape
     if not sp.issparse(X):
@@ -110,7 +113,7 @@ def synthetic_rows(X: Any, rng: np.random.Generator) -> Any:
     return sp.csr_array(sp.csc_array((data, np.concatenate(rows), indptr), shape=(n, d)))
 
 
-def _short_indices(X: Any) -> Any:
+def _short_indices(X: Table) -> Any:
     """Sparse rows with 32-bit indices, the only ones that scikit-learn's trees take."""
     if not sp.issparse(X) or X.indices.dtype == np.int32:
         return X
@@ -119,7 +122,7 @@ def _short_indices(X: Any) -> Any:
 
 
 def forest_similarity(
-    forest: RandomForestClassifier, X: Any, run: Run, *, adaptive: bool = False
+    forest: RandomForestClassifier, X: Table, run: Run, *, adaptive: bool = False
 ) -> np.ndarray:
     """The mean similarity (n, n) of the paths of the rows of ``X`` in the trees of a forest.
 

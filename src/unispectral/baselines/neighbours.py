@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +19,9 @@ from unispectral._run import Run
 from unispectral._validation import check_cluster_count, check_views
 from unispectral.baselines._base import Partition, RestartedMethod, Stop
 from unispectral.spectrum._eigen import smallest_eigenvectors
+
+if TYPE_CHECKING:
+    from unispectral.kernels._features import Table
 
 __all__ = ["CAN", "GMC"]
 
@@ -243,7 +246,7 @@ def _apart(unified: np.ndarray, graphs: np.ndarray) -> np.ndarray:
     return np.sqrt(np.square(graphs - unified).sum(axis=(1, 2)))
 
 
-def standardize_samples(table: Any) -> Any:
+def standardize_samples(table: Table) -> Any:
     """Each row with mean 0 and variance 1 over its columns; a constant row becomes zero."""
     n, width = table.shape
     if width < _FEWEST:

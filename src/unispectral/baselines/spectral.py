@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
@@ -29,6 +29,9 @@ from unispectral.graph import codes
 from unispectral.kernels._features import Features
 from unispectral.spectrum import affinity
 from unispectral.spectrum._eigen import smallest_eigenvectors
+
+if TYPE_CHECKING:
+    from unispectral.kernels._features import Table
 
 __all__ = ["SC", "SSR", "TSEP", "SelfTuning"]
 
@@ -137,7 +140,7 @@ class TSEP(KernelMethod, _SparseGraphMethod):
         return self._cut(codes(data, float(self.alpha), run=run).matrix, run)
 
 
-def simplex_codes(X: Any, run: Run, *, tol: float = 1e-8) -> tuple[sp.csr_array, float]:
+def simplex_codes(X: Table, run: Run, *, tol: float = 1e-8) -> tuple[sp.csr_array, float]:
     """The convex combination of the other samples that is nearest to each sample.
 
     Returns the codes, row i that of sample i, and their largest relative gap. The matrix of dot
@@ -239,7 +242,7 @@ class SelfTuning(ClusteringMethod):
         return Partition(labels, cost, *stop, attributes)
 
 
-def local_scaling(X: Any, n_neighbors: int) -> np.ndarray:
+def local_scaling(X: Table, n_neighbors: int) -> np.ndarray:
     """exp(−d_ij² / (σ_i σ_j)) with a diagonal of zero, σ_i the distance to the k-th neighbour."""
     distances = pairwise_distances(X.astype(np.float64))
     k = min(n_neighbors, len(distances) - 1)

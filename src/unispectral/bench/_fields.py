@@ -133,7 +133,7 @@ class _Unfit(Exception):
     """A value that does not suit its field."""
 
 
-def _convert(value: Any, hint: Any) -> Any:
+def _convert(value: object, hint: Any) -> Any:
     """A value as a field keeps it."""
     kind = get_origin(hint)
     inner = get_args(hint)

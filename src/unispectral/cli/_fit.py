@@ -22,6 +22,8 @@ from unispectral.cli._outputs import say
 from unispectral.tables._source import TableError
 
 if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
     from unispectral.report import Summary
 
 #: Clusters and kernels that are listed, and the length of the longest bar.
@@ -49,7 +51,7 @@ class CommandFit:
     texts: np.ndarray | None = None
 
 
-def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> CommandFit:
+def fit(estimator: BaseEstimator, data: Input, method: str, *, quiet: bool = True) -> CommandFit:
     """Fit, show how far it has got, and keep warnings as sentences."""
     known = METHODS[method]
     if data.several and not known.views:
@@ -77,7 +79,7 @@ def fit(estimator: Any, data: Input, method: str, *, quiet: bool = True) -> Comm
     return CommandFit(estimator, data, method, labels, seconds, sentences, find_texts(data))
 
 
-def keep_scales(estimator: Any, data: Input, scale: str | None) -> None:
+def keep_scales(estimator: BaseEstimator, data: Input, scale: str | None) -> None:
     """Leave columns as they are where the user has said how, or a look at them has scaled them.
 
     Categories, answers and places have distances that no scaling of columns knows of.

@@ -14,6 +14,8 @@ from unispectral.cli import _options
 from unispectral.cli._outputs import check_outputs, echo_json, label_columns, say
 
 if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
     from unispectral.cli._input import Input
 
 __all__ = ["find_preparation", "predict"]
@@ -83,7 +85,7 @@ def predict(
 
 
 def _assign(
-    blocks: Iterable[Input], estimator: Any, output: str | None, *, quiet: bool
+    blocks: Iterable[Input], estimator: BaseEstimator, output: str | None, *, quiet: bool
 ) -> dict[str, Any]:
     """Predict and write block by block; the sizes of the clusters in all."""
     import numpy as np

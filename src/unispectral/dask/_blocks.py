@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,9 @@ from unispectral._compat import optional
 from unispectral._errors import InputError, InputTypeError
 from unispectral._memory import give_back
 from unispectral.dask._waiting import able_workers, gather_results, wait_for, watch
+
+if TYPE_CHECKING:
+    from unispectral._base import LearnedGraphClustering
 
 #: How often what a lost worker had is asked for again.
 RETRIES = 3
@@ -228,7 +231,9 @@ def _length(block: Any) -> int:
     return int(block.shape[0])
 
 
-def _labels(model: Any, block: list[Any], names: list[Any], form: Form) -> np.ndarray:
+def _labels(
+    model: LearnedGraphClustering, block: list[Any], names: list[Any], form: Form
+) -> np.ndarray:
     give_back()  # reading the block has left as much again
     tables = [
         _name_columns(_table(view), columns) for view, columns in zip(block, names, strict=True)

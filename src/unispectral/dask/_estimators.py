@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from numbers import Integral
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, clone
@@ -18,6 +18,11 @@ from unispectral._run import Run, thread_count
 from unispectral.dask import _blocks
 from unispectral.dask._neighbourhoods import DaskExecutor
 from unispectral.dask._waiting import wait_for, workers_of
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from unispectral._base import LearnedGraphClustering
 
 #: The parameters of the local estimator, which are all parameters here.
 _LOCAL = inspect.signature(estimator.UnifiedSpectralClustering).parameters
@@ -209,7 +214,7 @@ def _signature() -> inspect.Signature:
 UnifiedSpectralClustering.__init__.__signature__ = _signature()  # type: ignore[attr-defined]
 
 
-def _own_jobs(n_jobs: int | None, client: Any) -> int | None:
+def _own_jobs(n_jobs: int | None, client: Client) -> int | None:
     """The threads of this process, which works while the workers wait.
 
     Those of workers on this machine are free then. A cluster that is started here also leaves the
@@ -222,7 +227,7 @@ def _own_jobs(n_jobs: int | None, client: Any) -> int | None:
     return max(thread_count(), min(free, thread_count(-1)))
 
 
-def _run_on(client: Any, model: Any) -> Run:
+def _run_on(client: Client, model: LearnedGraphClustering) -> Run:
     """The run of a model whose large stages are on a cluster."""
     n_jobs = _own_jobs(model.n_jobs, client)
     return Run.of(n_jobs, model.random_state, model.verbose, DaskExecutor(client))

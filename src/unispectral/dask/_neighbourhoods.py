@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from pickle import PickleBuffer
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from unispectral.labelfree._neighbourhoods import (
     kernel_dtype,
 )
 
+if TYPE_CHECKING:
+    from distributed import Client
+
 #: Blocks of samples per worker: small enough that losing a worker costs little.
 _BLOCKS_PER_WORKER = 4
 #: What is shipped once to each worker, and not with each task.
@@ -47,7 +50,7 @@ class Aligned:
     def __init__(self, what: Any) -> None:
         self.what = what
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Callable[..., Aligned], tuple[Any, ...]]:
+    def __reduce_ex__(self, protocol: object) -> tuple[Callable[..., Aligned], tuple[Any, ...]]:
         buffers: list[Any] = [PickleBuffer(bytearray(1))]  # so that no array comes first
         pickled = _pickle().dumps(self.what, buffer_callback=buffers.append)
         return _unpack_aligned, (pickled, buffers)
@@ -191,7 +194,7 @@ def _search_candidates(geometry: _Shipped, k: int, run: Run) -> np.ndarray:
     return neighbours
 
 
-def _slices(n: int, client: Any) -> list[slice]:
+def _slices(n: int, client: Client) -> list[slice]:
     step = -(-n // (_BLOCKS_PER_WORKER * max(1, len(workers_of(client)))))
     # Whole multiples of the local block, so that sums are added up in the same order.
     step = -(-step // CODE_ROWS) * CODE_ROWS

@@ -5,10 +5,13 @@ from __future__ import annotations
 import inspect
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unispectral._compat import optional
 from unispectral._errors import warn
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 #: Seconds after which somebody looks whether those who should work still do.
 _PATIENCE = 5.0
@@ -34,7 +37,7 @@ def able_workers(client: object, among: list[str] | None = None) -> list[str]:
         time.sleep(_PATIENCE)
 
 
-def wait_for(client: Any, futures: list[Any], among: list[str] | None = None) -> None:
+def wait_for(client: Client, futures: list[Any], among: list[str] | None = None) -> None:
     """Wait until tasks are done; ``among`` are the only workers that may do them.
 
     An OSError where none of these is left, and a MemoryError where all are paused for good.
@@ -71,7 +74,7 @@ def watch(client: object, futures: list[Any]) -> None:
     threading.Thread(target=_watch, args=(client, keys), daemon=True).start()
 
 
-def _watch(client: Any, keys: list[Any]) -> None:
+def _watch(client: Client, keys: list[Any]) -> None:
     pause = _Pause(tells=False)
     while client.status == "running" and any(key in client.futures for key in keys):
         time.sleep(_PATIENCE)

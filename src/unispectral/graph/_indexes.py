@@ -77,7 +77,11 @@ class ExactIndex(Index):
         self.ids = np.arange(self.n_samples, dtype=np.int32)
 
     def search(
-        self, queries: Any, k: int, exclude: np.ndarray | None = None, run: Run | None = None
+        self,
+        queries: np.ndarray | sp.csr_array,
+        k: int,
+        exclude: np.ndarray | None = None,
+        run: Run | None = None,
     ) -> Neighbours:
         m = queries.shape[0]
         skip, out = _skip(exclude, m), _empty(m, k)
@@ -121,7 +125,11 @@ class TreeIndex(Index):
         self.tree = cKDTree(points)
 
     def search(
-        self, queries: Any, k: int, exclude: np.ndarray | None = None, run: Run | None = None
+        self,
+        queries: np.ndarray | sp.csr_array,
+        k: int,
+        exclude: np.ndarray | None = None,
+        run: Run | None = None,
     ) -> Neighbours:
         return self._search(queries, np.arange(len(queries)), k, exclude, run)
 
@@ -135,7 +143,7 @@ class TreeIndex(Index):
 
     def _search(
         self,
-        queries: Any,
+        queries: np.ndarray | sp.csr_array,
         order: np.ndarray,
         k: int,
         exclude: np.ndarray | None,
@@ -254,7 +262,11 @@ class CellIndex(Index):
         return np.ascontiguousarray(order[:, :probes]).astype(np.int32), float(found[probes - 1])
 
     def search(
-        self, queries: Any, k: int, exclude: np.ndarray | None = None, run: Run | None = None
+        self,
+        queries: np.ndarray | sp.csr_array,
+        k: int,
+        exclude: np.ndarray | None = None,
+        run: Run | None = None,
     ) -> Neighbours:
         cell = _nearest_centre(queries, self.origin, self.centres, run)
         return self._search(queries, cell, k, exclude, run)
@@ -274,7 +286,7 @@ class CellIndex(Index):
 
     def _search(
         self,
-        queries: Any,
+        queries: np.ndarray | sp.csr_array,
         cell: np.ndarray,
         k: int,
         exclude: np.ndarray | None,
@@ -299,7 +311,12 @@ class CellIndex(Index):
         return out
 
     def _search_cell(
-        self, c: int, queries: Any, rows: np.ndarray, skip: np.ndarray, out: Neighbours
+        self,
+        c: int,
+        queries: np.ndarray | sp.csr_array,
+        rows: np.ndarray,
+        skip: np.ndarray,
+        out: Neighbours,
     ) -> None:
         spans = [slice(self.offsets[p], self.offsets[p + 1]) for p in self.order_of_cells[c]]
         norms = np.concatenate([self.norms[span] for span in spans])

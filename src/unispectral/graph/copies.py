@@ -66,7 +66,9 @@ def _bits(values: np.ndarray) -> np.ndarray:
     return bits
 
 
-def _are_equal(table: Any, ones: np.ndarray, others: np.ndarray) -> np.ndarray:
+def _are_equal(
+    table: np.ndarray | sp.csr_array, ones: np.ndarray, others: np.ndarray
+) -> np.ndarray:
     """Whether pairs of rows are the same; NaN is the same as NaN."""
     if sp.issparse(table):
         return np.asarray(abs(table[ones] - table[others]).sum(axis=1)).ravel() == 0

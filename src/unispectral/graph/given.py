@@ -9,13 +9,16 @@ expressed by.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from unispectral._errors import InputError, InputTypeError
 from unispectral._validation import check_sparse_indices
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "GivenGraph",
@@ -245,7 +248,7 @@ def name_nodes(graph: Any, argument: str = "X") -> list[Any] | None:
     return called
 
 
-def _name_frame(frame: Any, argument: str) -> list[Any]:
+def _name_frame(frame: pd.DataFrame, argument: str) -> list[Any]:
     """What a frame calls its rows, which are its columns in the same order."""
     rows = list(frame.index)
     columns = list(frame.columns)

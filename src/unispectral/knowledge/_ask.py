@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,11 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from unispectral._errors import InputError
 from unispectral.labels import smooth_shares
 
+if TYPE_CHECKING:
+    from unispectral._base import LearnedGraphClustering
+
 #: Samples that are looked at, the most uncertain ones.
 _MOST_SAMPLES = 5_000
 
 
-def uncertain_pairs(model: Any, n: int = 10) -> np.ndarray:
+def uncertain_pairs(model: LearnedGraphClustering, n: int = 10) -> np.ndarray:
     """Pairs of samples of which it would help most to know whether they belong together.
 
     The samples are those between two clusters, by the neighbours of their neighbours. Each is
@@ -85,7 +88,7 @@ def _boundary(sample: int, labels: np.ndarray, other: np.ndarray) -> tuple[int, 
     return one, two
 
 
-def _representatives(W: Any, labels: np.ndarray, count: int) -> np.ndarray:
+def _representatives(W: sp.csr_array, labels: np.ndarray, count: int) -> np.ndarray:
     """The sample of each cluster that has most weight to its other samples."""
     W = sp.coo_array(W)
     one, other = W.coords

@@ -7,7 +7,7 @@ known (:mod:`unispectral.knowledge`).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from unispectral.labelfree._fit import fit
 from unispectral.labelfree._order import renumber
 from unispectral.labelfree._recipe import Recipe
 from unispectral.predict import GeometryPart, Trained
+
+if TYPE_CHECKING:
+    from unispectral.kernels._features import Table
 
 #: Weights that are not whole are rounded to so many rows for a sample of mean weight.
 _ROWS = 10
@@ -86,7 +89,7 @@ def _limit_count(found: int, known: Knowledge, n: int) -> tuple[int, str]:
     return wanted, reason
 
 
-def repeat_rows(table: Any, weights: np.ndarray) -> Any:
+def repeat_rows(table: Table, weights: np.ndarray) -> Any:
     """The rows as often as their weights say: the units of columns are those of these rows.
 
     Examples

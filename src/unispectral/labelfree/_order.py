@@ -10,7 +10,7 @@ large graph faster.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +18,9 @@ from sklearn.utils.extmath import row_norms
 
 from unispectral._arrays import absent_rows
 from unispectral._compat import njit
+
+if TYPE_CHECKING:
+    from unispectral.kernels._features import Table
 
 #: Tables of more bytes than this are not copied for the sake of their order, unless a row has
 #: fewer than that: as many as the neighbourhood of a sample takes.
@@ -121,7 +124,7 @@ def _move(indptr, indices, data, numbers, starts, new_indices, new_data):
             to += 1
 
 
-def _whole(table: Any) -> Any:
+def _whole(table: Table) -> Any:
     """A table with zeros for samples that are absent."""
     if absent_rows(table).any():
         return np.nan_to_num(table, nan=0.0)
@@ -137,7 +140,7 @@ def _squared_distances(tables: Sequence[Any], lengths: np.ndarray, rows: list[An
     return np.maximum(total, 0.0)
 
 
-def _mean(table: Any) -> np.ndarray:
+def _mean(table: Table) -> np.ndarray:
     return np.asarray(table.mean(axis=0))
 
 

@@ -8,7 +8,7 @@ is finer than anything distances can tell: what is left is the same whatever the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +16,9 @@ import scipy.sparse as sp
 from unispectral._arrays import absent_rows
 from unispectral._errors import InputError
 from unispectral._validation import Shift
+
+if TYPE_CHECKING:
+    from unispectral.kernels._features import Table
 
 #: Columns whose standard deviations differ by less than this factor share a unit.
 _RATIO = 10.0
@@ -53,7 +56,7 @@ _LENGTH_ROWS = 16_384
 _ROUNDING = 1e-14
 
 
-def scaling_of(X: Any, scaling: str) -> tuple[Shift | None, str]:
+def scaling_of(X: Table, scaling: str) -> tuple[Shift | None, str]:
     """How a table is moved and scaled, or None to leave it, and what was done to its columns.
 
     ``"auto"`` standardises a table of measurements in different units, in which the one or two
@@ -108,7 +111,7 @@ def scaling_of(X: Any, scaling: str) -> tuple[Shift | None, str]:
     return _shift(X, kept, columns, standardise), reason
 
 
-def _counting_unit(X: Any, scaling: str) -> float:
+def _counting_unit(X: Table, scaling: str) -> float:
     """The unit in which a table counts, the smallest number above zero; 0 where it does not."""
     if scaling not in ("auto", "counts"):
         return 0.0
@@ -132,7 +135,7 @@ def _counting_unit(X: Any, scaling: str) -> float:
     return unit if np.mean(counts < 1.5) >= _ONES else 0.0
 
 
-def _weigh_counts(X: Any, unit: float, scaling: str) -> tuple[Shift, str]:
+def _weigh_counts(X: Table, unit: float, scaling: str) -> tuple[Shift, str]:
     """Columns weighted by how few samples have them; those that say nothing are left out."""
     n = X.shape[0]
     if sp.issparse(X):
@@ -352,7 +355,7 @@ def _sparse_columns(X: sp.csr_array) -> tuple[np.ndarray, float]:
     return (varies if varies.any() else ~varies), unit
 
 
-def _columns(kept: np.ndarray, X: Any) -> np.ndarray | None:
+def _columns(kept: np.ndarray, X: Table) -> np.ndarray | None:
     return None if len(kept) == X.shape[1] else kept
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +12,9 @@ from unispectral._inputs import Layout, Samples
 from unispectral._result import Fitted
 from unispectral.kernels import Kernel
 from unispectral.predict import GeometryPart, Predictor
+
+if TYPE_CHECKING:
+    from unispectral.kernels._features import Table
 
 
 def held_tables(predictor: Predictor, sources: np.ndarray) -> dict[int, Any]:
@@ -35,7 +38,7 @@ def _is_completed(part: Any) -> bool:
     return part.is_joint
 
 
-def _put_in_order(table: Any, samples: np.ndarray | None, sources: np.ndarray) -> Any:
+def _put_in_order(table: Table, samples: np.ndarray | None, sources: np.ndarray) -> Any:
     if samples is None:
         return table
     place = np.full(len(sources), -1)

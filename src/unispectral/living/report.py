@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +10,10 @@ import scipy.sparse as sp
 from unispectral._errors import plural
 from unispectral.living._record import CHANGES, Record
 from unispectral.living._refit import held_tables
+
+if TYPE_CHECKING:
+    from unispectral._base import LearnedGraphClustering
+    from unispectral._inputs import Layout
 
 __all__ = ["count_born", "describe_changes", "held_columns"]
 
@@ -115,7 +119,9 @@ def _move_back(table: Any, shift: Any) -> Any:
     return moved if shift.offset is None else moved + shift.offset
 
 
-def _name_columns(model: Any, layout: Any, view: int, columns: np.ndarray) -> list[str]:
+def _name_columns(
+    model: LearnedGraphClustering, layout: Layout, view: int, columns: np.ndarray
+) -> list[str]:
     known = getattr(model, "feature_names_in_", None)
     if layout.feature_names and layout.feature_names[view] is not None:
         known = layout.feature_names[view]

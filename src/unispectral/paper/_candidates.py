@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +12,9 @@ from unispectral._compat import as_generator
 from unispectral._run import Run, map_blocks
 from unispectral.graph.neighbours import announce_kernel, nearest
 from unispectral.kernels import KernelBank
+
+if TYPE_CHECKING:
+    from unispectral.kernels._features import Table
 
 #: Entries of a kernel that are evaluated at once.
 _BLOCK_ENTRIES = 2**22
@@ -161,7 +164,7 @@ def _same_norms(squared: np.ndarray) -> bool:
     return bool(np.ptp(squared) <= 1e-5 * max(float(squared.max()), 1e-300))
 
 
-def _with_constant(table: Any, value: float) -> Any:
+def _with_constant(table: Table, value: float) -> Any:
     column = np.full((table.shape[0], 1), value, dtype=table.dtype)
     if sp.issparse(table):
         return sp.csr_array(sp.hstack([table, sp.csr_array(column)], format="csr"))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unispectral.living._record import CHANGES, Record, begin
 from unispectral.persistence._values import floats, indices, integer, real, require
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sklearn.base import BaseEstimator
 
 #: More updates and clusters than any model has seen.
 _MOST = 2**40
@@ -15,7 +20,7 @@ _MOST = 2**40
 _BOUNDS = ((0, _MOST), (0, len(CHANGES) - 1), (-1, _MOST), (-1, _MOST), (0, _MOST), (0, _MOST))
 
 
-def restore_life(estimator: Any, state: Any) -> None:
+def restore_life(estimator: BaseEstimator, state: Mapping[str, Any]) -> None:
     """Set the record of an estimator whose other attributes have been restored and checked.
 
     Files of before a model could be updated have none: it begins with the fit.

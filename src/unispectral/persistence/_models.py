@@ -23,6 +23,8 @@ from unispectral.tables._encode import column_names
 from unispectral.tables._plans import are_plans
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sklearn.pipeline import Pipeline
 
     from unispectral._base import LearnedGraphClustering
@@ -247,7 +249,7 @@ def _step_state(k: int, name: str, step: object, *, writer: Writer) -> dict[str,
         raise TypeError(f"The step {name!r} cannot be saved: {error}") from None
 
 
-def _restore_pipeline(state: Any, estimator: Any, reader: Reader) -> Any:
+def _restore_pipeline(state: Mapping[str, Any], estimator: BaseEstimator, reader: Reader) -> Any:
     """The pipeline before an estimator that has been restored and checked."""
     from sklearn.pipeline import Pipeline
 
@@ -268,7 +270,7 @@ def _restore_pipeline(state: Any, estimator: Any, reader: Reader) -> Any:
     return Pipeline([*zip(names, [*steps, estimator], strict=True)])
 
 
-def _check_widths(steps: Sequence[Any], estimator: Any) -> None:
+def _check_widths(steps: Sequence[Any], estimator: BaseEstimator) -> None:
     """Each step takes what the one before makes of a row, which is tried, from the last one on.
 
     The width of a step that has no arrays is compared first: a row could be made of any length.
@@ -297,7 +299,7 @@ def _class(name: Any) -> Any:
     return getattr(importlib.import_module(known.home), name)
 
 
-def _estimator_state(estimator: Any, writer: Writer, prefix: str = "") -> dict[str, Any]:
+def _estimator_state(estimator: BaseEstimator, writer: Writer, prefix: str = "") -> dict[str, Any]:
     """What a fitted estimator or transformer is made of; TypeError if it is not of the list."""
     name = type(estimator).__name__
     if type(estimator) is not _class(name):
@@ -365,7 +367,7 @@ def _restore_estimator(state: dict[str, Any], reader: Reader, known: dict[str, _
     return estimator
 
 
-def _restore_output(estimator: Any, container: Any) -> None:
+def _restore_output(estimator: BaseEstimator, container: Any) -> None:
     """Ask for the container that ``set_output`` asked for."""
     if container is not None:
         if container not in ("default", "pandas", "polars"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,6 +38,11 @@ from unispectral.persistence._values import (
     sequence,
 )
 from unispectral.predict import GeometryPart, KernelSumPart, Predictor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sklearn.base import BaseEstimator
 
 #: More neighbours of a sample than anybody looks at: a file that says so is wrong.
 _MOST_CANDIDATES = 100_000
@@ -110,7 +115,7 @@ def _bank_state(bank: list[BoundKernel]) -> dict[str, Any]:
     return {"normalize": bank[0].normalizer.steps, "views": views, "kernels": kernels}
 
 
-def restore_predictor(state: Any, estimator: Any) -> Predictor:
+def restore_predictor(state: Mapping[str, Any], estimator: BaseEstimator) -> Predictor:
     """The predictor of an estimator whose other attributes have been restored and checked."""
     n = len(estimator.labels_)
     layout = _layout(state["layout"], n, estimator.n_features_in_)
@@ -131,7 +136,7 @@ def restore_predictor(state: Any, estimator: Any) -> Predictor:
     )
 
 
-def _layout(state: Any, n: int, n_features_in: int) -> Layout:
+def _layout(state: Mapping[str, Any], n: int, n_features_in: int) -> Layout:
     kind = state["kind"]
     require(kind in _KINDS, "the kind of its input")
     names = tuple(sequence(state["view_names"]))
@@ -199,7 +204,7 @@ def _shift(state: object, size: int) -> Shift:
     return Shift(offset, factor, columns, boolean(fixed), unit)
 
 
-def _part(state: Any, banks: list[KernelBank], layout: Layout, n: int) -> Any:
+def _part(state: Mapping[str, Any], banks: list[KernelBank], layout: Layout, n: int) -> Any:
     shared: dict[str, Any] = {name: real(state[name]) for name in _PART}
     if "weights" in state:
         bank = banks[integer(state["bank"], 0, len(banks) - 1)]
@@ -258,7 +263,7 @@ def _check_tables(bank: KernelBank, views: Iterable[int], layout: Layout) -> Non
         require(sp.issparse(features.X) == sparse, "the kind of its input")
 
 
-def _read_whitening(state: Any, base: KernelDistance) -> WhitenedDistance:
+def _read_whitening(state: Mapping[str, Any], base: KernelDistance) -> WhitenedDistance:
     rate = state["rate"]
     landmarks = state["landmarks"]
     root = state["root"]
@@ -297,7 +302,7 @@ def _read_root(array: object, count: int) -> np.ndarray:
     return root
 
 
-def _bank(state: Any) -> KernelBank:
+def _bank(state: Mapping[str, Any]) -> KernelBank:
     steps = tuple(sequence(state["normalize"]))
     require(all(step in NORMALIZATIONS for step in steps), "the normalisation of its kernels")
     bank = KernelBank.__new__(KernelBank)
@@ -316,7 +321,7 @@ def _bank(state: Any) -> KernelBank:
     return bank
 
 
-def _features(state: Any) -> Features:
+def _features(state: Mapping[str, Any]) -> Features:
     X = state["X"]
     norms = state["squared_norms"]
     require(isinstance(X, np.ndarray) or sp.issparse(X), "its samples")
@@ -329,7 +334,9 @@ def _features(state: Any) -> Features:
     return features
 
 
-def _bound(state: Any, features: list[Features | None], steps: tuple[str, ...]) -> Any:
+def _bound(
+    state: Mapping[str, Any], features: list[Features | None], steps: tuple[str, ...]
+) -> Any:
     view = integer(state["view"], 0, len(features) - 1)
     table = features[view]
     matrix = state["matrix"]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unispectral._arrays import pick_evenly
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Eight of Okabe and Ito, then twelve that are as far as can be from all others in CIELAB, for
 #: usual vision and for each of the three dichromacies (the tests measure it).
@@ -87,7 +90,7 @@ def key(
         )  # fmt: skip
 
 
-def _color_bar(ax: Any, names: Sequence[Any], colors: np.ndarray, title: str) -> None:
+def _color_bar(ax: Axes, names: Sequence[Any], colors: np.ndarray, title: str) -> None:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import BoundaryNorm, ListedColormap
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +13,9 @@ import scipy.sparse as sp
 from unispectral._errors import InputError
 from unispectral.plotting._base import Display, plain, read_fitted
 from unispectral.plotting._colors import GREY, INK, from_hex, palette
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 __all__ = [
     "ClusterCountDisplay",
@@ -231,7 +234,7 @@ class SpectrumDisplay(Display):
         return bool(gap >= self.gaps.max() and gap >= _VISIBLE * self.eigenvalues[-1])
 
     @classmethod
-    def _of(cls, estimator: Any, **given: Any) -> Self:
+    def _of(cls, estimator: BaseEstimator, **given: Any) -> Self:
         """What the estimator kept; more is computed from a small graph."""
         from unispectral.spectrum._eigen import smallest_eigenvectors
 

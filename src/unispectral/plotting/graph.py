@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +12,9 @@ from unispectral._arrays import pick_evenly
 from unispectral._errors import InputError
 from unispectral.plotting._base import Clusters, Display, plain, read_fitted
 from unispectral.plotting._colors import INK, NAMED, RAMP
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["BinnedGraph", "GraphMatrixDisplay", "bin_graph"]
 
@@ -112,7 +115,7 @@ class GraphMatrixDisplay(Display):
         ax.set_xticks([])
         return f"Learned graph: {self.within:.1%} of its weight within clusters"
 
-    def _draw_blocks(self, ax: Any) -> None:
+    def _draw_blocks(self, ax: Axes) -> None:
         """A frame around each cluster's block, and its colour along the left side."""
         from matplotlib.collections import PatchCollection
         from matplotlib.patches import Rectangle
@@ -130,7 +133,7 @@ class GraphMatrixDisplay(Display):
         ax.spines[:].set_visible(False)
 
 
-def _names_along(ax: Any, places: np.ndarray, names: np.ndarray, height: float) -> None:
+def _names_along(ax: Axes, places: np.ndarray, names: np.ndarray, height: float) -> None:
     """Name clusters along the left side, apart from each other even where clusters are thin."""
     chosen = np.arange(len(names))
     if len(names) > NAMED:

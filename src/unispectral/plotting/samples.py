@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,10 @@ from unispectral._errors import InputError
 from unispectral.plotting._base import Clusters, Display, plain, read_fitted, subsample
 from unispectral.plotting._colors import GREY, INK, NAMED, RING, key
 from unispectral.plotting._layout import cluster_map, free_places, middle_places, spacing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
 
 __all__ = ["EmbeddingDisplay", "RepresentativesDisplay"]
 
@@ -90,7 +94,7 @@ class EmbeddingDisplay(Display):
     figsize = (6.4, 5.0)
 
     @classmethod
-    def _of(cls, estimator: Any, *, new: Any = None, **given: Any) -> Self:
+    def _of(cls, estimator: BaseEstimator, *, new: Any = None, **given: Any) -> Self:
         embedding, labels = read_fitted(estimator, *cls.needs)
         given = cls._with_names(estimator, given)
         if new is None:
@@ -173,7 +177,7 @@ class EmbeddingDisplay(Display):
         ax.spines[:].set_color("#cccccc")
         return self._title
 
-    def _scale(self, ax: Any) -> float:
+    def _scale(self, ax: Axes) -> float:
         """Typographic points for one unit of the plane, nearly: the layout is not final yet."""
         box = ax.get_window_extent()
         room = 72.0 / ax.figure.dpi * 0.8 * np.array([box.width, box.height])
@@ -185,7 +189,7 @@ class EmbeddingDisplay(Display):
             return float(np.clip(0.9 * spacing(self.points) * scale, 1.0, 6.0))
         return float(np.clip(12_000 / max(len(self.points), 1), 4, 36)) ** 0.5
 
-    def _name_clusters(self, ax: Any, scale: float) -> None:
+    def _name_clusters(self, ax: Axes, scale: float) -> None:
         from matplotlib.patheffects import withStroke
 
         names = [plain(name, _ON_MAP) for name in self.clusters.names]
@@ -270,7 +274,7 @@ class RepresentativesDisplay(Display):
     names: Any = None
 
     @classmethod
-    def _of(cls, estimator: Any, *data: Any, **given: Any) -> Self:
+    def _of(cls, estimator: BaseEstimator, *data: Any, **given: Any) -> Self:
         (labels,) = read_fitted(estimator, "labels_")
         if hasattr(estimator, "membership_"):
             own = np.asarray(estimator.membership_)[np.arange(len(labels)), labels]

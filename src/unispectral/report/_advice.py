@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,7 +44,7 @@ def _samples(count: int, one: str, many: str) -> str:
     return f"1 sample {one}" if count == 1 else f"{count:,} samples {many}"
 
 
-def _graph(affinity: Any, labels: np.ndarray) -> list[str]:
+def _graph(affinity: sp.csr_array, labels: np.ndarray) -> list[str]:
     if affinity is None or affinity.shape[0] != len(labels):
         return []
     graph, clusters, said = sp.csr_array(affinity), int(labels.max()) + 1, []

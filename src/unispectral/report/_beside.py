@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import date, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from unispectral.report._pictures import as_text
 from unispectral.tables._columns import column_values, read_column, texts_of
 from unispectral.tables._kinds import judge
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 #: Columns that are shown, texts that have a colour of their own, and those that a cluster names.
 _MOST, _COLOURED, _NAMED = 30, 12, 3
 #: Of many texts with smaller shares than this, none is named.
@@ -22,7 +25,9 @@ _OTHERS = "others"
 _DAYS_OF_YEAR = 365.2425
 
 
-def columns_beside(frame: Any, labels: np.ndarray, shown: np.ndarray) -> list[dict[str, Any]]:
+def columns_beside(
+    frame: pd.DataFrame, labels: np.ndarray, shown: np.ndarray
+) -> list[dict[str, Any]]:
     """For each column its name, what it is in each cluster in words, and how it colours points.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,6 +31,9 @@ from unispectral.report._summary import (
     summarise,
 )
 from unispectral.report._sureness import share_clear
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 MAX_POINTS = 20_000
 _RISING = " Each iteration poses a new problem, so the values need not fall."
@@ -324,7 +327,9 @@ def _evidence(estimator: object) -> dict[str, Any] | None:
     }
 
 
-def _levels(estimator: Any, labels: np.ndarray, shown: np.ndarray) -> dict[str, Any] | None:
+def _levels(
+    estimator: BaseEstimator, labels: np.ndarray, shown: np.ndarray
+) -> dict[str, Any] | None:
     """The tree of the clusters: the leaf of each sample, and the merges."""
     able = hasattr(type(estimator), "tree_") and len(labels) <= MAX_POINTS
     if not able or not np.array_equal(labels, estimator.labels_):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from unispectral.report._page import asset, build_page
 from unispectral.tables import ColumnProfile, TableProfile
 from unispectral.tables._columns import Plan, column_values, texts_of
 from unispectral.tables._table import columns_in_words
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Bars of the small picture of a column.
 _BARS = 18
@@ -41,7 +44,7 @@ def write_profile(
     write_text_atomic(path, page)
 
 
-def _column(column: ColumnProfile, frame: Any, plan: Plan) -> dict[str, Any]:
+def _column(column: ColumnProfile, frame: pd.DataFrame, plan: Plan) -> dict[str, Any]:
     shown = ("name", "kind", "role", "reason", "doubt", "missing", "distinct", "spread", "example")
     bars, ends = _shape(column, frame[column.name])
     treated = "logarithm" if "log" in plan else "rank" if "ranks" in plan else ""

@@ -5,9 +5,14 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unispectral._version import __version__
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from unispectral._base import LearnedGraphClustering
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 #: What a fit was told by parameters of its estimator.
@@ -15,7 +20,7 @@ _PARAMETERS = ("min_cluster_size", "max_cluster_size")
 
 
 def tell_how_to_redo(
-    model: Any, command: str | None, reading: Sequence[dict[str, Any]]
+    model: LearnedGraphClustering, command: str | None, reading: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
     """The command, the lines of Python, the versions and all parameters of a clusterer.
 
@@ -69,7 +74,7 @@ def _home(cls: type) -> str:
     return ".".join(home.split(".")[: 2 if deep else 1])
 
 
-def _construction(estimator: Any) -> str:
+def _construction(estimator: BaseEstimator) -> str:
     """The call that makes an estimator with the same parameters."""
     given = estimator.get_params(False)
     try:

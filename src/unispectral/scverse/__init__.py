@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,11 +15,16 @@ from unispectral.scverse._fields import edge_distances, group_names, write_field
 from unispectral.scverse._samples import Chosen, choose_samples, restrict_cells
 from unispectral.scverse._transfer import transfer
 
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+    from unispectral._base import LearnedGraphClustering
+
 __all__ = ["cluster", "transfer"]
 
 
 def cluster(
-    data: Any,
+    data: AnnData,
     n_clusters: int | Literal["auto"] = "auto",
     *,
     use_rep: str | Sequence[str] | Mapping[str, str | None] | None = None,
@@ -156,7 +161,9 @@ def _take(chosen: Chosen, cells: np.ndarray) -> Chosen:
     return chosen._replace(X=chosen.X[cells])
 
 
-def _distances(data: Any, chosen: Chosen, model: Any, cells: np.ndarray) -> sp.csr_matrix:
+def _distances(
+    data: AnnData, chosen: Chosen, model: LearnedGraphClustering, cells: np.ndarray
+) -> sp.csr_matrix:
     """Those that came with the graph, or else along the edges that were learned."""
     if chosen.distances_key is not None:
         return sp.csr_matrix(sp.csr_array(data.obsp[chosen.distances_key])[cells][:, cells])

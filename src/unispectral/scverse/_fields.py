@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,14 +11,19 @@ import scipy.sparse as sp
 from unispectral._compat import optional
 from unispectral._version import __version__
 
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+    from unispectral._base import LearnedGraphClustering
+
 #: Edges whose lengths are computed at a time.
 _EDGES = 65_536
 
 
 def write_fields(
-    data: Any,
+    data: AnnData,
     key: str,
-    model: Any,
+    model: LearnedGraphClustering,
     cells: np.ndarray,
     groups: Any,
     distances: sp.csr_matrix,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +11,9 @@ import scipy.sparse as sp
 from unispectral._errors import InputError, InputTypeError, warn
 from unispectral.graph.given import read_graph
 from unispectral.tables._formats import MANY_VARIABLES
+
+if TYPE_CHECKING:
+    from anndata import AnnData
 
 
 class Chosen(NamedTuple):
@@ -50,7 +53,7 @@ def choose_samples(
 
 
 def _choose_graph(
-    data: Any, neighbors_key: str | None, obsp: str | None, adjacency: Any
+    data: AnnData, neighbors_key: str | None, obsp: str | None, adjacency: Any
 ) -> Chosen:
     if adjacency is not None:
         graph = read_graph(adjacency, "adjacency", n_nodes=data.n_obs, names=data.obs_names)
@@ -74,7 +77,7 @@ def _choose_graph(
     )
 
 
-def _list_neighbours(data: Any) -> str:
+def _list_neighbours(data: AnnData) -> str:
     found = [
         repr(name)
         for name, value in data.uns.items()
@@ -83,7 +86,7 @@ def _list_neighbours(data: Any) -> str:
     return ", ".join(found)
 
 
-def _graph_at(data: Any, key: str, argument: str, value: str) -> Any:
+def _graph_at(data: AnnData, key: str, argument: str, value: str) -> Any:
     if key not in data.obsp:
         there = ", ".join(map(repr, data.obsp)) or "nothing"
         problem = f"names the graph {key!r}, but data.obsp holds {there}"
@@ -107,7 +110,7 @@ def _choose_representations(data: object, use_rep: object) -> Chosen:
     return Chosen(views, [str(name) for name in use_rep])
 
 
-def _choose_modalities(data: Any, use_rep: Any) -> Chosen:
+def _choose_modalities(data: AnnData, use_rep: Any) -> Chosen:
     if getattr(data, "axis", 0) != 0:
         raise InputError("data", "has modalities that share variables, not cells")
     if isinstance(use_rep, Mapping):
@@ -129,7 +132,7 @@ def _choose_modalities(data: Any, use_rep: Any) -> Chosen:
     return Chosen(views, used)
 
 
-def find_representation(adata: Any, use_rep: Any, what: str) -> tuple[Any, str]:
+def find_representation(adata: AnnData, use_rep: Any, what: str) -> tuple[Any, str]:
     """The table of that name, or the one that scanpy would take, and its name."""
     if getattr(adata, "isbacked", False):
         raise InputError("data", "is backed by a file", "load it first: data.to_memory()")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,10 +17,13 @@ from unispectral.labelfree._neighbourhoods import MEDIAN, compute_codes, localiz
 from unispectral.predict import GeometryPart, Predictor, Trained
 from unispectral.scverse._samples import find_representation
 
+if TYPE_CHECKING:
+    from anndata import AnnData
+
 
 def transfer(
-    data: Any,
-    reference: Any,
+    data: AnnData,
+    reference: AnnData,
     key: str = "unispectral",
     *,
     use_rep: str | None = None,
@@ -113,7 +116,7 @@ def _train(rows: Any, labels: np.ndarray) -> tuple[Predictor, Trained]:
     return predictor, Trained(labels, np.eye(count)[labels], np.eye(count), score)
 
 
-def _match(data: Any, reference: Any, used: str) -> Any:
+def _match(data: AnnData, reference: AnnData, used: str) -> Any:
     """The representation of the cells that has the columns of that of the reference."""
     if used == "X":
         return _by_names(data, reference)
@@ -130,7 +133,7 @@ def _match(data: Any, reference: Any, used: str) -> Any:
     return values if sp.issparse(values) else np.asarray(values)
 
 
-def _by_names(data: Any, reference: Any) -> Any:
+def _by_names(data: AnnData, reference: AnnData) -> Any:
     """The variables of the reference, in their order there."""
     places = data.var_names.get_indexer(reference.var_names)
     missing = reference.var_names[places < 0]
@@ -141,7 +144,7 @@ def _by_names(data: Any, reference: Any) -> Any:
     return values if sp.issparse(values) else np.asarray(values)
 
 
-def _project(data: Any, reference: Any) -> np.ndarray:
+def _project(data: AnnData, reference: AnnData) -> np.ndarray:
     """The cells in the principal components of the reference, by its loadings."""
     values = _by_names(data, reference)
     loadings = np.asarray(reference.varm["PCs"], dtype=np.float64)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unispectral._compat import optional
 from unispectral.tables._formats import is_text, load
 from unispectral.tables._source import Source, TableError, unique_names
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Numbers that are the same when they are written again.
 _SAME = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d+)?")
@@ -33,7 +36,7 @@ def original_blocks(
 
 
 def append_columns(
-    frame: Any, rows: np.ndarray | None, found: Mapping[str, Any], *, numbers: bool
+    frame: pd.DataFrame, rows: np.ndarray | None, found: Mapping[str, Any], *, numbers: bool
 ) -> dict[str, Any]:
     """All columns of a frame, and results behind them; rows that were left out have none.
 

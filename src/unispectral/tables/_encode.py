@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from unispectral.tables._profile import MANY_NUMBERS, MAX_CATEGORIES, ColumnProf
 from unispectral.tables._profile import profile as look_at
 from unispectral.tables._scaling import learn_transform, transform_like_fit
 from unispectral.tables._source import TableError, unique_names
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: How far apart two categories are in a table whose numbers have the deviation 1. In graphs of
 #: nearest neighbours a larger distance lets categories cut clusters of numbers into pieces;
@@ -73,7 +76,7 @@ _OPTION = {
 
 
 def decide(
-    frame: Any, choices: Choices, decimal: str | None = None
+    frame: pd.DataFrame, choices: Choices, decimal: str | None = None
 ) -> tuple[list[Plan], TableProfile]:
     """How each column of a frame becomes numbers, or why it is left out.
 
@@ -100,7 +103,7 @@ def decide(
     return plans, seen
 
 
-def _check_known(frame: Any, given: Mapping[str, str]) -> None:
+def _check_known(frame: pd.DataFrame, given: Mapping[str, str]) -> None:
     known = {str(name) for name in frame.columns}
     for name, role in given.items():
         if name not in known:
@@ -135,7 +138,7 @@ def _plan(column: ColumnProfile, given: Mapping[str, str]) -> Plan:
     return plan | dict(read)
 
 
-def _with_place(plans: list[Plan], frame: Any, geo: Sequence[str]) -> list[Plan]:
+def _with_place(plans: list[Plan], frame: pd.DataFrame, geo: Sequence[str]) -> list[Plan]:
     """Latitude and longitude as one place on the Earth."""
     if len(geo) != 2:
         problem = "must name two columns, the latitude and the longitude"
@@ -182,7 +185,7 @@ def _fill(plan: Plan, values: np.ndarray, impute: str | None) -> float | str | N
 
 
 def encode(
-    frame: Any, plans: Sequence[Plan], decimal: str | None = None
+    frame: pd.DataFrame, plans: Sequence[Plan], decimal: str | None = None
 ) -> tuple[np.ndarray, list[str]]:
     """The columns in use as numbers side by side, and what was odd about them."""
     parts, notes, filled = [], [], []
@@ -204,13 +207,13 @@ def encode(
     return np.hstack(parts), notes
 
 
-def _degrees(plan: Plan, frame: Any, decimal: str | None) -> np.ndarray:
+def _degrees(plan: Plan, frame: pd.DataFrame, decimal: str | None) -> np.ndarray:
     number = {"kind": "number", "decimal": decimal or "."}
     names = (plan["name"], plan["longitude"])
     return np.hstack([column_values(number, frame[name], decimal) for name in names])
 
 
-def _odd(plan: Plan, frame: Any, values: np.ndarray, lost: np.ndarray) -> list[str]:
+def _odd(plan: Plan, frame: pd.DataFrame, values: np.ndarray, lost: np.ndarray) -> list[str]:
     """Values that the fit did not see, or that cannot be read."""
     notes = []
     name = plan["name"]

@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isnan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unispectral._compat import optional
 from unispectral._errors import InputError
@@ -28,6 +28,9 @@ from unispectral.tables._source import (
     unique_names,
 )
 from unispectral.tables._text import count_title_lines, cut_lines, looks_like_text, text_blocks
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FORMATS = ("csv", "tsv", "parquet", "excel", "npy", "npz", "mat", "h5ad", "hdf5")
 # Endings that are not the format's own name.
@@ -208,7 +211,7 @@ def _excel(
     return Loaded(source, frame, notes=[*notes, *changed])
 
 
-def _without(frame: Any, missing: Sequence[str], beside: Sequence[str | None]) -> Any:
+def _without(frame: pd.DataFrame, missing: Sequence[str], beside: Sequence[str | None]) -> Any:
     """The frame without the words, or numbers, that stand for a missing value."""
     numbers = [number for word in missing if not isnan(number := parse_number(word, ".")[0])]
     types = optional("pandas", extra="io").api.types

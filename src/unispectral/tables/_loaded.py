@@ -6,7 +6,7 @@ import difflib
 import fnmatch
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,9 @@ from unispectral._compat import optional
 from unispectral._errors import InputTypeError, plural
 from unispectral.tables._arrays import Array
 from unispectral.tables._source import SHOWN, Source, TableError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NO_VALUE = "no value present"
 _LONG = 20  # characters of an example
@@ -172,7 +175,9 @@ def _float_for(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize <= 4 else np.float64)
 
 
-def _plain_columns(frame: Any, wanted: list[str]) -> dict[str, tuple[np.ndarray | None, str]]:
+def _plain_columns(
+    frame: pd.DataFrame, wanted: list[str]
+) -> dict[str, tuple[np.ndarray | None, str]]:
     """What `_number_column` says of columns of plain numbers, all at once: there may be many."""
     there = frame if list(frame.columns) == wanted else frame[wanted]
     kinds: list[Any] = [
@@ -191,7 +196,7 @@ def _plain_columns(frame: Any, wanted: list[str]) -> dict[str, tuple[np.ndarray 
     }
 
 
-def _number_column(series: Any) -> tuple[np.ndarray | None, str]:
+def _number_column(series: pd.Series) -> tuple[np.ndarray | None, str]:
     """Return a column as floats with NaN where missing, or None and the reason why not."""
     dtype = series.dtype
     pandas = optional("pandas", extra="io")

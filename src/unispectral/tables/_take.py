@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from unispectral.tables._profile import TableProfile
 from unispectral.tables._profile_rows import count_empty_end, find_totals
 from unispectral.tables._source import SHOWN, TableError
 from unispectral.tables._table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Scale what the estimator cannot scale by itself.
 AS_NEEDED = "as needed"
@@ -182,7 +185,7 @@ def look_at_columns(
     return Look(plans, seen, part, rows, notes)
 
 
-def _filled_rows(frame: Any) -> tuple[np.ndarray, list[str]]:
+def _filled_rows(frame: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
     """Positions of the rows without empty ones at the end, and what is said of these."""
     lost = count_empty_end(frame)
     told = [f"Left out {plural(lost, 'row')} at the end: nothing is in them."] if lost else []
@@ -190,7 +193,7 @@ def _filled_rows(frame: Any) -> tuple[np.ndarray, list[str]]:
 
 
 def _real_rows(
-    frame: Any, plans: Sequence[Plan], decimal: str | None
+    frame: pd.DataFrame, plans: Sequence[Plan], decimal: str | None
 ) -> tuple[np.ndarray, list[str]]:
     """Positions of new rows without those at the end that are none, and what is said of these."""
     rows, notes = _filled_rows(frame)

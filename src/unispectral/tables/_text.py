@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from unispectral.tables._source import (
     block_rows,
     unique_names,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _CHUNK = 1 << 16  # bytes or characters
 #: Columns from which on the names are skipped and not parsed.
@@ -296,7 +299,7 @@ def _whole_numbers(column: Any) -> Any:
     return numbers if (numbers.astype(str) == column).all() else column
 
 
-def _join_thousands(frame: Any, others: Iterable[str]) -> list[str]:
+def _join_thousands(frame: pd.DataFrame, others: Iterable[str]) -> list[str]:
     """Read columns in which points mark thousands, and nothing else, as numbers; their names."""
     joined = []
     pandas = optional("pandas", extra="io")

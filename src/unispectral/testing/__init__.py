@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +18,9 @@ from sklearn.utils import get_tags
 from threadpoolctl import threadpool_limits
 
 from unispectral._errors import InputError
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 __all__ = ["check_clusterer", "expected_failed_checks"]
 
@@ -180,7 +183,7 @@ def same_alone(model: object, points: np.ndarray) -> None:
             _require(same, f"{name} {problem}")
 
 
-def _takes_weights(estimator: Any) -> bool:
+def _takes_weights(estimator: BaseEstimator) -> bool:
     return "sample_weight" in inspect.signature(estimator.fit).parameters
 
 
@@ -197,12 +200,12 @@ def _samples() -> np.ndarray:
     return rng.permutation(np.repeat(centres, _EACH, axis=0) + rng.normal(size=(60, 4)))
 
 
-def _has_count(estimator: Any) -> bool:
+def _has_count(estimator: BaseEstimator) -> bool:
     given = estimator.get_params(deep=False).get("n_clusters")
     return isinstance(given, (int, np.integer)) or given == "auto"
 
 
-def _ready(estimator: Any) -> Any:
+def _ready(estimator: BaseEstimator) -> Any:
     """A clone with the number of clusters and the seed of the checks, where it has them."""
     if "random_state" in estimator.get_params(deep=False):
         wanted = {"random_state": 0}
@@ -229,7 +232,7 @@ def _clusters(estimator: object, X: np.ndarray) -> None:
     )
 
 
-def _count(estimator: Any, X: np.ndarray) -> None:
+def _count(estimator: BaseEstimator, X: np.ndarray) -> None:
     for asked in (2, 3, 5):
         found = len(np.unique(_labels(estimator.set_params(n_clusters=asked), X)))
         _require(found == asked, f"n_clusters={asked} gives {found} clusters")
@@ -286,7 +289,7 @@ def _sparse(estimator: object, X: np.ndarray) -> None:
     )
 
 
-def _threads(estimator: Any, X: np.ndarray) -> None:
+def _threads(estimator: BaseEstimator, X: np.ndarray) -> None:
     found = []
     for count in (1, 2):
         if "n_jobs" in estimator.get_params(deep=False):
@@ -304,7 +307,7 @@ def _input(estimator: object, X: np.ndarray) -> None:
     _labels(estimator, X)
 
 
-def _new_points(estimator: Any, X: np.ndarray) -> None:
+def _new_points(estimator: BaseEstimator, X: np.ndarray) -> None:
     same_alone(estimator.fit(X), np.vstack([X[::2] + 0.1, X[:5]]))
     _same_clusters(
         np.asarray(estimator.predict(X)),
