@@ -198,13 +198,19 @@ def _rayleigh_ritz(
 def _embedding(
     V: np.ndarray, values: np.ndarray, P: np.ndarray, target: np.ndarray, largest: float
 ) -> np.ndarray:
-    """P-step among the smallest eigenvectors, and to first order of the pull outside them."""
+    """P-step among the smallest eigenvectors, and to first order of the pull outside them.
+
+    It begins at the optimum for a vanishing pull: the c smallest, rotated towards the labels.
+    """
     V = V.astype(np.float64)
     if largest < _EMPTY:
         return P
+    c = P.shape[1]
     size = 2.0 * largest + float(np.linalg.norm(target))
     inner = V.T @ target
-    P = V @ _descent(values, inner, polar(V.T @ P), 2e-4 * largest, size)
+    start = np.zeros_like(inner)
+    start[:c] = polar(inner[:c] if target.any() else V[:, :c].T @ P)
+    P = V @ _descent(values, inner, start, 2e-4 * largest, size)
     outside = target - V @ inner
-    gap = largest - float(values[: P.shape[1]].mean())
+    gap = largest - float(values[:c].mean())
     return polar(P + outside / max(gap, 0.1 * largest))

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from benchmarks import paper_grid
 from benchmarks._data import load
-from benchmarks._lockstep import Kernels, follow
+from benchmarks._lockstep import Kernels, _embedding, follow
 
 from unispectral.bench import Store, Study
 from unispectral.kernels import KernelBank
 from unispectral.paper import alm
+from unispectral.paper._embedding import optimal_embedding
 
 
 @pytest.mark.parametrize("mu", [0.1, 10.0])
@@ -30,6 +31,23 @@ def test_the_codes_are_those_of_each_start_by_itself(mu):
         # The rotation may end in another optimum; the embeddings span the same space.
         assert labels.shape == alone.labels.shape
         assert len(np.unique(labels)) > c // 2
+
+
+def test_the_embedding_is_as_good_as_that_of_the_library():
+    rng = np.random.default_rng(0)
+    Z = rng.uniform(size=(60, 60)) * (rng.uniform(size=(60, 60)) < 0.2)
+    Z = Z + Z.T
+    degrees = Z.sum(axis=0)
+    L = np.diag(degrees) - Z
+    F = np.eye(3)[rng.integers(0, 3, 60)]
+    P = np.linalg.qr(rng.normal(size=(60, 3)))[0]
+    values, V = np.linalg.eigh(L)
+    for pull in (1e-6, 1e-3, 0.1):
+        theirs = optimal_embedding(Z, P, np.eye(3), F, pull)
+        ours = _embedding(V[:, :6], values[:6], P, pull * F, float(degrees.max()))
+        costs = [float(np.vdot(X, L @ X) - 2.0 * pull * np.vdot(X, F)) for X in (ours, theirs)]
+        assert costs[0] <= costs[1] + 1e-3 * degrees.max()
+        np.testing.assert_allclose(ours.T @ ours, np.eye(3), atol=1e-8)
 
 
 def test_codes_that_are_all_zero_have_labels_all_the_same():
