@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.field.run`` fits what its record, docs/results/field.json, lacks, and writes
 the leaderboard, docs/results/field.md. It can be stopped and goes on where it was; a method whose
-package has another version is run again. ``--groups`` and ``--methods`` run a part, ``--report``
-only writes.
+package has another version is run again, and so are those named after ``--again``. ``--groups``
+and ``--methods`` run a part, ``--report`` only writes.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def _boards(cells: dict[str, Any], names: list[str]) -> list[str]:
         for j in np.argsort(ranks, kind="stable"):
             test = tests[j]
             against = f"{test.wins}/{test.ties}/{test.losses}" if test else "–"
-            p = f"{test.p_holm:.3f}" if test else "–"
+            p = _probability(test.p_holm) if test else "–"
             rows.append([
                 here[j], f"{values[:, j].mean():.1f}", f"{accuracy[:, j].mean():.1f}",
                 f"{ranks[j]:.2f}", f"{seconds[j]:.1f}", f"{right[:, j].sum()} of {len(full)}",
@@ -206,6 +206,17 @@ def _boards(cells: dict[str, Any], names: list[str]) -> list[str]:
         lines += [f"**{GROUPS[group].title}**, {len(full)} of {len(found)} sets, {kind}", ""]
         lines += [markdown_table(header, rows), ""]
     return lines
+
+
+def _probability(p: float) -> str:
+    return "< .001" if p < 0.001 else f"{p:.3f}".lstrip("0")
+
+
+def _forget(store: Store, groups: Iterable[str], names: Sequence[str]) -> None:
+    """Drop the fits of some methods, so that they are run again."""
+    for group, problem, method in store.results("field"):
+        if group in groups and method in names:
+            store.forget(f"field/{group}/{problem}/{method}")
 
 
 def _each(found: dict[str, dict[str, dict[str, Any]]]) -> list[str]:
@@ -226,10 +237,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.field.run", description=__doc__)
     parser.add_argument("--groups", nargs="+", choices=list(GROUPS), default=list(GROUPS))
     parser.add_argument("--methods", nargs="+")
+    parser.add_argument("--again", nargs="+", default=[], metavar="METHOD")
     parser.add_argument("--report", action="store_true", help="only write the page")
     parser.add_argument("--out", type=Path, default=_RESULTS)
     options = parser.parse_args(arguments)
     store = Store(options.out / "field.json")
+    _forget(store, options.groups, options.again)
     if not options.report:
         run(store, options.groups, options.methods)
     write_text_atomic(options.out / "field.md", report(store))

@@ -86,11 +86,22 @@ def test_the_record_is_resumed_and_the_page_ranks(tmp_path, monkeypatch):
     assert calls == [2, 2, 2]
     run.run(Store(tmp_path / "field.json"), ["shapes"])
     assert calls == [2, 2, 2]
+    run._forget(store, ["views"], ["unispectral"])
+    run._forget(store, ["shapes"], ["poor"])
+    run.run(store, ["shapes"])
+    assert calls == [2, 2, 2]
+    run._forget(store, ["shapes"], ["unispectral"])
+    run.run(store, ["shapes"])
+    assert calls == [2] * 6
     text = run.report(store)
     assert f"**{GROUPS['shapes'].title}**, 3 of 3 sets, design" in text
     assert "| unispectral | 100.0 | 100.0 | 1.00 |" in text
     assert "| 0/0/3 |" in text
     assert "- broken on 3 sets, first on pa: ValueError: no labels here" in text
+
+
+def test_small_probabilities_are_no_zeros():
+    assert [run._probability(p) for p in (0.0004, 0.0567, 1.0)] == ["< .001", ".057", "1.000"]
 
 
 def test_tuning_takes_the_setting_that_fits_the_classes_best(monkeypatch):
