@@ -385,6 +385,16 @@ def test_unsquared_distances_weigh_otherwise(step):
     assert np.abs(ends[0] - ends[1]).max() > 1e-6
 
 
+def test_doubled_codes_are_twice_the_solution_and_grow():
+    options = {**PENALTIES, "mu": 2.0, "random_state": 5, "step": "search"}
+    once = next(alm(_blobs(), 3, **options))
+    states = list(alm(_blobs(), 3, **options, doubled=True, max_iter=30))
+    np.testing.assert_allclose(states[0].Z, 2.0 * once.Z)
+    growth = np.linalg.norm(states[-1].Z) / np.linalg.norm(states[-6].Z)
+    assert growth > 1.5**5
+    assert len(states) == 30  # it does not settle
+
+
 def test_mu_does_what_a_ridge_does(data_home):
     """TR11, linear kernel: the printed objective fails, a ridge or the penalty mends it."""
     from unispectral.datasets import fetch

@@ -117,6 +117,7 @@ class _Problem:
     squared: bool
     growth: float = _GROWTH
     symmetrise: bool = True
+    doubled: bool = False
 
     @property
     def pull(self) -> float:
@@ -142,6 +143,7 @@ def alm(
     distance: str = "squared",
     growth: float = _GROWTH,
     symmetrise: bool = True,
+    doubled: bool = False,
 ) -> Iterator[AlmState]:
     """Run the paper's Algorithms 1 and 2 as their authors run them, state by state.
 
@@ -185,6 +187,10 @@ def alm(
     symmetrise : bool
         Whether the next iteration starts from (Z + Zᵀ)/2, as in the authors' code, or from Z. The
         embedding and the weights are always those of the symmetric graph.
+    doubled : bool
+        Whether the codes are twice the solution of their step, as in the authors' public code
+        until January 2018, which solves with half the matrix. They about double in every iteration
+        and never settle, and the weights of SCMK go to other kernels; give a `max_iter`.
 
     Returns
     -------
@@ -221,9 +227,8 @@ def alm(
         chosen = named[step]
     else:
         chosen = step
-    fixed = _Problem(
-        bank, n_clusters, *penalties, chosen, distance == "squared", growth, symmetrise
-    )
+    squared = distance == "squared"
+    fixed = _Problem(bank, n_clusters, *penalties, chosen, squared, growth, symmetrise, doubled)
     return _iterate(fixed, P, float(mu), max_iter, tol)
 
 
@@ -326,7 +331,7 @@ def _codes(
     """Z-step: (2K + μI) Z = 2K + μS + Y − (β/2) dist(P), one factorisation for all columns."""
     n = len(K)
     dtype: type[np.floating] = np.float64
-    if problem.step is None and _is_well_conditioned(K, mu):
+    if problem.step is None and not problem.doubled and _is_well_conditioned(K, mu):
         dtype = np.float32
     system = np.multiply(K, 2.0, order="F", dtype=dtype, casting="same_kind")
     right = np.empty((n, n), dtype, order="F")
@@ -349,6 +354,8 @@ def _codes(
         ) from error
     Z = linalg.cho_solve(factor, right, overwrite_b=True, check_finite=False)
     np.fill_diagonal(Z, 0.0)
+    if problem.doubled:
+        Z *= 2.0
     return np.maximum(Z, 0.0, out=Z)
 
 
