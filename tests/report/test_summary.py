@@ -268,3 +268,13 @@ def test_a_summary_is_frozen_and_prints_itself():
     assert summary.in_words(str.upper).diagnostics == ("ONE.",)
     with pytest.raises(AttributeError):
         summary.answer = ""
+
+
+def test_large_and_small_numbers_of_a_column_are_written_alike():
+    X = np.r_[np.linspace(1e7, 2e7, 20), np.linspace(9e9, 9.1e9, 20)][:, None]
+    model = UnifiedSpectralClustering(2).fit(X)
+    texts = [one.text for one in summarise(model, X, columns=["sales_2"]).clusters]
+    assert texts == [
+        "sales_2 1.5e+07 (others 9.05e+09)",
+        "sales_2 9.05e+09 (others 1.5e+07)",
+    ]

@@ -110,7 +110,8 @@ class Columns:
             part = self.X[:, column]
         values = part * self.spread[column] + self.centre[column]
         rounding = 1e-12 * (self.spread[column] + abs(self.centre[column]))
-        values = np.where(np.abs(values) < rounding, 0.0, values)
+        near = np.rint(values)
+        values = np.where(np.abs(values - near) < rounding, near, values)
         return undo_transform(self.plans[column], values)
 
     def in_units(self, column: int, value: float) -> float:
@@ -155,11 +156,22 @@ def split_unit(name: str) -> tuple[str, str]:
     >>> split_unit("flipper_length_mm"), split_unit("sepal length (cm)"), split_unit("age")
     (('flipper length', 'mm'), ('sepal length', 'cm'), ('age', ''))
     """
-    words = name.replace("_", " ").split()
+    words = in_words(name).split()
     last = words[-1].strip("()[]") if words else ""
     if len(words) < 2 or last.lower() not in _UNITS:
         return " ".join(words) or name, ""
     return " ".join(words[:-1]), last
+
+
+def in_words(name: str) -> str:
+    """A name without underscores, but for one before a number at its end, which is no value.
+
+    Examples
+    --------
+    >>> in_words("body_mass"), in_words("sales_2")
+    ('body mass', 'sales_2')
+    """
+    return re.sub(r"_(?!\d+$)", " ", name)
 
 
 def decimals_for(values: np.ndarray) -> int:
@@ -209,17 +221,24 @@ def is_skewed(values: np.ndarray) -> bool:
     return bool(abs(known.mean() - middle) > _SKEWED * (high - low))
 
 
-def write_number(value: float, decimals: int) -> str:
-    """A number with so many decimals, thousands apart, and a real minus.
+def needs_power(value: float) -> bool:
+    """Whether a number is so large, or so small, that a power of ten is shorter."""
+    return abs(value) >= 1e9 or 0 < abs(value) < 1e-6
+
+
+def write_number(value: float, decimals: int, power: bool = False) -> str:
+    """A number with so many decimals, thousands apart, and a real minus; or with a power of ten.
 
     Examples
     --------
     >>> write_number(-52300.4, 0), write_number(-0.2, 0), write_number(18.5, 0)
     ('−52,300', '0', '19')
+    >>> write_number(-52300.4, 0, power=True)
+    '−5.23e+04'
     """
     if not math.isfinite(value):
         return "–"
-    if abs(value) >= 1e9 or 0 < abs(value) < 1e-6:
+    if needs_power(value) or (power and value):
         return f"{value:.3g}".replace("-", "−")
     digits = Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
     return f"{digits + 0:,.{decimals}f}".replace("-", "−")

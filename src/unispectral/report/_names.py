@@ -14,6 +14,8 @@ from unispectral.report._columns import (
     Columns,
     decimals_for,
     decimals_of_pair,
+    in_words,
+    needs_power,
     split_unit,
     write_number,
 )
@@ -138,7 +140,7 @@ def _trait(columns: Columns, column: int, member: np.ndarray) -> _Trait:
     outside = values[known & ~member]
     everyone = values[known]
     if np.isin(everyone, (0.0, 1.0)).all():
-        return _category(name.replace("_", " "), float(inside.mean()), float(outside.mean()))
+        return _category(in_words(name), float(inside.mean()), float(outside.mean()))
     here = float(np.median(inside))
     there = float(np.median(outside)) if len(outside) else here
     below = np.mean(everyone < here) + np.mean(everyone == here) / 2
@@ -159,7 +161,8 @@ def write_pair(columns: Columns, column: int, here: float, there: float) -> tupl
     if answers[0] is not None and answers[1] is not None and answers[0] != answers[1]:
         return answers[0], answers[1]
     decimals = decimals_of_pair(columns.values(column), here, there)
-    return write_number(here, decimals), write_number(there, decimals)
+    powers = any(map(needs_power, (here, there)))
+    return write_number(here, decimals, powers), write_number(there, decimals, powers)
 
 
 def _category(name: str, inside: float, outside: float) -> _Trait:

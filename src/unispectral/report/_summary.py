@@ -295,7 +295,7 @@ def _runner_up(found: Any) -> str:
         return f"; of more than one, {counts[best]} would stand out most"
     own = scores[found.n_clusters - 2]
     digits = 2 if f"{own:.2f}" != f"{scores[best]:.2f}" else 4
-    told = f"{scores[best]:.{digits}f} against {own:.{digits}f}"
+    told = f"{scores[best]:.{digits}f} against {own:.{digits}f}".replace("-", "−")
     if scores[best] > own:
         hardly = f"{counts[best]} has hardly more evidence ({told})"
         return f"; {hardly}, and of like evidence the smallest number is taken"

@@ -213,7 +213,7 @@ def _is_padded(counts: Counter[str] | None) -> bool:
 
 def _place(name: str, values: np.ndarray) -> Judgement | None:
     least, most = float(values.min()), float(values.max())
-    doubt = "is half of a place on the Earth, not a length"
+    doubt = "is half of a place on the Earth, not a length; --geo takes both as places"
     if _names.is_latitude(name) and least >= -90 and most <= 90:
         return Judgement("latitude", reason="is a latitude", doubt=doubt)
     if _names.is_longitude(name) and least >= -180 and most <= 360:

@@ -39,7 +39,7 @@
     const box = UI.section("answer", UI.localise(told.answer), null, told.why && el("p", {class: "why"}, UI.localise(told.why)), told.sure && el("p", {class: "sure-line"}, UI.localise(told.sure)),
       k > 1 && el("ul", {class: "answers"}, rows), told.clusters.length > 60 && el("p", {class: "small"}, `The first 60 of ${number(told.clusters.length)} clusters.`), keep, code,
       odd, d.changes.length > 0 && [el("h3", {}, "Since last time"), el("ul", {id: "changes"}, d.changes.map(text => el("li", {}, UI.localise(text))))],
-      told.columns.map(text => el("p", {}, UI.localise(text))), told.diagnostics.length > 0 && [el("h3", {}, "What speaks against it"), UI.notes(told.diagnostics.map(text => ({text: UI.localise(text)})))]);
+      told.columns.map(text => el("p", {}, UI.localise(text))), d.notes.length > 0 && [el("h3", {}, "What was done to the columns"), el("ul", {id: "notes"}, d.notes.map(text => el("li", {}, text)))], told.diagnostics.length > 0 && [el("h3", {}, "What speaks against it"), UI.notes(told.diagnostics.map(text => ({text: UI.localise(text)})))]);
     return box;
   }
   const inPython = () => `model.rename({${names.map((name, c) => name && `${c}: ${JSON.stringify(name)}`).filter(Boolean).join(", ")}})`;
@@ -658,7 +658,6 @@
   const again = UI.section("redo", "How to do it again", null);
   if (d.redo.command) again.append(el("h3", {}, "On the command line"), UI.code(d.redo.command));
   if (d.redo.python) again.append(el("h3", {}, "In Python"), UI.code(d.redo.python));
-  if (d.notes.length) again.append(el("h3", {}, "What was read"), el("ul", {}, d.notes.map(note => el("li", {}, note))));
   again.append(el("h3", {}, "Versions"), UI.facts(d.redo.versions));
   if (d.redo.parameters.length) again.append(el("details", {}, el("summary", {}, "All parameters"), UI.facts(d.redo.parameters)));
   main.append(again);
