@@ -368,3 +368,97 @@ def test_of_very_many_columns_the_telling_ones_are_listed(capsys):
     assert "code_of_place  code" in out
     assert "… and 141 more columns" in out
     assert "g170" not in out
+
+
+def test_units_below_the_names_are_no_row(capsys, numbers):
+    body = numbers.to_csv(index=False, header=False)
+    with open("t.csv", "w") as file:
+        file.write(f"a,b,c,d\n(kg),cm,°C,km/h\n{body}")
+    summary, err = cluster(capsys, None, "--model", "m", "-o", "o.csv")
+    assert "Left out the row below the names: it holds units ((kg), cm, °C, km/h)." in err
+    assert sum(summary["sizes"]) == N
+    assert run(["predict", "m", "t.csv", "-o", "again.csv"]) == 0
+    assert "it holds units" in capsys.readouterr().err
+    first, again = pd.read_csv("o.csv"), pd.read_csv("again.csv")
+    pd.testing.assert_frame_equal(first, again)
+    assert first["row"].tolist() == list(range(1, N + 1))
+
+
+def test_a_word_in_the_first_row_is_no_unit(capsys, numbers):
+    frame = numbers.astype(object)
+    frame.loc[0, "a"] = "none"
+    summary, err = cluster(capsys, frame)
+    assert sum(summary["sizes"]) == N
+    assert "such as 'none'; taken as missing" in err
+
+
+def test_years_are_names_of_columns(capsys, numbers):
+    numbers.columns = ["2019", "2020", "2021", "2022"]
+    summary, err = cluster(capsys, numbers)
+    assert sum(summary["sizes"]) == N
+    assert "Used: '2019', '2020', '2021', '2022'." in err
+    assert "The first line holds years, and no other does, so it is taken as names" in err
+
+
+def test_points_mark_thousands_beside_smaller_numbers(capsys):
+    rng = np.random.default_rng(0)
+    people = rng.integers(300, 3000, N) + 9000 * (GROUP > 0)
+    with open("t.csv", "w") as file:
+        lines = [f"Ort{at};{people[at]:,};{at % 37}".replace(",", ".") for at in range(N)]
+        file.write("\n".join(["Ort;Einwohner;Hunde", *lines]))
+    summary, err = cluster(capsys, None, k=2)
+    assert "Points mark thousands in 'Einwohner'." in err
+    assert sorted(summary["sizes"]) == [N // 3, 2 * N // 3]
+
+
+def test_points_that_may_mark_thousands_are_named(capsys):
+    with open("t.csv", "w") as file:
+        file.write("x;y\n" + "\n".join(f"{12 + at / 7:.3f};{at % 9}" for at in range(N)))
+    out = profiled(capsys, "t.csv")
+    assert "Numbers such as 12.000 are taken as decimals; if points mark thousands, all" in out
+
+
+def test_a_minus_behind_a_number(capsys, numbers):
+    behind = [f"{abs(x):.2f}{'-' * (x < 0)}" for x in numbers["a"]]
+    summary, _ = cluster(capsys, numbers.assign(a=behind), "--model", "m")
+    plain, _ = cluster(capsys, numbers.round(2))
+    assert summary["n_features"] == 4
+    assert summary["sizes"] == plain["sizes"]
+    grades = [f"{at % 4 + 1}{'-' * (at % 2)}" for at in range(N)]  # half a grade less, not minus
+    assert "grade   category" in profiled(
+        capsys, numbers.assign(grade=grades).to_csv("t.csv", index=False) or "t.csv"
+    )
+
+
+def test_words_of_another_alphabet_ask_for_the_encoding(capsys, numbers):
+    numbers.columns = ["名前", "身長", "体重", "年齢"]
+    numbers.to_csv("t.csv", index=False, encoding="shift_jis")
+    assert "give the encoding, such as shift_jis" in profiled(capsys, "t.csv")
+    assert run(["profile", "t.csv", "--encoding", "shift_jis"]) == 0
+    assert "'身長'" in capsys.readouterr().out
+
+
+def test_places_say_how_to_be_compared(capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"lat": rng.uniform(50, 54, N), "lon": rng.uniform(8, 12, N)})
+    _, err = cluster(capsys, frame)
+    assert "'lat' (is half of a place on the Earth, not a length; --geo takes both as" in err
+
+
+def test_categories_are_told_by_their_shares(capsys):
+    kinds = np.array(["Ulm", "Bonn", "Köln"])[GROUP]
+    kinds[::10] = "Ulm"
+    frame = pd.DataFrame({"city": kinds, "pet": np.array(["cat", "dog", "fish"])[GROUP]})
+    summary, _ = cluster(capsys, frame)
+    told = " ".join(one["text"] for one in summary["summary"]["clusters"])
+    assert "=" not in told
+    assert "city Köln 8" in told
+
+
+def test_the_page_begins_with_what_was_done_to_the_columns(capsys, numbers):
+    _, err = cluster(capsys, numbers.assign(year=2007 + np.arange(N) % 3), "--report", "p.html")
+    with open("p.html", encoding="utf-8") as file:
+        page = file.read()
+    told = page[page.index('"notes":[') :]
+    for line in err.splitlines()[1:4]:
+        assert line.strip() in told

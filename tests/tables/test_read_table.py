@@ -164,9 +164,14 @@ def test_large_and_missing_names_in_parquet(tmp_path):
 
 def test_header_choice_and_notes():
     years = "2001,2002\n1,2\n3,4\n"
-    assert read_table(text(years)).values.shape == (3, 2)
-    assert read_table(text(years), header=True).columns == ["2001", "2002"]
-    assert "no header" in read_table(text(years)).notes[0]
+    assert read_table(text(years)).columns == ["2001", "2002"]
+    assert "(--no-header)" in read_table(text(years)).notes[0]
+    assert read_table(text(years), header=False).values.shape == (3, 2)
+    numbers = "201,202\n1,2\n3,4\n"
+    assert read_table(text(numbers)).values.shape == (3, 2)
+    assert read_table(text(numbers), header=True).columns == ["201", "202"]
+    assert "no header" in read_table(text(numbers)).notes[0]
+    assert read_table(text("2001,2002\n1950,1980\n")).values.shape == (2, 2)
     german = "a;b\n1.234;0,5\n950;0,7\n"
     commas = ["Numbers are written with a decimal comma.", "Points mark thousands in 'a'."]
     assert read_table(text(german)).notes == commas

@@ -27,6 +27,8 @@ _NUMBER = re.compile(rf"\s*[+-]?(?:{'|'.join(_DECIMAL.values())}|{_WHOLE})\s*")
 _SIGNS = {sign: re.compile(rf"\s*[+-]?{number}\s*") for sign, number in _DECIMAL.items()}
 _EITHER = re.compile(r"\s*[+-]?[1-9]\d{0,2}[.,]\d{3}\s*")  # thousands, or decimals
 _YEARS = range(1800, 2101)
+#: So many numbers with three digits behind a point are no accident.
+_SEVERAL = 3
 
 
 def is_number(cell: str) -> bool:
@@ -42,12 +44,15 @@ def decimal_sign(rows: Sequence[Sequence[str]], separator: str) -> str | None:
     """The decimal sign that more cells show; None if none does.
 
     A number such as 1,234 can be read in two ways. It shows nothing, unless no other number does
-    and cells are separated by semicolons, as they are where the comma is the decimal sign.
+    and cells are separated by semicolons, as they are where the comma is the decimal sign. Points
+    that stand before three digits only, beside whole numbers of fewer digits, mark thousands.
 
     >>> decimal_sign([["1.234", "0,5"], ["987", "2,5"]], ";")
     ','
     >>> decimal_sign([["1,234"]], ";"), decimal_sign([["1,234"]], "|")
     (',', None)
+    >>> decimal_sign([["1.234"], ["987"], ["12.345"], ["3.210"]], ";")
+    ','
     """
     signed = (cell for row in rows for cell in row if "," in cell or "." in cell)
     cells = list(islice(signed, ENOUGH))
@@ -56,7 +61,42 @@ def decimal_sign(rows: Sequence[Sequence[str]], separator: str) -> str | None:
     if comma or point:
         return "," if comma > point else "."
     unclear = any("," in cell for cell in cells if _EITHER.fullmatch(cell))
-    return "," if unclear and separator == ";" else None
+    if unclear and separator == ";":
+        return ","
+    grouped = separator != "," and any(map(_is_grouped, zip(*rows, strict=False)))
+    return "," if grouped else None
+
+
+def unclear_points(rows: Sequence[Sequence[str]]) -> str:
+    """A number of a column in which each has a point before three digits; empty if there is none.
+
+    >>> unclear_points([["12.345"], ["9.870"], ["10.100"]]), unclear_points([["1.5"]])
+    ('12.345', '')
+    """
+    for column in zip(*rows, strict=False):
+        filled = [cell.strip() for cell in column if cell.strip()]
+        if len(filled) >= _SEVERAL and all(
+            "." in cell and _EITHER.fullmatch(cell) for cell in filled
+        ):
+            return filled[0]
+    return ""
+
+
+def _is_grouped(column: Sequence[str]) -> bool:
+    """Whether points in a column of whole numbers mark thousands.
+
+    They stand before three digits each time, and numbers below a thousand have none; or one number
+    has two of them.
+    """
+    filled = [cell.strip() for cell in column[:ENOUGH] if cell.strip()]
+    pointed = [cell for cell in filled if "." in cell]
+    if not pointed or not all(re.fullmatch(THOUSANDS, cell) for cell in pointed):
+        return False
+    if any(cell.count(".") > 1 for cell in pointed):
+        return True
+    below = [cell for cell in filled if re.fullmatch(r"[+-]?[1-9]\d{0,2}", cell)]
+    plain = [cell for cell in filled if re.fullmatch(r"[+-]?\d{4,}", cell)]
+    return len(pointed) >= _SEVERAL and bool(below) and not plain
 
 
 def find_header(
@@ -72,6 +112,9 @@ def find_header(
     if all(numbers):
         if len(first) > 1 and list(first) == [str(i) for i in range(len(first))]:
             return True, ["The first line counts the columns, so it is taken as their names."]
+        if len(first) > 1 and _are_years(first) and not any(map(_are_years, rest)):
+            told = "The first line holds years, and no other does, so it is taken as names"
+            return True, [f"{told}; if it is a row, say header=False (--no-header)."]
         return False, ["The first line holds numbers, so there is no header."]
     if not any(numbers) or any(len(row) != len(first) for row in rest):
         return True, []
@@ -100,9 +143,17 @@ def find_header(
 
 def _like_names(cells: Sequence[str]) -> bool:
     """Whether numbers are years, or count up in even steps, as those in the names of columns."""
+    if _are_years(cells):
+        return True
     if not all(re.fullmatch(r"\s*\d{1,9}\s*", cell) for cell in cells):
         return False
     numbers = list(map(int, cells))
     steps = {after - before for before, after in pairwise(numbers)}
-    years = all(number in _YEARS for number in numbers) and len(set(numbers)) == len(numbers)
-    return years or (len(numbers) > 2 and len(steps) == 1 and min(steps) > 0)
+    return len(numbers) > 2 and len(steps) == 1 and min(steps) > 0
+
+
+def _are_years(cells: Sequence[str]) -> bool:
+    """Whether cells are different years."""
+    if not all(re.fullmatch(r"\s*\d{4}\s*", cell) for cell in cells):
+        return False
+    return len(set(cells)) == len(cells) and all(int(cell) in _YEARS for cell in cells)

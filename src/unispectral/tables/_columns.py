@@ -49,7 +49,9 @@ class Reading:
 def _number_pattern(group: str, point: str) -> re.Pattern[str]:
     whole = rf"\d{{1,3}}(?:[{group}'’\s]\d{{3}})+|\d+"
     number = rf"(?=[{point}]?\d)(?:{whole})?(?:[{point}]\d*)?(?:[eE][+-]?\d+)?"
-    return re.compile(rf"(\()?([+-])?\s*({_UNIT})?\s*([+-])?({number})\s*({_UNIT}|{_WORD})?\)?")
+    sign = rf"((?<=[{point}]\d\d)-)?"  # as some programs of bookkeeping write losses
+    before = rf"(\()?([+-])?\s*({_UNIT})?\s*([+-])?"
+    return re.compile(rf"{before}({number}){sign}\s*({_UNIT}|{_WORD})?\)?")
 
 
 _SIGN = re.compile(_UNIT)
@@ -74,8 +76,8 @@ def parse_number(text: str, decimal: str) -> tuple[float, str]:
     if not found or bool(found[1]) != text.strip().endswith(")"):
         return np.nan, ""
     digits = re.sub(r"['’\s]", "", found[5]).replace("," if decimal == "." else ".", "")
-    sign = -1.0 if found[1] or "-" in (found[2], found[4]) else 1.0
-    return sign * float(digits.replace(",", ".")), found[3] or found[6] or ""
+    sign = -1.0 if found[1] or "-" in (found[2], found[4], found[6]) else 1.0
+    return sign * float(digits.replace(",", ".")), found[3] or found[7] or ""
 
 
 def read_column(

@@ -24,7 +24,7 @@ _YEAR = {"year", "yr", "jahr", "année", "anno"}
 _WHEN = {"month", "monat", "day", "tag", "week", "woche", "weekday", "wochentag", "hour",
          "stunde", "quarter", "quartal", "dayofweek"}  # fmt: skip
 _TIME = {"time", "timestamp", "date", "datetime", "datum", "zeit", "zeitstempel", "epoch",
-         "created", "updated", "modified"}  # fmt: skip
+         "created", "updated", "modified", "ts"}  # fmt: skip
 _CODE = {"code", "zip", "zipcode", "postcode", "postalcode", "postal", "plz", "postleitzahl",
          "fips", "geoid", "sku", "ean", "isbn", "upc", "barcode", "iban", "ssn", "vin",
          "naics"}  # fmt: skip

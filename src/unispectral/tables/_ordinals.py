@@ -80,15 +80,20 @@ _MOST = 12
 _NUMBERED = re.compile(r"\(?(\d{1,2})\)?\s*(?:[-–=:.)]\s*|\s)([^\d\s].*)")
 #: A number with or without marks of thousands; an address such as 10.0.3.1 is none.
 _AMOUNT = r"(?:\d{1,3}(?:[.,]\d{3})+|\d+)(?:[.,]\d+)?"
+_MEASURED = r"(?:\s*(?:years?|yrs?|jahre|km|kg|cm|€|eur|usd|people|employees|mitarbeiter))?"
 _RANGE = re.compile(
-    r"(?:(?P<below><|≤|<=|under|below|less than|up to|unter|bis)\s*)?[$€£]?"
+    r"(?:(?P<below><|≤|<=|under|below|less than|up to|unter|bis(?: zu)?)\s*)?[$€£]?"
     rf"(?P<low>{_AMOUNT})\s*(?P<k>k?)\s*[$€£%]?"
     rf"(?:(?P<to>\s*(?:-|–|—|to|bis)\s*)[$€£]?(?P<high>{_AMOUNT})\s*k?\s*[$€£%]?"
     r"|(?P<above>\s*(?:\+|and over|and above|or more|or older|und mehr|und älter)))?"
-    r"(?:\s*(?:years?|yrs?|jahre|km|kg|cm|€|eur|usd|people|employees|mitarbeiter))?",
+    rf"{_MEASURED}",
     re.IGNORECASE,
 )
-_OVER = re.compile(rf"(?:>|≥|>=|over|above|more than|über|mehr als)\s*[$€£]?({_AMOUNT})\s*k?")
+_OVER = re.compile(
+    rf"(?:>|≥|>=|over|above|more than|über|mehr als)\s*[$€£]?({_AMOUNT})\s*k?\s*[$€£%]?"
+    rf"{_MEASURED}",
+    re.IGNORECASE,
+)
 
 
 def _positions(listed: str) -> dict[str, float]:

@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 
 from unispectral._compat import optional
-from unispectral.tables._columns import Reading, texts_of
+from unispectral.tables._columns import Plan, Reading, texts_of
 
 #: Rows at the end among which totals are sought.
 _LAST = 3
 #: Rows with so large a part missing are nearly empty.
 _EMPTY = 0.5
+#: A unit is short and holds no number, but for a power.
+_UNIT_CELL = re.compile(r"[(\[]?[^\d\s()\[\]]{1,10}(?:[ /·*^-]?[^\d\s()\[\]]{0,8}[23²³]?)?[)\]]?")
+_LEAST_UNITS = 2
 _TOTAL = re.compile(
     r"(?:grand |sub|over)?-?\s*(?:total|totals|sum|summe|gesamt|gesamtsumme|insgesamt|"
     r"average|mean|mittel|mittelwert|durchschnitt|overall|all)\b\W*(?:\w+)?",
@@ -96,6 +99,27 @@ def _are_empty(frame: Any) -> np.ndarray:
     if isinstance(names, counting):
         return empty
     return empty & np.asarray(names.isna() | (names == ""))
+
+
+def find_units(frame: Any, plans: Sequence[Plan]) -> list[str]:
+    """The units that stand in the first row, where all columns of numbers have text there.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"weight": ["(kg)", "70", "81"], "height": ["cm", "170", "181"]})
+    >>> number = {"kind": "number", "decimal": "."}
+    >>> find_units(frame, [{"name": "weight", **number}, {"name": "height", **number}])
+    ['(kg)', 'cm']
+    """
+    numbers = [plan for plan in plans if plan["kind"] == "number"]
+    units = []
+    for plan in numbers:
+        first = texts_of(frame[plan["name"]].iloc[:1])[0]
+        if first is None or not _UNIT_CELL.fullmatch(first):
+            return []
+        units.append(first)
+    return units if len(units) >= _LEAST_UNITS else []
 
 
 def find_totals(

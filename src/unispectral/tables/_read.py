@@ -176,7 +176,7 @@ def read_blocks(
         if loaded.frame is not None:
             _check_kinds(loaded, kinds, preparations, (id, truth))
         try:
-            ends: dict[str, bool] = {"only": last and not number, "last": last}
+            ends: dict[str, bool] = {"first": not number, "last": last}
             tables = [
                 repeat_preparation(loaded, id, truth, ready, **ends) for ready in preparations
             ]

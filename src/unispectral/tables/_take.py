@@ -25,7 +25,7 @@ from unispectral.tables._loaded import NO_VALUE, Loaded, label_values
 from unispectral.tables._names import is_class
 from unispectral.tables._preparation import IMPUTATIONS, Preparation, odd_values
 from unispectral.tables._profile import TableProfile
-from unispectral.tables._profile_rows import count_empty_end, find_totals
+from unispectral.tables._profile_rows import count_empty_end, find_totals, find_units
 from unispectral.tables._source import SHOWN, TableError
 from unispectral.tables._table import Table
 
@@ -56,13 +56,13 @@ def repeat_preparation(
     truth: str | None,
     ready: Preparation,
     *,
-    only: bool = True,
+    first: bool = True,
     last: bool = True,
 ) -> Table:
     """New rows, made ready as those of the fit were.
 
-    Rows at the end that are none are left out as in the fit, where this is the `last` block of a
-    file; whether they are totals can be said where it is the `only` one.
+    Rows that are none are left out as in the fit: units in the `first` block of a file, empty
+    lines in the `last` one, and totals where this is both.
     """
     there = {*loaded.columns, *loaded.beside, *getattr(loaded.index, "names", ())}
     if id not in there and id == remembered_id([ready]):
@@ -71,12 +71,11 @@ def repeat_preparation(
     wanted = loaded.match(sources_of(ready), {id: "id", truth: "truth"}, learned=True)
     if ready.encoding is not None:
         frame = loaded.as_frame()
-        if last:
-            rows, notes = _real_rows(frame, ready.encoding if only else (), loaded.decimal)
-            if notes:
-                frame = frame.iloc[rows]
-                table = _keep(table, rows)
-                table.notes.extend(notes)
+        rows, notes = _real_rows(frame, ready.encoding, loaded.decimal, first=first, last=last)
+        if notes:
+            frame = frame.iloc[rows]
+            table = _keep(table, rows)
+            table.notes.extend(notes)
         values, odd = encode(frame[wanted], ready.encoding, loaded.decimal)
         kept = column_names(ready.encoding)
         table.notes.extend(odd)
@@ -172,11 +171,16 @@ class Look(NamedTuple):
 def look_at_columns(
     loaded: Loaded, truth: str | None, columns: Sequence[str] | None, choices: Choices
 ) -> Look:
-    """Decide about each column of a file; totals and empty lines at its end are no rows."""
+    """Decide about each column of a file; units above it, totals and empty lines are no rows."""
     part, choices = _chosen_part(loaded, truth, columns, choices)
     rows, notes = _filled_rows(loaded.as_frame())
     part = part.iloc[rows] if notes else part
     plans, seen = _decide(part, choices, loaded.decimal)
+    if units := find_units(part, plans):
+        rows = rows[1:]
+        part = part.iloc[1:]
+        notes.append(_said_of_units(units))
+        plans, seen = _decide(part, choices, loaded.decimal)
     if totals := seen.rows.totals:
         rows = np.delete(rows, totals)
         part = part.iloc[rows]
@@ -193,11 +197,24 @@ def _filled_rows(frame: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
 
 
 def _real_rows(
-    frame: pd.DataFrame, plans: Sequence[Plan], decimal: str | None
+    frame: pd.DataFrame,
+    plans: Sequence[Plan],
+    decimal: str | None,
+    *,
+    first: bool,
+    last: bool,
 ) -> tuple[np.ndarray, list[str]]:
-    """Positions of new rows without those at the end that are none, and what is said of these."""
-    rows, notes = _filled_rows(frame)
-    frame = frame.iloc[: len(rows)]
+    """Positions of new rows without those that are none, and what is said of these."""
+    rows = np.arange(len(frame))
+    notes: list[str] = []
+    if last:
+        rows, notes = _filled_rows(frame)
+    if first and len(rows) > 1 and (units := find_units(frame, plans)):
+        rows = rows[1:]
+        notes.append(_said_of_units(units))
+    if not (first and last):
+        return rows, notes
+    frame = frame.iloc[rows]
     numbers = [plan for plan in used(plans) if plan["kind"] == "number"]
     values = [column_values(plan, frame[plan["name"]], decimal).ravel() for plan in numbers]
     totals, _ = find_totals(frame, values)
@@ -205,6 +222,10 @@ def _real_rows(
         rows = np.delete(rows, totals)
         notes.append(_said_of_totals(len(totals)))
     return rows, notes
+
+
+def _said_of_units(units: Sequence[str]) -> str:
+    return f"Left out the row below the names: it holds units ({', '.join(units[:SHOWN])})."
 
 
 def _said_of_totals(lost: int) -> str:

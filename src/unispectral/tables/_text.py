@@ -18,7 +18,14 @@ import numpy as np
 
 from unispectral._compat import optional
 from unispectral._errors import plural
-from unispectral.tables._cells import ENOUGH, THOUSANDS, decimal_sign, find_header, is_number
+from unispectral.tables._cells import (
+    ENOUGH,
+    THOUSANDS,
+    decimal_sign,
+    find_header,
+    is_number,
+    unclear_points,
+)
 from unispectral.tables._source import (
     SAMPLE,
     SHOWN,
@@ -147,6 +154,9 @@ def text_blocks(
             raise _uneven(source, f"row {number}", len(row), len(names))
     row_names = header and len(names) > 1 and not names[0].strip()
     decimal = decimal_sign(rest, separator)
+    if decimal is None and separator == ";" and (either := unclear_points(rest)):
+        doubt = f"Numbers such as {either} are taken as decimals"
+        notes.append(f"{doubt}; if points mark thousands, all are a thousand times as large.")
     comma = decimal == "," and separator != ","
     if comma:
         notes.append("Numbers are written with a decimal comma.")
@@ -190,10 +200,12 @@ def _find_encoding(source: Source, notes: list[str]) -> str:
                 if "\0" in chunk:
                     raise _no_text(source, head)
     except UnicodeDecodeError:
+        if _has_bytes(source, _NOT_IN_WINDOWS):
+            told = "The text is neither UTF-8 nor Windows-1252, so its words are not readable"
+            notes.append(f"{told}; give the encoding, such as shift_jis, gb18030 or mac_roman.")
+            return "latin-1"
         told = "The text is not UTF-8; it is read as Windows-1252 (Latin-1), so check names"
         notes.append(f"{told} with accents or give the encoding.")
-        if _has_bytes(source, _NOT_IN_WINDOWS):
-            return "latin-1"
         return "cp1252"
     return "utf-8"
 
