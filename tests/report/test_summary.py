@@ -121,8 +121,8 @@ def test_a_number_that_is_more_stable_is_found_without_fitting_it():
     X, _ = make_blobs(150, centers=np.pad(CENTRES, ((0, 0), (0, 3))), random_state=1)
     summary = UnifiedSpectralClustering(6).fit(X).summary(X)
     assert summary.stability < 0.75
-    assert summary.others[3] == 1.0
-    assert any("3 (1.00)" in sentence for sentence in summary.diagnostics)
+    assert summary.others[3] > 0.95
+    assert any("more stable are" in said and " 3 (" in said for said in summary.diagnostics)
 
 
 def test_agreement_of_candidates_comes_before_stability():
