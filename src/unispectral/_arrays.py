@@ -10,6 +10,8 @@ _ROWS = 16_384
 #: A table whose mean is so many times its spread is moved to the origin before distances are
 #: taken: dot products of large numbers have no digits left for small differences.
 _FAR = 1e3
+#: Samples that are so many times as far from the mean as the median one are far from all others.
+_FAR_AWAY = 30.0
 
 
 def pick_evenly(n: int, most: int) -> np.ndarray:
@@ -21,6 +23,20 @@ def pick_evenly(n: int, most: int) -> np.ndarray:
     ([0, 4, 8], [0, 1])
     """
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
+
+
+def find_near(squared: np.ndarray) -> np.ndarray:
+    """The samples that are not far from all others, by their squared distances to the mean.
+
+    Far are those that are 30 times as far as the median one.
+
+    Examples
+    --------
+    >>> find_near(np.array([1.0, 4.0, 2.0, 1e6])).tolist()
+    [0, 1, 2]
+    """
+    near = np.flatnonzero(squared <= _FAR_AWAY**2 * np.median(squared))
+    return near if len(near) else np.arange(len(squared))
 
 
 def one_hot(labels: np.ndarray, n_clusters: int) -> sp.csr_array:

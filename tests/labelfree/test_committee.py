@@ -155,3 +155,15 @@ def test_the_number_of_threads_changes_nothing() -> None:
         warnings.simplefilter("ignore")
         two = UnifiedSpectralClustering(3, n_jobs=2).fit(iris)
     assert np.array_equal(two.labels_, fit(iris, 3).labels_)
+
+
+@pytest.mark.parametrize("n_columns", [2, 20])
+def test_a_far_sample_changes_no_candidate(n_columns: int) -> None:
+    X, _ = make_blobs(300, centers=4, n_features=n_columns, cluster_std=1.5, random_state=1)
+    far = np.full((1, n_columns), -1e4)
+    alone = cluster_table(X, 4, MEMBERS)
+    beside = cluster_table(np.vstack([X, far]), 4, MEMBERS)
+    nearest = np.argmin(np.square(X - far).sum(axis=1))
+    for one, other in zip(alone, beside, strict=True):
+        assert adjusted_rand_score(one, other[:-1]) > 0.999
+        assert other[-1] == other[nearest]

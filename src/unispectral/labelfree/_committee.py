@@ -13,10 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse.linalg
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import pairwise_distances_argmin
 from sklearn.mixture import GaussianMixture
 
+from unispectral._arrays import find_near
 from unispectral._run import one_thread
 from unispectral.graph.spanning_tree import chop_limbs, merge_evenly, span
 
@@ -26,6 +29,8 @@ _WIDER = 20
 #: More columns than this show no density to trees; a mixture is fitted to so many components.
 _FEW_COLUMNS = 12
 _COMPONENTS = 10
+#: Larger matrices have their first eigenvectors faster by Lanczos' method than by LAPACK.
+_DENSE = 300
 #: Clusters that agree more than this are the same, but for a few samples.
 _SAME = 0.9
 #: Smaller clusters than this are strays.
@@ -123,15 +128,28 @@ def has_few(n_columns: int | None) -> bool:
 
 
 def cluster_table(table: np.ndarray, k: int, members: Sequence[str]) -> list[np.ndarray]:
-    """Candidates that no graph is made for: a mixture and, of few columns, two from a tree."""
-    columns = principal_columns(table)
+    """Candidates that no graph is made for: a mixture and, of few columns, two from a tree.
+
+    Samples far from all others would be clusters of their own there: they take no part, and follow
+    the nearest that do.
+    """
+    centred = table - table.mean(axis=0, dtype=np.float64)
+    near = find_near(np.einsum("ij,ij->i", centred, centred))
+    columns = principal_columns(table[near])
     found = []
     mixture = fit_mixture(columns, k) if "mixture" in members else None
     if mixture is not None:
         found.append(mixture)
     if "trees" in members and has_few(table.shape[1]):
         found.extend(cluster_by_trees(columns, k))
-    return found
+    if len(near) == len(table):
+        return found
+    far = np.setdiff1d(np.arange(len(table)), near)
+    nearest = pairwise_distances_argmin(table[far], table[near])
+    numbers = np.empty(len(table), dtype=np.intp)
+    numbers[near] = np.arange(len(near))
+    numbers[far] = nearest
+    return [labels[numbers] for labels in found]
 
 
 def fit_mixture(X: np.ndarray, k: int) -> np.ndarray | None:
@@ -160,9 +178,18 @@ def principal_columns(X: np.ndarray) -> np.ndarray:
     centred = np.asarray(X, dtype=np.float64) - X.mean(axis=0, dtype=np.float64)
     wide = centred.shape[1] > len(centred)
     products = centred @ centred.T if wide else centred.T @ centred
-    kept = [max(len(products) - _COMPONENTS, 0), len(products) - 1]
-    values, vectors = scipy.linalg.eigh(products, subset_by_index=kept, check_finite=False)
+    values, vectors = _find_largest(products)
     return vectors * np.sqrt(np.maximum(values, 0.0)) if wide else centred @ vectors
+
+
+def _find_largest(products: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The eigenpairs of the components, ascending."""
+    n = len(products)
+    if n <= _DENSE:
+        kept = [max(n - _COMPONENTS, 0), n - 1]
+        return scipy.linalg.eigh(products, subset_by_index=kept, check_finite=False)
+    start = np.random.default_rng(0).normal(size=n)
+    return scipy.sparse.linalg.eigsh(products, _COMPONENTS, v0=start)
 
 
 def cluster_by_trees(X: np.ndarray, k: int) -> list[np.ndarray]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from unispectral._arrays import pick_evenly
+from unispectral._arrays import find_near, pick_evenly
 from unispectral._run import Run
 from unispectral.labelfree._geometry import (
     KernelDistance,
@@ -54,8 +54,6 @@ _ADVICE_DRAWS = 3
 _UNDECIDED = (0.5, 0.75)
 #: The same where the number is not given, as shares of the limit.
 _NEAR = (0.5, 1.25)
-#: Samples that are so many times as far from the mean as the median one are far from all others.
-_FAR = 30.0
 #: Neighbours by which density and dimension are judged.
 _LOCAL_NEIGHBORS = 12
 
@@ -321,9 +319,9 @@ def _deviations(distance: KernelDistance, run: Run) -> np.ndarray:
         centred = features - features.mean(axis=0, dtype=np.float64)
         products = centred.T @ centred
         lengths = np.einsum("ij,ij->i", centred, centred)
-    near = lengths <= _FAR**2 * np.median(lengths)
-    if near.any() and not near.all():
-        return _deviations(distance.subset(np.flatnonzero(near)), run)
+    near = find_near(lengths)
+    if len(near) < n:
+        return _deviations(distance.subset(near), run)
     values = np.linalg.eigvalsh(products)
     values = values[values > 1e-10 * max(float(values[-1]), 1e-300)]
     if not len(values) or values[-1] <= 1e-300:
