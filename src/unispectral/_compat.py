@@ -224,6 +224,8 @@ def as_generator(
     """Turn scikit-learn's ``random_state`` into a NumPy Generator."""
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
+    if isinstance(random_state, int) and 0 <= random_state < 2**32:
+        return np.random.default_rng(int(random_state))
     state = check_random_state(random_state)  # scikit-learn's own sentence for a bad seed
     if isinstance(random_state, (int, np.integer)):
         return np.random.default_rng(int(random_state))

@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components
 
 from unispectral.graph import quality
 from unispectral.graph._indexes import ExactIndex, TreeIndex
-from unispectral.graph.quality import components
+from unispectral.graph.quality import components, cut_out
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -35,3 +35,12 @@ def test_a_tree_finds_what_comparing_all_pairs_finds() -> None:
     np.testing.assert_allclose(
         np.linalg.norm(X[rows] - X[:, None], axis=2), tree.distances, atol=1e-12
     )
+
+
+def test_some_nodes_are_cut_out_as_by_indexing() -> None:
+    rng = np.random.default_rng(0)
+    graph = sp.random_array((60, 60), density=0.2, random_state=rng, format="csr")
+    for members in (np.arange(60), np.arange(3, 60, 4), np.array([7]), np.arange(0)):
+        found = cut_out(graph, members)
+        assert found.has_canonical_format
+        assert (found != graph[members][:, members]).nnz == 0

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from unispectral._arrays import one_hot
 from unispectral._errors import InputError
-from unispectral.graph.quality import modularity
+from unispectral.graph.quality import cut_out, modularity
 from unispectral.labelfree._assignment import sweep
 from unispectral.labels import order_of_appearance
 
@@ -194,7 +194,7 @@ def _cheapest_cut(W: sp.csr_array, members: np.ndarray) -> _Cut:
     side = max(_LEAST_SIDE, int(_SIDE * len(members)))
     if len(members) < 2 * side:
         return _Cut(np.inf, members[:0])
-    inside = sp.csr_array(W[members][:, members])
+    inside = cut_out(W, members)
     order, cut = sweep(inside)
     volume = np.cumsum(np.asarray(inside.sum(axis=1)).ravel()[order])
     smaller = np.minimum(volume[:-1], volume[-1] - volume[:-1])

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from unispectral._compat import njit
-from unispectral.graph.quality import modularity, normalized_cut
+from unispectral.graph.quality import cut_out, modularity, normalized_cut
 
 __all__ = [
     "Merged",
@@ -348,7 +348,7 @@ def _loosest_part(
     """The conductance of the part that is easiest to cut off, and which members it has."""
     if len(members) < 2 * least:
         return None
-    inside = sp.csr_array(W[members][:, members])
+    inside = cut_out(W, members)
     parts = find_communities(inside)
     if parts.max() == 0:
         return None

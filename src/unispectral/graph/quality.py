@@ -1,4 +1,4 @@
-"""What a graph says of its parts: connected components, and how well a clustering fits."""
+"""What a graph says of its parts: components, single ones cut out, how well a clustering fits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy.sparse.csgraph import connected_components
 
 from unispectral._compat import njit
 
-__all__ = ["components", "conductances", "modularity", "normalized_cut"]
+__all__ = ["components", "conductances", "cut_out", "modularity", "normalized_cut"]
 
 #: Nodes from which on it pays to compile a loop for this.
 _MANY_NODES = 20_000
@@ -66,6 +66,40 @@ def _inside_and_volumes(W: sp.csr_array, labels: np.ndarray) -> tuple[np.ndarray
     labels = labels.astype(np.intp, copy=False)  # compiled once, whatever their type
     add_up(W.indptr, W.indices, W.data, labels, found[0], found[1])
     return found[0], found[1]
+
+
+def cut_out(W: sp.csr_array, members: np.ndarray) -> sp.csr_array:
+    """The edges between some nodes, whose ascending numbers are given.
+
+    Examples
+    --------
+    >>> W = sp.csr_array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
+    >>> cut_out(W, np.array([0, 2])).toarray().tolist()
+    [[0.0, 2.0], [2.0, 0.0]]
+    """
+    place = np.full(W.shape[0], -1, dtype=W.indices.dtype)
+    place[members] = np.arange(len(members))
+    most = int((W.indptr[members + 1] - W.indptr[members]).sum())
+    indptr = np.zeros(len(members) + 1, dtype=W.indptr.dtype)
+    indices = np.empty(most, dtype=W.indices.dtype)
+    data = np.empty(most, dtype=W.dtype)
+    _take_edges(W.indptr, W.indices, W.data, members, place, indptr, indices, data)
+    shape = (len(members), len(members))
+    return sp.csr_array((data[: indptr[-1]], indices[: indptr[-1]], indptr), shape=shape)
+
+
+@njit(cache=True, nogil=True)
+def _take_edges(indptr, indices, data, members, place, to_indptr, to_indices, to_data):
+    """Copy the edges between members, which have a place among them, one member after another."""
+    reached = 0
+    for at in range(len(members)):
+        for p in range(indptr[members[at]], indptr[members[at] + 1]):
+            other = place[indices[p]]
+            if other >= 0:
+                to_indices[reached] = other
+                to_data[reached] = data[p]
+                reached += 1
+        to_indptr[at + 1] = reached
 
 
 def components(graph: sp.csr_array) -> tuple[int, np.ndarray]:

@@ -238,6 +238,8 @@ class BoundKernel:
 
     def all_values(self, run: Run | None = None) -> np.ndarray:
         """The whole kernel, assembled in blocks of rows."""
+        if self.is_dot:
+            return self.features.all_dots(run)
         n = self.n_samples
         require_all_pairs(n, self.dtype)
         out = np.empty((n, n), dtype=self.dtype)

@@ -123,9 +123,15 @@ class Features:
     def keep_gram(self, run: Run | None = None) -> np.ndarray:
         """Compute all dot products now; every later block is then a look-up."""
         if self._gram is None:
-            require_all_pairs(self.n_samples, self.dtype)
-            self._gram = _dots(self.X, self.X, run)
+            self._gram = self.all_dots(run)
         return self._gram
+
+    def all_dots(self, run: Run | None = None) -> np.ndarray:
+        """All dot products, to be read only."""
+        if self._gram is not None:
+            return self._gram
+        require_all_pairs(self.n_samples, self.dtype)
+        return _dots(self.X, self.X, run)
 
     def drop_gram(self) -> None:
         """Forget the dot products; blocks are computed from the samples again."""

@@ -26,7 +26,7 @@ from sklearn.cluster import KMeans
 from unispectral._arrays import one_hot, pick_evenly
 from unispectral._run import Run, one_thread
 from unispectral.graph.neighbours import TREE_COLUMNS
-from unispectral.graph.quality import modularity, normalized_cut
+from unispectral.graph.quality import cut_out, modularity, normalized_cut
 from unispectral.labelfree._geometry import KernelDistance
 from unispectral.labelfree._recipe import Recipe
 from unispectral.labels import assign, rotate
@@ -192,7 +192,7 @@ def _best_split(
     """The sweep cut along a cluster's Fiedler vector that raises modularity most."""
     if len(members) < _LEAST_MEMBERS:
         return None
-    order, cut = sweep(sp.csr_array(W[members][:, members]), run)
+    order, cut = sweep(cut_out(W, members), run)
     total = float(degrees.sum())
     volume = np.cumsum(degrees[members][order])[:-1] / total
     rest = float(degrees[members].sum()) / total - volume

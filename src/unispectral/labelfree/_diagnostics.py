@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from unispectral._errors import Sentence
 from unispectral._run import Run
-from unispectral.graph.quality import normalized_cut
+from unispectral.graph.quality import cut_out, normalized_cut
 from unispectral.labelfree._assignment import sweep
 from unispectral.labelfree._selection import STRUCTURELESS
 from unispectral.labels import order_of_appearance
@@ -121,7 +121,7 @@ def _two_in_one(W: sp.csr_array, labels: np.ndarray, run: Run | None) -> list[st
         side = max(_LEAST_SIDE, int(_SIDE * len(members)))
         if len(members) < 2 * side:
             continue
-        cost, part = _cheapest_cut(sp.csr_array(W[members][:, members]), side, run)
+        cost, part = _cheapest_cut(cut_out(W, members), side, run)
         if cost < least:
             least = cost
             found = cluster, part, len(members) - part

@@ -178,6 +178,8 @@ def _separately(
     run: Run | None,
 ) -> Subspace:
     """The smallest pairs beyond the null vectors, component by component, the largest first."""
+    from unispectral.graph.quality import cut_out
+
     found: list[tuple[float, np.ndarray, np.ndarray]] = []
     residual = 0.0
     converged = True
@@ -188,7 +190,7 @@ def _separately(
         if len(groups) == 1:
             own = W
         else:
-            own = W[nodes][:, nodes]
+            own = cut_out(W, nodes)
         part = Part(own, degrees[nodes], normalized, run=run)
         count = min(wanted.n_pairs, len(nodes) - 1)
         pairs = _within(part, wanted._replace(n_pairs=count, order=nodes))
