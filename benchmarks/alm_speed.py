@@ -44,9 +44,9 @@ QUICK = {"digits-60": (1.0, "linear", POINTS["yale"][2])}
 #: Points of SCMK at which three starts are run at once.
 SHARED: dict[str, dict[str, float]] = {
     "yale": {"alpha": 1e-2, "beta": 1e-4, "gamma": 1e-7, "mu": 1.0},
-    "ar": {"alpha": 1e-2, "beta": 1e-4, "gamma": 1e-7, "mu": 10.0},
+    "ar": {"alpha": 1e-4, "beta": 1e-4, "gamma": 1e-10, "mu": 0.01},
     "binary_alphadigits": {"alpha": 1e-2, "beta": 1e-4, "gamma": 1e-10, "mu": 10.0},
-    "coil20": {"alpha": 1e-2, "beta": 1e-4, "gamma": 1e-7, "mu": 10.0},
+    "coil20": {"alpha": 1e-2, "beta": 1e-4, "gamma": 1e-10, "mu": 10.0},
 }
 _STARTS = 3
 
