@@ -149,7 +149,8 @@ def smallest_eigenvectors(
 
 
 def _check_graph(W: sp.csr_array, n_vectors: int) -> tuple[sp.csr_array, np.ndarray]:
-    W = sp.csr_array(W)
+    if not isinstance(W, sp.csr_array):
+        W = sp.csr_array(W)
     if W.shape[0] != W.shape[1]:
         raise ValueError(f"W has shape {W.shape}; a graph needs a square matrix.")
     if not 1 <= n_vectors <= W.shape[0]:
@@ -166,7 +167,7 @@ def _check_graph(W: sp.csr_array, n_vectors: int) -> tuple[sp.csr_array, np.ndar
     if W.nnz and not W.data.all():
         W = W.copy()
         W.eliminate_zeros()  # an explicit zero must not connect two components
-    return W, np.asarray(W.sum(axis=1, dtype=np.float64)).ravel()
+    return W, W @ np.ones(W.shape[0])
 
 
 def _separately(
