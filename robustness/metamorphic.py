@@ -4,24 +4,33 @@ A table times a number, moved, with its rows or columns in another order, in sin
 beside columns that do not vary holds the same samples, so that the clusters must be the same. One
 sample more or less, or every sample twice, must leave clear clusters as they are. Each relation is
 tried on all sets on which the model was designed, with their number of clusters and without.
+
+``python -m robustness.metamorphic`` goes through the sets, the small ones first, and writes the
+table as it goes; it resumes where it was stopped.
 """
 
 from __future__ import annotations
 
+import argparse
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from benchmarks._report import markdown_table
+from benchmarks._store import Store
 
 from robustness._design_sets import design_sets
 from robustness._results import Part, Plan, Result
+from unispectral._files import write_text_atomic
 
 __all__ = ["PARTS", "RELATIONS", "Relation", "agreement"]
 
+_RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 #: Agreement that counts as the same: all but ties that rounding moves.
 _SAME = 0.99
 #: The same for samples more or less, where the clusters of the fit are those of the reference.
@@ -288,3 +297,81 @@ def _part(name: str, plan: Plan) -> Result:
 
 
 PARTS: dict[str, Part] = {name: partial(_part, name) for name in RELATIONS}
+
+
+_HEAD = """# What cannot matter
+
+The same samples in other words: each relation is tried on the {count} sets on which the model was
+designed that are here and have at most {most:,} samples, with their number of clusters and with
+`"auto"` (`python -m robustness.metamorphic`). A relation holds where the adjusted Rand index of
+the two clusterings is .99, or, of samples that are not the same, .95; these are promised only
+where the clusters of the fit are those of the reference.
+
+"""
+
+
+def _try_all(name: str, n_clusters: int | str) -> dict[str, float]:
+    """The agreement under every relation that is promised of a set, by their names."""
+    samples, _ = _loaded(name)
+    found = {}
+    for title, relation in RELATIONS.items():
+        prepared = samples if relation.prepare is None else relation.prepare(samples)
+        base = _base(name, n_clusters, relation.prepare)
+        if applies(relation, prepared, base):
+            index = try_relation(relation, prepared, base.labels, n_clusters, 0)
+            found[title] = round(index, 4)
+    return found
+
+
+def write_table(store: Store, most: int, path: Path | None) -> str:
+    """How many of the fits hold, are the same, and the worst, of each relation."""
+    cells = store.results("set")
+    rows = []
+    for title, relation in RELATIONS.items():
+        least = _LIKE if relation.needs_clear else _SAME
+        for auto in (False, True):
+            found = {
+                name: indices[title]
+                for (name, k), indices in cells.items()
+                if title in indices and (k == "auto") == auto
+            }
+            if found:
+                worst = min(found, key=lambda name: found[name])
+                rows.append([
+                    title,
+                    "auto" if auto else "given",
+                    len(found),
+                    sum(index >= least for index in found.values()),
+                    sum(index == 1.0 for index in found.values()),
+                    f"{found[worst]:.3f}" + ("" if found[worst] == 1.0 else f" ({worst})"),
+                ])  # fmt: skip
+    count = len({name for name, _ in cells})
+    head = ["relation", "clusters", "fits", "hold", "identical", "least index"]
+    text = _HEAD.format(count=count, most=most) + markdown_table(head, rows) + "\n"
+    if path is not None:
+        write_text_atomic(path, text)
+    return text
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Try what is missing, and write the table again after each set."""
+    parser = argparse.ArgumentParser(prog="python -m robustness.metamorphic", description=__doc__)
+    parser.add_argument("--most-samples", type=int, default=10_000, help="leave out larger sets")
+    parser.add_argument("--fresh", action="store_true", help="measure everything again")
+    parser.add_argument("--store", type=Path, default=_RESULTS / "metamorphic.json")
+    given = parser.parse_args(arguments)
+    store = Store(given.store, fresh=given.fresh)
+    names = [one.name for one in design_sets()]
+    sizes = {name: _n_rows(_loaded(name)[0]) for name in names}
+    for name in sorted(names, key=lambda name: sizes[name]):
+        if sizes[name] > given.most_samples:
+            break
+        for k in (int(_loaded(name)[1][0].max()) + 1, "auto"):
+            key = f"set/{name.replace('/', ':')}/{k}"
+            store.cell(key, partial(_try_all, name, k), condition="")
+        write_table(store, given.most_samples, given.store.with_suffix(".md"))
+    print(write_table(store, given.most_samples, given.store.with_suffix(".md")))
+
+
+if __name__ == "__main__":
+    main()
