@@ -162,7 +162,7 @@ def _in_order_of_first(table: Any, index: object, argument: str, pair: str, pair
 def _in_order_of_fit(table: Any, index: Any, argument: str, pairwise: bool) -> Any:
     """A table with its rows in the order of the samples that have labels."""
     rows, problem = _rows_at(table.index, index)
-    counted = _only_counts(index) or _only_counts(table.index)
+    counted = only_counts(index) or only_counts(table.index)
     if rows is not None and counted:
         # A frame made of an array counts its rows, whatever their order was before.
         problem = "has rows in another order than the samples of the fit, of which one index only "
@@ -191,7 +191,7 @@ def _rows_at(index: Any, wanted: Any) -> tuple[np.ndarray | None, str]:
     return rows, ""
 
 
-def _only_counts(index: Any) -> bool:
+def only_counts(index: Any) -> bool:
     """Whether an index is the one that pandas gives to rows without names."""
     counting = hasattr(index, "start") and hasattr(index, "step")
     return counting and index.name is None and index.start == 0 and index.step == 1

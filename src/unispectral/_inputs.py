@@ -177,79 +177,88 @@ def read(
     what to do with samples that a view lacks. ``graphs`` are the views that hold the rows of
     graphs, which stay as they are.
     """
-    if hasattr(estimator, "feature_names_in_"):  # of a fit before, on one frame
-        del estimator.feature_names_in_
+    _forget_names(estimator)
     if is_graph_object(X):
         remedy = "give it to UnifiedSpectralClustering(kernels='graph')"
         raise InputTypeError("X", "is a graph, which has no columns", remedy)
     if kernels is None:
-        bank = X
-        if not isinstance(X, KernelBank):
-            matrices = check_kernel_matrices(_stack(align(X, pairwise=True)))
-            if _is_named(X):
-                names = view_names(X)
-            else:
-                names = None
-            bank = KernelBank.from_matrices(matrices, normalize=normalize, names=names)
-        estimator.n_features_in_ = bank.n_samples
-        layout = Layout("kernels", ("kernel",), (bank.n_samples,) * len(bank))
-        return Samples(layout, (), None, bank, normalize)
+        return _read_matrices(estimator, X, normalize)
     refuse_stack(X)
-    columns: tuple[np.ndarray, ...] = ()
-    named: tuple[tuple[str, ...] | None, ...] = ()
-    if views is not None:
-        if is_views(X):
-            problem = "names columns of one table, but X holds several"
-            raise InputError("views", problem, "leave views out, or give one table")
-        table = check_samples(estimator, X, reset=True)
-        groups = _columns(estimator, views)
-        kind = "columns"
-        names = list(groups)
-        columns = tuple(groups.values())
-        tables = [table[:, numbers_] for numbers_ in columns]
-    elif is_views(X):
-        kind = "views"
-        tables, names = check_views(X)
-        if scaling is None:
-            _refuse_absent(tables, names)
-        named = tuple(
-            feature_names(table, f"view {name!r}")
-            for name, table in zip(names, _stack(X), strict=True)
-        )
-        estimator.n_features_in_ = sum(table.shape[1] for table in tables)
-    else:
-        kind = "table"
-        names = ["X"]
-        tables = [check_samples(estimator, X, reset=True)]
-    shifts: list[Shift | None] = []
-    reasons: list[str] = []
+    kind, names, tables, columns, named = _read_tables(estimator, X, views)
+    if scaling is None and kind == "views":
+        _refuse_absent(tables, names)
     movable = all(_is_movable(kernel, scaling is not None) for kernel in kernels)
     sizes = tuple(table.shape[1] for table in tables)
-    for at, table in enumerate(tables):
-        shift = None
-        reason = "as given: the kernels are of the table as it is"
-        if names[at] in graphs:
-            shifts.append(None)
-            reasons.append(AS_ROWS)
+    shifts: list[Shift | None] = [None] * len(tables)
+    reasons = ["as given: the kernels are of the table as it is"] * len(tables)
+    for at, name in enumerate(names):
+        if name in graphs:
+            reasons[at] = AS_ROWS
             continue
         if movable and scaling is not None:
-            shift, reason = scaling(table)
+            shifts[at], reasons[at] = scaling(tables[at])
         if movable:
-            tables[at], shift = recentre(table, shift)
-        shifts.append(shift)
-        reasons.append(reason)
-    sparse = tuple(sp.issparse(table) for table in tables)
+            tables[at], shifts[at] = recentre(tables[at], shifts[at])
     layout = Layout(
         kind,
         tuple(names),
         sizes,
         columns,
         tuple(shifts),
-        sparse,
+        tuple(sp.issparse(table) for table in tables),
         named,
         tuple(name in graphs for name in names) if graphs else (),
     )
     return Samples(layout, tuple(tables), tuple(kernels), None, normalize, tuple(reasons))
+
+
+def _forget_names(estimator: BaseEstimator) -> None:
+    """Forget the names of columns that a fit before, on one frame, has left."""
+    if hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+
+
+def _read_matrices(estimator: BaseEstimator, X: Any, normalize: Any) -> Samples:
+    """Check kernels that came as matrices, or as a bank of them."""
+    bank = X
+    if not isinstance(X, KernelBank):
+        matrices = check_kernel_matrices(_stack(align(X, pairwise=True)))
+        names = view_names(X) if _is_named(X) else None
+        bank = KernelBank.from_matrices(matrices, normalize=normalize, names=names)
+    estimator.n_features_in_ = bank.n_samples
+    layout = Layout("kernels", ("kernel",), (bank.n_samples,) * len(bank))
+    return Samples(layout, (), None, bank, normalize)
+
+
+class Checked(NamedTuple):
+    """Checked tables with their names, as a ``Layout`` has them."""
+
+    kind: str
+    names: list[str]
+    tables: list[Any]
+    columns: tuple[np.ndarray, ...] = ()
+    feature_names: tuple[tuple[str, ...] | None, ...] = ()
+
+
+def _read_tables(estimator: BaseEstimator, X: Any, views: Mapping[Any, Any] | None) -> Checked:
+    """Check one table, the views that are columns of it, or several tables."""
+    if views is not None:
+        if is_views(X):
+            problem = "names columns of one table, but X holds several"
+            raise InputError("views", problem, "leave views out, or give one table")
+        table = check_samples(estimator, X, reset=True)
+        groups = _columns(estimator, views)
+        parts = [table[:, numbers_] for numbers_ in groups.values()]
+        return Checked("columns", list(groups), parts, tuple(groups.values()))
+    if not is_views(X):
+        return Checked("table", ["X"], [check_samples(estimator, X, reset=True)])
+    tables, names = check_views(X)
+    named = [
+        feature_names(table, f"view {name!r}")
+        for name, table in zip(names, _stack(X), strict=True)
+    ]
+    estimator.n_features_in_ = sum(table.shape[1] for table in tables)
+    return Checked("views", names, tables, feature_names=tuple(named))
 
 
 def _is_movable(kernel: Kernel, by_distance: bool) -> bool:
@@ -270,8 +279,7 @@ def _refuse_absent(tables: Sequence[Any], names: Sequence[str]) -> None:
 
 def read_nodes(estimator: BaseEstimator, X: object) -> Samples:
     """Check one graph, or several on the same nodes, which are described by their rows of it."""
-    if hasattr(estimator, "feature_names_in_"):  # of a fit before, on one frame
-        del estimator.feature_names_in_
+    _forget_names(estimator)
     names = ["graph"]
     graphs = [X]
     if _is_several(X):

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from unispectral._arrays import one_hot
 from unispectral._errors import InputError
-from unispectral.graph.quality import cut_out, modularity
-from unispectral.labelfree._assignment import sweep
+from unispectral.graph.quality import modularity
+from unispectral.labelfree._assignment import find_cheapest_cut
 from unispectral.labels import order_of_appearance
 
 __all__ = ["ClusterTree", "grow_tree", "mean_distances"]
@@ -26,8 +25,6 @@ __all__ = ["ClusterTree", "grow_tree", "mean_distances"]
 _MORE, _TIMES = 8, 2
 #: Members of each cluster whose distances tell how far clusters are apart.
 _DRAWN = 16
-#: Each side of a split has this share of the members, and at least so many.
-_SIDE, _LEAST_SIDE = 0.1, 5
 
 
 @dataclass(frozen=True)
@@ -163,20 +160,14 @@ def _is_connected(ties: np.ndarray) -> bool:
     return sp.csgraph.connected_components(ties > 0, directed=False)[0] == 1
 
 
-class _Cut(NamedTuple):
-    """The cheapest cut through a cluster, and the samples on one side of it."""
-
-    cost: float
-    part: np.ndarray
-
-
 def _split_up(W: sp.csr_array, labels: np.ndarray) -> np.ndarray:
     """Clusters of which the one with the cheapest cut was split again and again."""
     count = int(labels.max()) + 1
     wanted = max(count + _MORE, _TIMES * count)
     labels = labels.copy()
     cuts = {
-        cluster: _cheapest_cut(W, np.flatnonzero(labels == cluster)) for cluster in range(count)
+        cluster: find_cheapest_cut(W, np.flatnonzero(labels == cluster))
+        for cluster in range(count)
     }
     while count < wanted:
         best = min(cuts, key=lambda cluster: cuts[cluster].cost)
@@ -184,23 +175,9 @@ def _split_up(W: sp.csr_array, labels: np.ndarray) -> np.ndarray:
             break
         labels[cuts[best].part] = count
         for cluster in (best, count):
-            cuts[cluster] = _cheapest_cut(W, np.flatnonzero(labels == cluster))
+            cuts[cluster] = find_cheapest_cut(W, np.flatnonzero(labels == cluster))
         count += 1
     return labels
-
-
-def _cheapest_cut(W: sp.csr_array, members: np.ndarray) -> _Cut:
-    """The least conductance of a sweep along the Fiedler vector; infinite for few members."""
-    side = max(_LEAST_SIDE, int(_SIDE * len(members)))
-    if len(members) < 2 * side:
-        return _Cut(np.inf, members[:0])
-    inside = cut_out(W, members)
-    order, cut = sweep(inside)
-    volume = np.cumsum(np.asarray(inside.sum(axis=1)).ravel()[order])
-    smaller = np.minimum(volume[:-1], volume[-1] - volume[:-1])
-    cost = (cut / np.maximum(smaller, 1e-300))[side - 1 : len(order) - side]
-    best = side - 1 + int(np.argmin(cost))
-    return _Cut(float(cost[best - side + 1]), members[order[: best + 1]])
 
 
 class _Levels:

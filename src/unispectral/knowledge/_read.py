@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from unispectral._alignment import align, sample_index
+from unispectral._alignment import align, only_counts, sample_index
 from unispectral._errors import InputError, InputTypeError, warn
 
 #: What marks a label that is not known, in an array of whole numbers.
@@ -208,7 +208,7 @@ def read_knowledge(
     if index is None:
         index = _index_nodes(X)
     names = None
-    if index is not None and not _only_counts(index):
+    if index is not None and not only_counts(index):
         names = index
     labels = np.full(n, UNKNOWN)
     classes: tuple[Any, ...] = ()
@@ -236,11 +236,6 @@ def _index_nodes(X: object) -> Any:
     if called is None:
         return None
     return optional("pandas", extra="io").Index(called, tupleize_cols=False)
-
-
-def _only_counts(index: Any) -> bool:
-    counting = hasattr(index, "start") and hasattr(index, "step")
-    return counting and index.name is None and index.start == 0 and index.step == 1
 
 
 def _align_column(column: object, index: object) -> Any:

@@ -42,6 +42,9 @@ _LEAST_MEMBERS = 6
 #: components that are apart, and would cost it most of its time.
 _TOL = 1e-2
 _NOTHING = 1e-9
+#: Each side of the cheapest cut has this share of the members of a cluster, and at least so many.
+_SIDE = 0.1
+_LEAST_SIDE = 5
 #: Mean conductance may rise by this share.
 _TOLERATED = 0.025
 #: Clusters of a lower mean conductance are separate, and stay as they are, unless others have less
@@ -227,6 +230,27 @@ def sweep(inside: sp.csr_array, run: Run | None = None) -> tuple[np.ndarray, np.
     rows = np.repeat(np.arange(n), np.diff(inside.indptr))
     sign = np.where(place[inside.indices] > place[rows], 1.0, -1.0)
     return order, np.cumsum(np.bincount(rows, inside.data * sign, n)[order])[:-1]
+
+
+class Cut(NamedTuple):
+    """The cheapest cut through a cluster, and the samples on one side of it."""
+
+    cost: float
+    part: np.ndarray
+
+
+def find_cheapest_cut(W: sp.csr_array, members: np.ndarray, run: Run | None = None) -> Cut:
+    """Find the least conductance of a sweep through a cluster; infinite for few members."""
+    side = max(_LEAST_SIDE, int(_SIDE * len(members)))
+    if len(members) < 2 * side:
+        return Cut(np.inf, members[:0])
+    inside = cut_out(W, members)
+    order, cut = sweep(inside, run)
+    volume = np.cumsum(np.asarray(inside.sum(axis=1)).ravel()[order])
+    smaller = np.minimum(volume[:-1], volume[-1] - volume[:-1])
+    cost = cut / np.maximum(smaller, 1e-300)
+    best = side - 1 + int(np.argmin(cost[side - 1 : len(order) - side]))
+    return Cut(float(cost[best]), members[order[: best + 1]])
 
 
 def _exchange(

@@ -7,8 +7,8 @@ import scipy.sparse as sp
 
 from unispectral._errors import Sentence
 from unispectral._run import Run
-from unispectral.graph.quality import cut_out, normalized_cut
-from unispectral.labelfree._assignment import sweep
+from unispectral.graph.quality import normalized_cut
+from unispectral.labelfree._assignment import find_cheapest_cut
 from unispectral.labelfree._selection import STRUCTURELESS
 from unispectral.labels import order_of_appearance
 
@@ -16,10 +16,8 @@ from unispectral.labels import order_of_appearance
 _TINY = 2
 _TINY_SHARE = 0.05
 #: A cluster is two in one if a cut through it costs less than this share of what the clusters cost
-#: on average; both sides have this share of its members, and at least so many.
+#: on average.
 _TWO_IN_ONE = 0.3
-_SIDE = 0.1
-_LEAST_SIDE = 5
 #: Looking for such cuts in more samples would take long.
 _MOST_SAMPLES = 20_000
 #: The spectrum prefers fewer clusters if an eigenvalue is so many times the one before it, and
@@ -118,13 +116,10 @@ def _two_in_one(W: sp.csr_array, labels: np.ndarray, run: Run | None) -> list[st
     found = None
     for cluster in np.flatnonzero(sizes >= sizes.mean()):
         members = np.flatnonzero(labels == cluster)
-        side = max(_LEAST_SIDE, int(_SIDE * len(members)))
-        if len(members) < 2 * side:
-            continue
-        cost, part = _cheapest_cut(cut_out(W, members), side, run)
-        if cost < least:
-            least = cost
-            found = cluster, part, len(members) - part
+        cut = find_cheapest_cut(W, members, run)
+        if cut.cost < least:
+            least = cut.cost
+            found = cluster, len(cut.part), len(members) - len(cut.part)
     if found is None:
         return []
     return [
@@ -135,15 +130,6 @@ def _two_in_one(W: sp.csr_array, labels: np.ndarray, run: Run | None) -> list[st
             "n_clusters",
         )
     ]
-
-
-def _cheapest_cut(inside: sp.csr_array, side: int, run: Run | None) -> tuple[float, int]:
-    """The least conductance of a sweep along the Fiedler vector, and the samples before it."""
-    order, cut = sweep(inside, run)
-    volume = np.cumsum(np.asarray(inside.sum(axis=1)).ravel()[order])
-    cost = cut / np.maximum(np.minimum(volume[:-1], volume[-1] - volume[:-1]), 1e-300)
-    best = side - 1 + int(np.argmin(cost[side - 1 : len(order) - side]))
-    return float(cost[best]), best + 1
 
 
 def _fewer(eigenvalues: np.ndarray) -> list[str]:

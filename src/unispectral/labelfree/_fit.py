@@ -37,7 +37,7 @@ from unispectral.labelfree._count import count_clusters, find_natural_clusters
 from unispectral.labelfree._diagnostics import diagnose, doubt_agreement
 from unispectral.labelfree._geometry import KernelDistance, Whitening
 from unispectral.labelfree._given import fit_graph
-from unispectral.labelfree._graph import LearnedGraph, couple_with, embed, learn_graph
+from unispectral.labelfree._graph import LearnedGraph, as_solution, couple_with, embed, learn_graph
 from unispectral.labelfree._neighbourhoods import (
     MEDIAN,
     Layer,
@@ -60,7 +60,7 @@ from unispectral.labelfree._views import (
     select_views,
 )
 from unispectral.labelfree._weights import modularity_per_view
-from unispectral.labels import label_shares, procrustes
+from unispectral.labels import label_shares
 from unispectral.predict import UNKNOWN_SCORE, GeometryPart, Predictor, warn_of_unknown
 from unispectral.spectrum import affinity
 
@@ -543,20 +543,7 @@ def _solve(
     Copies have the code of the first of them.
     """
     graph = found.graph
-    solution = Solution(
-        Z=graph.graph,
-        W=graph.affinity,
-        P=graph.embedding,
-        Q=procrustes(graph.embedding, found.labels),
-        labels=found.labels,
-        weights=weights,
-        objective=graph.objective,
-        n_iter=len(graph.objective),
-        converged=graph.converged,
-        reason=graph.reason,
-        kkt=graph.residual,
-        eigenvalues=graph.eigenvalues,
-    )
+    solution = as_solution(graph, found.labels, weights)
     if numbers is None:
         return solution
     P = np.zeros((n, solution.P.shape[1]))

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from unispectral._errors import DoubtfulResultWarning, Sentence, warn
 from unispectral._inputs import Samples
-from unispectral._result import Fitted, Solution
+from unispectral._result import Fitted
 from unispectral._run import Run
 from unispectral.graph.communities import (
     Merged,
@@ -33,6 +33,7 @@ from unispectral.labelfree._geometry import KernelDistance
 from unispectral.labelfree._graph import (
     SMALL_SHARE,
     LearnedGraph,
+    as_solution,
     compute_eigenvectors,
     embed,
     learn_graph,
@@ -40,7 +41,7 @@ from unispectral.labelfree._graph import (
 from unispectral.labelfree._neighbourhoods import MEDIAN, Layer, localize
 from unispectral.labelfree._order import renumber
 from unispectral.labelfree._recipe import Recipe
-from unispectral.labels import label_shares, procrustes
+from unispectral.labels import label_shares
 from unispectral.predict import UNKNOWN_SCORE, GeometryPart, Predictor
 
 #: Edges of each node that its code may use, the heaviest ones.
@@ -264,20 +265,8 @@ def describe_clusters(
         score[numbers] = graph.errors[0]
         codes = renumber(graph.graph, numbers, n)
         W = renumber(graph.affinity, numbers, n)
-    solution = Solution(
-        Z=codes,
-        W=W,
-        P=embedding,
-        Q=procrustes(graph.embedding, found.labels),
-        labels=labels,
-        weights=weights,
-        objective=graph.objective,
-        n_iter=len(graph.objective),
-        converged=graph.converged,
-        reason=graph.reason,
-        kkt=graph.residual,
-        eigenvalues=graph.eigenvalues,
-    )
+    solution = as_solution(graph, found.labels, weights)
+    solution = solution._replace(Z=codes, W=W, P=embedding, labels=labels)
     rate = found.layer.around.rate
     part = GeometryPart(
         geometry=found.layer.geometry,

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from unispectral._arrays import pick_evenly
 from unispectral._compat import njit
+from unispectral._result import Solution
 from unispectral._run import Run, map_blocks
 from unispectral.graph.quality import components
 from unispectral.labelfree._geometry import KernelDistance, nearest_among
@@ -31,6 +32,7 @@ from unispectral.labelfree._neighbourhoods import (
     solve_block,
 )
 from unispectral.labelfree._recipe import Recipe
+from unispectral.labels import procrustes
 from unispectral.spectrum import Eigenpairs, affinity, smallest_eigenvectors
 
 #: Above this many samples an iteration is left out that is known beforehand to change next to
@@ -70,6 +72,24 @@ class LearnedGraph(NamedTuple):
     converged: bool
     #: What the codes of each layer left unexplained in the first pass.
     errors: list[np.ndarray]
+
+
+def as_solution(graph: LearnedGraph, labels: np.ndarray, weights: np.ndarray) -> Solution:
+    """Where the passes ended, with labels of the samples and weights of the kernels."""
+    return Solution(
+        Z=graph.graph,
+        W=graph.affinity,
+        P=graph.embedding,
+        Q=procrustes(graph.embedding, labels),
+        labels=labels,
+        weights=weights,
+        objective=graph.objective,
+        n_iter=len(graph.objective),
+        converged=graph.converged,
+        reason=graph.reason,
+        kkt=graph.residual,
+        eigenvalues=graph.eigenvalues,
+    )
 
 
 def learn_graph(
