@@ -27,7 +27,7 @@ _COMMANDS = {
 }
 # The library speaks of arguments, the command line of options.
 _SAME = ("id", "truth", "columns", "use", "supplementary", "order", "geo", "scale", "format",
-         "key", "separator", "header", "encoding", "kernel")  # fmt: skip
+         "key", "separator", "header", "encoding", "kernel", "texts")  # fmt: skip
 _OPTIONS = {name: f"--{name}" for name in _SAME} | {
     "n_clusters": "-k", "kernels": "--kernel", "views": "--view", "random_state": "--seed",
     "n_jobs": "--jobs", "X": "The table", "impute": "--missing", "missing": "--na",

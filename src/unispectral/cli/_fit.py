@@ -122,10 +122,12 @@ def _check_rows(n_clusters: int | str, n_rows: int) -> None:
 
 
 def find_texts(data: Input) -> np.ndarray | None:
-    """The texts beside an embedding: a column of free text, where all others are numbered.
+    """The texts beside an embedding: those of a file, or a column of text beside numbered ones.
 
     The words of the texts describe clusters where the names of the columns say nothing.
     """
+    if data.texts is not None:
+        return data.texts
     table = next(iter(data.tables.values()))
     if data.several or table.profile is None or table.frame is None:
         return None

@@ -22,6 +22,7 @@ from unispectral.tables._preparation import Preparation
 from unispectral.tables._read import read_blocks
 from unispectral.tables._source import Source, as_source
 from unispectral.tables._take import AS_NEEDED, Look, look_at_columns
+from unispectral.tables._texts import read_texts
 
 _READING = ("id", "format", "key", "separator", "header", "header_row", "skip_footer", "encoding")
 _TEXT = ("separator", "header", "header_row", "skip_footer", "encoding")
@@ -52,6 +53,8 @@ class Input:
     matched: bool = False
     #: The table's own columns, where they are written again.
     original: Any = None
+    #: A text for each row, from a file beside the table.
+    texts: np.ndarray | None = None
 
     @property
     def several(self) -> bool:
@@ -171,6 +174,21 @@ def gather(
         joined.original = _original(parts[0][2], options)
     joined.reading = [part | {"matched": joined.matched} for part in reading]
     return joined
+
+
+def put_texts_beside(data: Input, file: str) -> None:
+    """Give each row the text that a file has for it, in the order of the rows."""
+    if data.matched:
+        problem = "must be in the order of the rows, which were matched by their names"
+        raise TableError("texts", problem, "put the tables into one order", value=file)
+    texts, where = read_texts(file)
+    if len(texts) != data.n_read:
+        problem = f"has {plural(len(texts), 'text')}, but there are {plural(data.n_read, 'row')}"
+        raise TableError("texts", problem, "give one text for each row", value=file)
+    if data.rows is not None:
+        texts = texts[data.rows]
+    data.texts = texts
+    data.notes.append(f"The texts are the {where}.")
 
 
 def look(source: str, options: dict[str, Any]) -> tuple[Look, list[str]]:

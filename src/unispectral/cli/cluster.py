@@ -28,6 +28,8 @@ Examples:
     unispectral cluster flowers.csv -k 3 --view petal='petal_*' --view sepal='sepal_*'
   Two files as two views, rows matched by a column:
     unispectral cluster text.csv image.parquet -k 4 --id document
+  Embeddings, with their texts to name the clusters:
+    unispectral cluster embeddings.npy --texts documents.txt --report page.html
   In a pipe:
     cat table.tsv | unispectral cluster - -k 3 -o - | sort -t, -k2n
   Keep the model for later, and the graph for Gephi:
@@ -42,6 +44,8 @@ _LABELS = """Labels: .csv, .tsv, .json, .parquet, .xlsx or -. In .csv and .tsv a
 spreadsheet would run as a formula gets an apostrophe in front."""
 _SHAPE = """Rows are pictures of this height and width, such as 28x28 (28x28t if the pixels are
 stored column by column); the page shows them."""
+_TEXTS = """Texts of the rows, whose words describe the clusters: one a line in a .txt, or a column
+of a table."""
 _VIEW = "A group of columns as one view of the rows; give several."
 _KERNEL = "Kernel, such as gaussian, linear, laplacian; several for a method of several kernels."
 _PARAM = "Any other parameter of the method, such as alpha=0.5."
@@ -57,6 +61,7 @@ _PARAM = "Any other parameter of the method, such as alpha=0.5."
 @_options.file_option("--model", help="Fitted model, for unispectral predict.")
 @_options.file_option("--report", help="Page to look at: one HTML file, works offline.")
 @click.option("--image-shape", type=_options.ImageShape(), metavar="HxW", help=_SHAPE)
+@_options.file_option("--texts", help=_TEXTS)
 @_options.json_option
 @_options.table_options()
 @_options.many_option("--view", "views", metavar="NAME=COLUMNS", help=_VIEW)
@@ -77,16 +82,19 @@ def cluster(tables: tuple[str, ...], as_json: bool, quiet: bool, **options: Any)
     wanted = {name: options[name] for name in ("output", "graph", "model", "report")}
     method = options["method"]
     output = options["output"]
-    check_outputs(wanted, tables, as_json=as_json, method=method)
+    read = [*tables, *([options["texts"]] if options["texts"] else [])]
+    check_outputs(wanted, read, as_json=as_json, method=method)
     given = {name: options[name] for name in ("seed", "jobs")}
     given["parameters"] = dict(_options.parse_parameter(text) for text in options["parameters"])
     given["kernels"] = _options.split_names(options["kernels"])
     estimator = build_method(method, options["n_clusters"], **given)
     views = _options.parse_views(options["views"])
     from unispectral.cli._fit import describe_fit, fit, keep_scales, method_lines, summarise
-    from unispectral.cli._input import decided_flags, gather
+    from unispectral.cli._input import decided_flags, gather, put_texts_beside
 
     data = gather(tables, options, views)
+    if options["texts"]:
+        put_texts_beside(data, options["texts"])
     data.image_shape = shape = options["image_shape"]
     if shape and shape[0] * shape[1] != data.n_features:
         found = f"{shape[0] * shape[1]} pixels, but {data.n_features} columns are clustered."

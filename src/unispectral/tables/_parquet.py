@@ -2,8 +2,9 @@
 
 A file may say in a few bytes that a text of megabytes is repeated a thousand times, and Arrow
 makes all of them. Columns of text are therefore read as dictionaries, whose entries the rows
-share; where a file's encoding allows none, in blocks whose size is bounded. Columns of lists and
-records, which nobody can cluster, are not read.
+share; where a file's encoding allows none, in blocks whose size is bounded. Lists of as many
+numbers in every row are vectors, such as embeddings, and become a column for each place; other
+lists and records, which nobody can cluster, are not read.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
+
+import numpy as np
 
 from unispectral._compat import optional
 from unispectral.tables._parquet_headers import Chunk, Pages, read_footer, walk_pages
@@ -54,7 +57,7 @@ def _batches(file: Any, rows: int, source: Source, *, whole: bool) -> Iterator[A
     arrow = optional("pyarrow", extra="parquet")
     wanted = None
     if any(_is_nested(field.type) for field in file.schema_arrow):
-        wanted = [field.name for field in file.schema_arrow if not _is_nested(field.type)]
+        wanted = [field.name for field in file.schema_arrow if _is_read(field, file.schema_arrow)]
     if not file.metadata.num_rows or (whole and rows >= file.metadata.num_rows):
         yield file.read(columns=wanted)
         return
@@ -74,6 +77,44 @@ def _batches(file: Any, rows: int, source: Source, *, whole: bool) -> Iterator[A
 
 def _is_nested(kind: object) -> bool:
     return optional("pyarrow", extra="parquet").types.is_nested(kind)
+
+
+def _is_read(field: Any, schema: Any) -> bool:
+    """Whether a column is read: values, or lists of numbers whose name no other column has."""
+    if not _is_nested(field.type):
+        return True
+    return _holds_vectors(field.type) and len(schema.get_all_field_indices(field.name)) == 1
+
+
+def _holds_vectors(kind: Any) -> bool:
+    """Whether a column is of lists of numbers."""
+    types = optional("pyarrow", extra="parquet").types
+    if not (types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)):
+        return False
+    return types.is_floating(kind.value_type) or types.is_integer(kind.value_type)
+
+
+def _read_vectors(column: Any) -> np.ndarray | None:
+    """Lists of several numbers as rows of a table; None where some are longer than others.
+
+    A row without a list, and a place without a number, are NaN.
+    """
+    compute = optional("pyarrow.compute", extra="parquet")
+    widths = compute.unique(compute.list_value_length(column)).drop_null().to_pylist()
+    if len(widths) != 1 or widths[0] < 2:
+        return None
+    width = widths[0]
+    parts = []
+    for chunk in column.chunks:
+        # Of a null a list of fixed size may hold anything.
+        values = chunk.drop_null().flatten().to_numpy(zero_copy_only=False)
+        rows = values.reshape(-1, width)
+        if chunk.null_count:
+            whole = np.full((len(chunk), width), np.nan, dtype=np.result_type(rows, np.float32))
+            whole[chunk.is_valid().to_numpy(zero_copy_only=False)] = rows
+            rows = whole
+        parts.append(rows)
+    return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
 def _is_dictionary(kind: object) -> bool:
@@ -108,9 +149,10 @@ class _Columns:
 
     def add(self, chunk: Chunk, pages: Pages) -> None:
         """Take in what a column chunk and its pages say of themselves."""
-        kind = self.schema.field(chunk.column).type
-        if _is_nested(kind):
-            return  # not read
+        field = self.schema.field(chunk.column)
+        kind = field.type
+        if not _is_read(field, self.schema):
+            return
         self.needed += _bytes_of_value(kind) * chunk.n_values
         self.unpacked += pages.unpacked
         if not chunk.is_text:
@@ -150,13 +192,21 @@ class _Columns:
     def frame(self, table: Any, names: list[str]) -> Any:
         """A table of Arrow as a frame, text as objects that the rows share.
 
-        A column that is not read holds the name of its type.
+        A column that is not read holds the name of its type; the numbers of vectors come last.
         """
         arrow = optional("pyarrow", extra="parquet")
+        vectors: dict[str, np.ndarray] = {}
         for position, field in enumerate(self.schema):
-            if _is_nested(field.type):
-                what = arrow.array([str(field.type)[:60]] * table.num_rows, arrow.string())
+            if not _is_nested(field.type):
+                continue
+            what = arrow.array([str(field.type)[:60]] * table.num_rows, arrow.string())
+            if not _is_read(field, self.schema):
                 table = table.add_column(position, field.name, what)
+                continue
+            rows = _read_vectors(table.column(position))
+            table = table.set_column(position, field.name, what)
+            if rows is not None:
+                vectors[names[position]] = rows
         if names != table.column_names:
             table = table.rename_columns(names)
         frame = table.to_pandas()
@@ -166,4 +216,15 @@ class _Columns:
                 frame[name] = frame[name].astype(object)
             elif name == frame.index.name:
                 frame.index = frame.index.astype(object)
-        return frame
+        return _spread_vectors(frame, vectors) if vectors else frame
+
+
+def _spread_vectors(frame: Any, vectors: dict[str, np.ndarray]) -> Any:
+    """A frame in which vectors have a column for each place, numbered from 0."""
+    pandas = optional("pandas", extra="parquet")
+    parts = [frame.drop(columns=list(vectors))]
+    for name, rows in vectors.items():
+        columns = [f"{name}_{place}" for place in range(rows.shape[1])]
+        parts.append(pandas.DataFrame(rows, index=frame.index, columns=columns, copy=False))
+    whole = pandas.concat(parts, axis=1)
+    return whole.set_axis(unique_names(whole.columns)[0], axis=1)
