@@ -51,31 +51,36 @@ def find_births(
     settled = np.bincount(labels[~fresh], minlength=int(labels.max()) + 1)
     free = fresh & (settled[labels] > 0)
     least = max(_LEAST, int(_LEAST_SHARE * settled[settled > 0].mean()))
-    edges = _Edges(W, np.flatnonzero(free))
-    able = edges.peel()
+    edges = _Edges.of(W, np.flatnonzero(free)).peel()
+    able = edges.samples
     if len(able) < least:
         return []
-    edges = _Edges(W, able)
     start = np.zeros(len(labels))
     start[able] = rejected[able]
     outside = edges.gather(start, keep=True)
     if len(outside) < least:
         return []
-    usual = conductances(W, labels)
-    most = float(np.nanmax(usual))
-    limit = min(_MOST_LEAVE, max(most, _MOST_LEAVE / 2))
     inside = sp.csr_array(edges.rows[np.searchsorted(able, outside)][:, outside])
-    found: list[list[np.ndarray]] = []
-    for resolution in _RESOLUTIONS:
-        groups = find_communities(inside, resolution)
-        sizes = np.bincount(groups)
-        large = np.flatnonzero(sizes >= least)
-        cores = [outside[groups == group] for group in large[np.argsort(-sizes[large])]]
-        found.append(_keep_clear(edges, cores, least, limit))
+    cores_of = [
+        [outside[group] for group in _large_groups(find_communities(inside, resolution), least)]
+        for resolution in _RESOLUTIONS
+    ]
+    if not any(cores_of):
+        return []
+    most = float(np.nanmax(conductances(W, labels)))
+    limit = min(_MOST_LEAVE, max(most, _MOST_LEAVE / 2))
+    found = [_keep_clear(edges, cores, least, limit) for cores in cores_of]
     placed = np.array([sum(map(len, groups)) for groups in found])
     coarsest, *finer = np.flatnonzero(placed >= _NEARLY * placed.max())
     apart = [at for at in finer if edges.largest_share_between(found[at]) <= max(most, _APART)]
     return found[max(apart, default=coarsest)]
+
+
+def _large_groups(groups: np.ndarray, least: int) -> list[np.ndarray]:
+    """The members of the groups that have so many, the largest first."""
+    sizes = np.bincount(groups)
+    large = np.flatnonzero(sizes >= least)
+    return [np.flatnonzero(groups == group) for group in large[np.argsort(-sizes[large])]]
 
 
 def _keep_clear(
@@ -98,14 +103,20 @@ def _keep_clear(
 class _Edges:
     """The edges of some samples: which of them lean on each other."""
 
-    def __init__(self, W: sp.csr_array, samples: np.ndarray) -> None:
-        self.n_samples = W.shape[0]
+    def __init__(self, rows: sp.csr_array, samples: np.ndarray, degrees: np.ndarray) -> None:
+        self.n_samples = rows.shape[1]
         self.samples = samples
-        self.rows = sp.csr_array(W[samples])
-        self.degrees = np.maximum(np.asarray(self.rows.sum(axis=1)).ravel(), 1e-300)
+        self.rows = rows
+        self.degrees = degrees
 
-    def peel(self) -> np.ndarray:
-        """The samples that lean mostly on each other: those of any group are among them."""
+    @classmethod
+    def of(cls, W: sp.csr_array, samples: np.ndarray) -> _Edges:
+        """The edges of some of the samples of a graph."""
+        rows = sp.csr_array(W[samples])
+        return cls(rows, samples, np.maximum(np.asarray(rows.sum(axis=1)).ravel(), 1e-300))
+
+    def peel(self) -> _Edges:
+        """Samples that lean mostly on each other: those of any group are among them."""
         inside = np.zeros(self.n_samples)
         left = np.ones(len(self.samples), dtype=bool)
         while left.any():
@@ -114,7 +125,9 @@ class _Edges:
             if np.array_equal(still, left):
                 break
             left = still
-        return self.samples[left]
+        if left.all():
+            return self
+        return _Edges(sp.csr_array(self.rows[left]), self.samples[left], self.degrees[left])
 
     def gather(
         self, start: np.ndarray, *, keep: bool = False, without: np.ndarray | None = None

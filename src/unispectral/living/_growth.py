@@ -192,7 +192,7 @@ def grow_graph(graph: sp.csr_array, codes: sp.csr_array) -> sp.csr_array:
     [[0.0, 1.0, 0.5], [1.0, 0.0, 0.5], [0.0, 0.0, 0.0]]
     """
     added = _as_last_rows(codes.astype(graph.dtype))
-    return _add_rows(graph, added.shape[0]) + added.T.tocsr()
+    return _put_behind(graph, added.T.tocsr())
 
 
 def grow_affinity(W: sp.csr_array, codes: sp.csr_array) -> sp.csr_array:
@@ -205,14 +205,26 @@ def grow_affinity(W: sp.csr_array, codes: sp.csr_array) -> sp.csr_array:
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.5], [0.0, 0.5, 0.0]]
     """
     added = _as_last_rows((codes * 0.5).astype(W.dtype))
-    return _add_rows(W, added.shape[0]) + (added + added.T.tocsr())
+    return _put_behind(W, added + added.T.tocsr())
 
 
-def _add_rows(matrix: sp.csr_array, total: int) -> sp.csr_array:
-    """The same matrix with empty rows and columns behind its own."""
+def _put_behind(matrix: sp.csr_array, added: sp.csr_array) -> sp.csr_array:
+    """A matrix with what is added to its rows, in columns behind its own, and below them.
+
+    Nothing meets, so that the rows need no sum but stand one behind the other.
+    """
+    total = added.shape[0]
     more = np.full(total - matrix.shape[0], matrix.indptr[-1], dtype=matrix.indptr.dtype)
     starts = np.concatenate([matrix.indptr, more])
-    return sp.csr_array((matrix.data, matrix.indices, starts), shape=(total, total))
+    size = matrix.nnz + added.nnz
+    indices = np.empty(size, dtype=np.result_type(matrix.indices, added.indices))
+    data = np.empty(size, dtype=matrix.dtype)
+    old = np.arange(matrix.nnz) + np.repeat(added.indptr[:-1], np.diff(starts))
+    new = np.arange(added.nnz) + np.repeat(starts[1:], np.diff(added.indptr))
+    for place, part in ((old, matrix), (new, added)):
+        indices[place] = part.indices
+        data[place] = part.data
+    return sp.csr_array((data, indices, starts + added.indptr), shape=(total, total))
 
 
 def _as_last_rows(codes: sp.csr_array) -> sp.csr_array:
