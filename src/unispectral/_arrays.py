@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
 #: Rows of a table that are looked at together, so that a large one is not copied.
 _ROWS = 16_384
@@ -12,6 +13,8 @@ _ROWS = 16_384
 _FAR = 1e3
 #: Samples that are so many times as far from the mean as the median one are far from all others.
 _FAR_AWAY = 30.0
+#: Numbers that are looked at together.
+_ENTRIES = 2**20
 
 
 def pick_evenly(n: int, most: int) -> np.ndarray:
@@ -39,7 +42,7 @@ def find_near(squared: np.ndarray) -> np.ndarray:
     return near if len(near) else np.arange(len(squared))
 
 
-def one_hot(labels: np.ndarray, n_clusters: int) -> sp.csr_array:
+def one_hot(labels: np.ndarray, n_clusters: int, dtype: DTypeLike = np.float64) -> sp.csr_array:
     """The matrix (n, n_clusters) with a one where a sample belongs to a cluster.
 
     Examples
@@ -48,7 +51,7 @@ def one_hot(labels: np.ndarray, n_clusters: int) -> sp.csr_array:
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
     """
     n = len(labels)
-    return sp.csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, n_clusters))
+    return sp.csr_array((np.ones(n, dtype), labels, np.arange(n + 1)), shape=(n, n_clusters))
 
 
 def orthogonal_factor(M: np.ndarray) -> np.ndarray:
@@ -115,7 +118,10 @@ def locate(table: np.ndarray) -> tuple[np.ndarray, float]:
         mean = total / sum((~np.isnan(one)).sum(axis=0) for one in blocks)
     if not np.isfinite(mean).all():
         return mean, np.inf
-    return mean, max(float(np.nanmax(np.abs(one - mean), initial=0.0)) for one in blocks)
+    # Differences are of double precision: fewer rows at a time.
+    few = max(1, _ENTRIES // max(1, table.shape[1]))
+    parts = (table[start : start + few] for start in range(0, len(table), few))
+    return mean, max(float(np.nanmax(np.abs(one - mean), initial=0.0)) for one in parts)
 
 
 def is_far(mean: np.ndarray, spread: float) -> bool:

@@ -157,7 +157,9 @@ class LearnedGraphClustering(
 
     def _store(self, fitted: Fitted) -> None:
         solution = fitted.solution
-        labels = fill_empty(solution.P @ solution.Q, solution.labels)
+        labels = solution.labels
+        if not np.bincount(labels, minlength=solution.Q.shape[0]).all():
+            labels = fill_empty(solution.P @ solution.Q, labels)
         named = fitted.cluster_names is not None
         order = np.arange(solution.Q.shape[0]) if named else order_of_appearance(labels)
         rotation = solution.Q[:, order]

@@ -25,6 +25,8 @@ __all__ = [
 
 #: By this share the largest membership is larger than one that would be the same.
 _MORE = 1e-6
+#: Rows that are summed up together, in double precision.
+_ROWS = 65_536
 #: Steps that every start of a rotation is given.
 _TRIAL = 8
 
@@ -48,8 +50,12 @@ def procrustes(P: np.ndarray, labels: np.ndarray) -> np.ndarray:
     >>> procrustes(np.eye(2), np.array([1, 0])).tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
-    F = one_hot(labels, P.shape[1])
-    return orthogonal_factor((F.T @ P).T)
+    M = np.zeros((P.shape[1], P.shape[1]))
+    for start in range(0, len(P), _ROWS):
+        rows = slice(start, start + _ROWS)
+        some = P[rows].astype(np.float64, copy=False)
+        M += one_hot(labels[rows], P.shape[1]).T @ some
+    return orthogonal_factor(M.T)
 
 
 def assign(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
@@ -193,15 +199,19 @@ def agree_with(membership: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def label_shares(W: sp.csr_array, labels: np.ndarray, n_clusters: int) -> np.ndarray:
     """Membership strengths from a graph: the share of each cluster in a sample's edges.
 
+    They have the precision of the graph: of many samples they take more memory than this.
+
     Examples
     --------
     >>> W = sp.csr_array([[0.0, 3.0, 1.0], [3.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
     >>> label_shares(W, np.array([0, 0, 1]), 2).tolist()
     [[0.75, 0.25], [1.0, 0.0], [1.0, 0.0]]
     """
-    shares = (W @ one_hot(labels, n_clusters)).toarray()
+    shares = (W @ one_hot(labels, n_clusters, W.dtype)).toarray()
     total = shares.sum(axis=1, keepdims=True)
-    return np.where(total > 0, shares / np.where(total > 0, total, 1), 1.0 / n_clusters)
+    shares /= np.where(total > 0, total, 1)
+    shares[total[:, 0] <= 0] = 1.0 / n_clusters
+    return shares
 
 
 def smooth_shares(W: sp.csr_array, labels: np.ndarray, n_clusters: int) -> np.ndarray:

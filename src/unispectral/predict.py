@@ -459,10 +459,15 @@ def _mean_of_nearest(
     coded: Sequence[Coded], placing: np.ndarray, values: np.ndarray
 ) -> np.ndarray:
     """The mean of what the training points have, by the codes of new points."""
-    found = np.zeros((placing.shape[1], values.shape[1]))
+    m = placing.shape[1]
+    found = np.zeros((m, values.shape[1]))
     for portion, one in zip(placing, coded, strict=True):
-        mean = np.einsum("mk,mkc->mc", one.shares, values[one.neighbours])
-        found += portion[:, None] * mean
+        # The rows of all neighbours of many points would take far more than the means.
+        step = max(1, _ENTRIES // max(1, one.shares.shape[1] * values.shape[1]))
+        for start in range(0, m, step):
+            rows = slice(start, start + step)
+            mean = np.einsum("mk,mkc->mc", one.shares[rows], values[one.neighbours[rows]])
+            found[rows] += portion[rows, None] * mean
     return found
 
 

@@ -137,6 +137,10 @@ class RemoteNeighbourhoods:
     def nearest(self, k: int) -> RemoteNeighbourhoods:
         return replace(self, neighbours=self.neighbours[:, :k], within=self.within[:, :k])
 
+    def without_kernels(self) -> RemoteNeighbourhoods:
+        """The same: the workers keep no kernels."""
+        return self
+
     def map_rows(
         self,
         work: Callable[..., Any],

@@ -275,7 +275,10 @@ def cluster_views(views: Views, form: Whitening | None, recipe: Recipe, run: Run
     layers = build_layers(views, form, recipe, run)
     # From here on the same random numbers whatever the seed: it is no choice between optima.
     run = run.replace(rng=np.random.default_rng(0))
-    graph, assigned, labels = _cluster_layers(layers, recipe, run)
+    graph = learn_graph(layers.layers, layers.k, recipe, run, layers.counts)
+    if len(views.views) == 1 and len(graph.embedding) > recipe.spectral_samples:
+        layers = layers.without_kernels()
+    graph, assigned, labels = _label_graph(graph, recipe, run)
     if recipe.guessed:
         recipe = replace(recipe, n_clusters=int(labels.max()) + 1, guessed=False)
     core = None
@@ -307,11 +310,18 @@ def label_core_first(found: Clustering, core: np.ndarray, recipe: Recipe, run: R
 def _cluster_layers(
     layers: Layers, recipe: Recipe, run: Run
 ) -> tuple[LearnedGraph, np.ndarray | None, np.ndarray]:
-    """The learned graph of some layers, the labels of its embedding, and these improved on it.
+    """The learned graph of some layers, the labels of its embedding, and these improved on it."""
+    graph = learn_graph(layers.layers, layers.k, recipe, run, layers.counts)
+    return _label_graph(graph, recipe, run)
+
+
+def _label_graph(
+    graph: LearnedGraph, recipe: Recipe, run: Run
+) -> tuple[LearnedGraph, np.ndarray | None, np.ndarray]:
+    """A learned graph, the labels of its embedding, and these improved on it.
 
     Those of more samples than have eigenvectors are communities; the embedding is made of them.
     """
-    graph = learn_graph(layers.layers, layers.k, recipe, run, layers.counts)
     run.progress("labels")
     n = len(graph.embedding)
     if n > recipe.spectral_samples:

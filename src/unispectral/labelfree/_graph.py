@@ -51,6 +51,8 @@ _GAP_SAMPLES = 2_000
 _MOST_COMPONENTS = 1_000
 #: The weight of such a link: an edge, but none that hides how far apart its ends are.
 _LINK = 1e-12
+#: Rows of an embedding that are scaled at a time.
+_ROWS = 65_536
 
 
 class LearnedGraph(NamedTuple):
@@ -307,10 +309,15 @@ def embed(P: np.ndarray, recipe: Recipe) -> np.ndarray:
     With ``unit_rows`` every sample has; a row of zeros stays one. Otherwise all rows are scaled
     by one number, so that penalties mean the same for any number of samples.
     """
-    if not recipe.unit_rows:
-        return P * np.sqrt(len(P) / P.shape[1])
-    norms = np.linalg.norm(P, axis=1, keepdims=True)
-    return P / np.where(norms > 1e-12, norms, 1.0)
+    embedding = np.empty_like(P)
+    for start in range(0, len(P), _ROWS):
+        some = P[start : start + _ROWS]
+        if recipe.unit_rows:
+            norms = np.linalg.norm(some, axis=1, keepdims=True)
+            embedding[start : start + _ROWS] = some / np.where(norms > 1e-12, norms, 1.0)
+        else:
+            embedding[start : start + _ROWS] = some * np.sqrt(len(P) / P.shape[1])
+    return embedding
 
 
 def repair_components(

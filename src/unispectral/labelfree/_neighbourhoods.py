@@ -66,6 +66,9 @@ class Neighbourhoods(Protocol):
     def nearest(self, k: int) -> Neighbourhoods:
         """The same with only the k nearest candidates of each sample."""
 
+    def without_kernels(self) -> Neighbourhoods:
+        """The same once no codes will be asked of it any more: it may let its kernels go."""
+
     def map_rows(
         self,
         work: Callable[..., T],
@@ -130,6 +133,10 @@ class LocalNeighbourhoods(NamedTuple):
             near=np.ascontiguousarray(self.near[:, :k]),
             among=np.ascontiguousarray(self.among[:, :k, :k]),
         )
+
+    def without_kernels(self) -> LocalNeighbourhoods:
+        dtype = self.near.dtype
+        return self._replace(near=np.empty((0, 0), dtype), among=np.empty((0, 0, 0), dtype))
 
     def within(self, present: np.ndarray, numbers: np.ndarray | None = None) -> Any:
         """The same, where these samples are those of all for which ``present`` is true.

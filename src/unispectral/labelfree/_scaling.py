@@ -116,10 +116,12 @@ def _counting_unit(X: Table, scaling: str) -> float:
     if scaling not in ("auto", "counts"):
         return 0.0
     values = X.data if sp.issparse(X) else X
+    if scaling == "auto" and values.size and np.fmin.reduce(values, axis=None) < 0:
+        return 0.0  # before masks are made, which together take half as much as a large table
     positive = values > 0
     size = X.shape[0] * X.shape[1] - int(np.isnan(values).sum())
     many = int(positive.sum()) > (1.0 - _LEAST_ZEROS) * size
-    if scaling == "auto" and (many or not positive.any() or bool((values < 0).any())):
+    if scaling == "auto" and (many or not positive.any()):
         return 0.0
     if bool((values < 0).any()):
         problem = "is for counts, but the table has numbers below zero"

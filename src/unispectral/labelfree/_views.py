@@ -87,6 +87,11 @@ class Layers(NamedTuple):
     #: The first layer with more candidates, where another graph will be made of it.
     wider: Neighbourhoods | None = None
 
+    def without_kernels(self) -> Layers:
+        """The same once the graph is made: of many samples kernels take much memory."""
+        layers = [layer._replace(around=layer.around.without_kernels()) for layer in self.layers]
+        return self._replace(layers=layers, wider=None)
+
 
 def build_views(
     samples: Samples,
