@@ -73,14 +73,15 @@ def first_hour(folder: Path) -> None:
     command = [Path(sys.executable).with_name("unispectral")]
     pipeline = make_pipeline(TablePreparer(), unispectral.UnifiedSpectralClustering(3)).fit(table)
     unispectral.save_model(pipeline, folder / "pipeline.unispectral")
-    fit = ["cluster", "all.csv", "-k", "3", "--encode", "--id", "customer", "--report", "p.html"]
+    fit = ["cluster", "all.csv", "-k", "3", "--id", "customer", "--report", "p.html"]
     fit += ["--model", "table.unispectral"]
     subprocess.run([*command, *fit, "--quiet"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-    for model in ("table", "pipeline"):
-        new = ["predict", f"{model}.unispectral", "new.csv", "-o", "new_labels.csv", "--quiet"]
-        subprocess.run([*command, *new], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-        labels = pd.read_csv(folder / "new_labels.csv")["cluster"]
-        assert adjusted_rand_score(group[60:], labels) == 1.0
+    new = ["predict", "table.unispectral", "new.csv", "-o", "new_labels.csv", "--quiet"]
+    subprocess.run([*command, *new], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    labels = pd.read_csv(folder / "new_labels.csv")["cluster"]
+    assert adjusted_rand_score(group[60:], labels) == 1.0
+    kept = unispectral.load_model(folder / "pipeline.unispectral")
+    assert adjusted_rand_score(group[60:], kept.predict(table.iloc[60:])) == 1.0
     assert "<table" in pipeline._repr_html_()
     assert len(unispectral.describe(pipeline, table, n_features=1)) == 3
 

@@ -251,3 +251,10 @@ def test_pictures_are_not_needed_for_the_command_line() -> None:
         "import unispectral.cli._app, unispectral.report, unispectral.plotting, unispectral.tables"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_what_a_built_package_is_tried_with_works_here(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """``make dist`` asks the same of an installed package, and is run at releases only."""
+    script(".ci/smoke.py", monkeypatch).first_hour(tmp_path)
