@@ -2,7 +2,8 @@
 
 Counts are read from the syntax of ``src/unispectral``, the way of a default fit of 300 digits by a
 profile hook in a process of its own, generated methods included. ``--tree`` measures another
-checkout, so that two states can be set side by side. Nothing is written.
+checkout, so that two states can be set side by side. ``--numbers`` prints the private numbers of
+the source instead, or of some rooms, each with its value and its reason. Nothing is written.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+import numpy as np
 
 from benchmarks._report import markdown_table
 
@@ -100,6 +103,47 @@ def _is_private_constant(node: ast.stmt) -> bool:
     )
 
 
+def list_numbers(folder: Path) -> list[tuple[str, str, str, str]]:
+    """Module, name, value and reason of each private number in a folder.
+
+    The reason is the comment beside the number, or the one above the lines in which it stands.
+    """
+    found = []
+    for file in sorted(folder.rglob("*.py")):
+        lines = file.read_text(encoding="utf-8").split("\n")
+        for node in ast.parse("\n".join(lines)).body:
+            if _is_private_constant(node) and _is_numeric(node):
+                names, _, value = ast.unparse(node).partition(" = ")
+                module = file.relative_to(folder).as_posix()
+                found.append((module, names, value, read_reason(lines, node.lineno - 1)))
+    return found
+
+
+def read_reason(lines: list[str], at: int) -> str:
+    """The comment beside a line, or above the block of lines without a gap in which it is."""
+    beside = lines[at].partition("#")[2].strip()
+    if beside:
+        return beside
+    while at and lines[at].strip() and not lines[at].startswith("#"):
+        at -= 1
+    reason: list[str] = []
+    while at >= 0 and lines[at].startswith("#"):
+        reason.insert(0, lines[at].lstrip("#: ").strip())
+        at -= 1
+    return " ".join(reason)
+
+
+def _is_numeric(node: ast.stmt) -> bool:
+    """Whether a statement assigns a number, or several, and nothing else."""
+    value = getattr(node, "value", None)
+    try:
+        parts = np.ravel(ast.literal_eval(value)) if value is not None else []
+    except (ValueError, TypeError):
+        powers = (ast.BinOp, ast.UnaryOp, ast.Tuple, ast.Constant, ast.operator, ast.unaryop)
+        return all(isinstance(part, (*powers, ast.expr_context)) for part in ast.walk(value))
+    return all(isinstance(part, (int, float, np.number)) for part in parts)
+
+
 def measure_way(tree: Path) -> dict[str, float]:
     """Modules and functions of the package that a default fit passes."""
     environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "NUMBA_DISABLE_JIT": "0"}
@@ -116,7 +160,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the counts of one tree or several, side by side."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.house", description=__doc__)
     parser.add_argument("--tree", type=Path, nargs="+", default=[_ROOT], help="checkouts")
+    parser.add_argument("--numbers", nargs="*", metavar="ROOM", help="private numbers of rooms")
     options = parser.parse_args(arguments)
+    if options.numbers is not None:
+        source = options.tree[0] / "src" / "unispectral"
+        rows = [
+            list(row) for room in options.numbers or ["."] for row in list_numbers(source / room)
+        ]
+        print(markdown_table(["module", "number", "value", "reason"], rows))
+        return
     found = [measure_source(tree) | measure_way(tree) for tree in options.tree]
     rows = [[name, *(f"{one[name]:,}" for one in found)] for name in found[0]]
     print(markdown_table(["what", *(tree.resolve().name for tree in options.tree)], rows))

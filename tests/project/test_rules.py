@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+from benchmarks import house
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "unispectral"
@@ -84,44 +85,22 @@ def test_no_file_holds_an_unresolved_merge():
         assert not any(line.startswith(signs) for line in lines), path.name
 
 
-def numbers_without_reason(path: Path) -> list[str]:
-    """The private numbers of a module without a comment beside or above them."""
-    lines = path.read_text(encoding="utf-8").split("\n")
-    found = []
-    for node in ast.parse("\n".join(lines)).body:
-        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
-            continue
-        name = node.targets[0].id
-        if not (name.startswith("_") and name.isupper() and is_number(node.value)):
-            continue
-        first = node.lineno - 1
-        while first and lines[first - 1].strip() and not lines[first - 1].startswith("#"):
-            first -= 1
-        above = first > 0 and lines[first - 1].startswith("#")
-        if "#" not in lines[node.lineno - 1] and not above:
-            found.append(name)
-    return found
-
-
-def is_number(node: ast.expr) -> bool:
-    """Whether an expression is made of numbers alone."""
-    parts = [one for one in ast.walk(node) if not isinstance(one, (ast.operator, ast.unaryop))]
-    if not all(isinstance(one, (ast.Constant, ast.BinOp, ast.UnaryOp)) for one in parts):
-        return False
-    constants = [one for one in parts if isinstance(one, ast.Constant)]
-    return all(type(one.value) in (int, float) for one in constants)
-
-
 def test_every_number_of_a_module_has_its_reason(tmp_path):
-    found = {
-        path.relative_to(SOURCE).as_posix(): names
-        for path in sorted(SOURCE.rglob("*.py"))
-        if (names := numbers_without_reason(path))
-    }
-    assert not found
+    numbers = house.list_numbers(SOURCE)
+    assert len(numbers) > 300
+    assert not [number[:2] for number in numbers if not number[3]]
     example = tmp_path / "example.py"
-    example.write_text("#: Why.\n_A = 1\n_B = 2\n\n_C = 3\n_D = 4  # why\n_E = 2**-3\n_F = 'x'\n")
-    assert numbers_without_reason(example) == ["_C", "_E"]
+    text = (
+        "#: Why,\n#: at length.\n_A, _B = 1, -2.5\n_C = 3\n\n_D = 3\n_E = 4  # why\n_F = 2**-3\n"
+    )
+    example.write_text(f"{text}_G = 'x'\n_H = len('x')\n")
+    assert house.list_numbers(tmp_path) == [
+        ("example.py", "_A, _B", "(1, -2.5)", "Why, at length."),
+        ("example.py", "_C", "3", "Why, at length."),
+        ("example.py", "_D", "3", ""),
+        ("example.py", "_E", "4", "why"),
+        ("example.py", "_F", "2 ** (-3)", ""),
+    ]
 
 
 def test_private_modules_list_no_names():
@@ -170,11 +149,11 @@ def test_words_are_those_of_the_field():
     ]
     assert len(pages) > 40
     assert len(code) > 250
-    house = re.compile(rf"\b({'|'.join(HOUSE_WORDS)})\b", re.IGNORECASE)
-    assert house.search("the Doubts")  # what is looked for would be found
+    words = re.compile(rf"\b({'|'.join(HOUSE_WORDS)})\b", re.IGNORECASE)
+    assert words.search("the Doubts")  # what is looked for would be found
     for path in (*pages, *code):
         text = path.read_text(encoding="utf-8")
         if path.is_relative_to(SOURCE) and path.relative_to(SOURCE).parts[0] in PENALTIES:
             assert not re.search(r"\bprices?\b", text), f"{path.name}: say penalty"
-        found = house.search(text)
+        found = words.search(text)
         assert found is None, f"{path.relative_to(ROOT)}: {found and found[0]!r}"

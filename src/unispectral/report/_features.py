@@ -16,6 +16,7 @@ from unispectral.report._columns import (
 )
 from unispectral.report._pictures import as_text, shorten
 
+#: Features of a cluster that the table names, and those of the heat map.
 _IN_TABLE, _IN_HEAT = 6, 24
 #: Columns by which points can be coloured: all, while they do not make the page large.
 _COLOURED = 1_200_000

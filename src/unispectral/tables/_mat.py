@@ -26,7 +26,7 @@ from unispectral.tables._source import Source, as_source, listing
 
 _STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8"}
 _STORED |= {13: "u8"}
-_MATRIX, _COMPRESSED = 14, 15
+_MATRIX, _COMPRESSED = 14, 15  # as MATLAB numbers what an element is
 _CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4"}
 _CLASSES |= {14: "i8", 15: "u8", 5: "f8"}
 #: The number that MATLAB gives to the class of sparse matrices.
