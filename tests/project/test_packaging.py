@@ -131,7 +131,10 @@ def test_hooks_have_the_versions_of_the_linters() -> None:
     ruff, local = config["repos"]
     assert ruff["rev"] == f"v{pins['ruff']}"
     assert {hook["id"] for hook in ruff["hooks"]} == {"ruff-check", "ruff-format"}
-    assert {hook["entry"] for hook in local["hooks"]} == {".venv/bin/mypy"}
+    checks, subject = local["hooks"]
+    assert checks["entry"] == ".venv/bin/mypy"
+    assert re.search(subject["entry"], f"{'a' * 73}\n")
+    assert not re.search(subject["entry"], f"{'a' * 72}\n\n{'b' * 99}\n")
     assert set(pins) == {"ruff", "mypy"}
 
 
