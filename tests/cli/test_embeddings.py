@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 from unispectral.cli._app import run
+from unispectral.tables import _formats, _preparation, read_table
+from unispectral.tables._preparation import Preparation
 
 WORDS = ("cat dog animal", "stock bank price", "rain cloud weather")
 
@@ -49,3 +51,25 @@ def test_texts_must_be_those_of_the_rows(documents, capsys, tmp_path) -> None:
     pd.DataFrame({"text": ["a b"] * 90}).to_csv("t.csv", index=False)
     assert run(["cluster", "e.npy", "-k", "3", "--texts", "t.csv", "-o", "t.csv"]) == 2
     assert "would be overwritten" in capsys.readouterr().err
+
+
+def test_a_large_array_stays_in_its_file(monkeypatch, tmp_path) -> None:
+    rows = np.random.default_rng(0).normal(size=(500, 20)).astype(np.float32)
+    np.save(tmp_path / "e.npy", rows)
+    monkeypatch.setattr(_formats, "_MAPPED", 10_000)
+    table = read_table(tmp_path / "e.npy", encode=True)
+    assert isinstance(table.values.base, np.memmap)
+    np.testing.assert_array_equal(table.values, rows)
+    table.values[0] = 0.0  # it is as free to be changed as any other, and the file stays
+    np.testing.assert_array_equal(np.load(tmp_path / "e.npy"), rows)
+
+
+@pytest.mark.parametrize("impute", ["mean", "median"])
+def test_gaps_of_a_large_array_are_filled_as_those_of_a_small_one(monkeypatch, impute) -> None:
+    rows = np.random.default_rng(0).normal(size=(300, 7))
+    rows[5, 2] = rows[9, 6] = np.nan
+    names = list("abcdefg")
+    small = Preparation.fit(rows, names, impute, "none").apply(rows)
+    monkeypatch.setattr(_preparation, "_ENTRIES", 700)
+    large = Preparation.fit(rows, names, impute, "none").apply(rows)
+    np.testing.assert_allclose(large, small, rtol=1e-14)

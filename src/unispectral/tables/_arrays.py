@@ -26,7 +26,7 @@ def read_npy(source: Source, *, mapped: bool) -> np.ndarray:
         return _read_array(source.open, source.size, source)
     _check_header(source.open, source.size, source)
     with source.reading():
-        return npy.open_memmap(source.path, mode="r")
+        return npy.open_memmap(source.path, mode="c")  # what is written stays in memory
 
 
 def _read_array(open_: Callable[[], IO[bytes]], size: int, source: Source) -> np.ndarray:

@@ -32,6 +32,8 @@ from unispectral.tables._text import count_title_lines, cut_lines, looks_like_te
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Arrays of more bytes stay in their file until they are used.
+_MAPPED = 2**26
 FORMATS = ("csv", "tsv", "parquet", "excel", "npy", "npz", "mat", "h5ad", "hdf5")
 # Endings that are not the format's own name.
 _ENDINGS = {"txt": "csv", "dat": "csv", "tab": "tsv", "pq": "parquet", "h5": "hdf5"}
@@ -145,7 +147,7 @@ def load(
     elif format == "excel":
         yield _excel(source, key, text, missing, beside)
     elif format == "npy":
-        array = read_npy(source, mapped=entries is not None)
+        array = read_npy(source, mapped=entries is not None or source.size > _MAPPED)
         whole = _choose({"array": array}, "array", beside, source)
         matrix: Any = whole.matrix
         rows = whole.n_rows if entries is None else block_rows(entries, matrix.shape[1])

@@ -23,6 +23,8 @@ IMPUTATIONS = ("mean", "median", "zero")
 #: What is left of a scale once logarithms and ranks are taken.
 _LINEAR = ("none", "standard", "robust", "unit")
 _SHOWN = 5
+#: Values of a table that are copied at a time.
+_ENTRIES = 2**23
 _LEARNED = ("centre", "spread", "fill")
 
 
@@ -157,6 +159,8 @@ def _check_choice(name: str, value: object, choices: tuple[Any, ...]) -> None:
 
 def odd_values(values: Array, columns: Sequence[str], kind: str = "missing") -> str:
     """How many values are missing, or infinite, and in which columns; nothing if none is."""
+    if kind == "missing" and not _has_gaps(values):
+        return ""
     odd = {"missing": np.isnan, "infinite": np.isinf}[kind]
     if sp.issparse(values):
         counts = np.bincount(values.indices[odd(values.data)])
@@ -169,7 +173,7 @@ def odd_values(values: Array, columns: Sequence[str], kind: str = "missing") -> 
 
 
 def _fill(values: Array, fill: np.ndarray | None) -> Array:
-    if fill is None:
+    if fill is None or not _has_gaps(values):
         return values
     whole = values.copy()
     if sp.issparse(whole):
@@ -181,16 +185,28 @@ def _fill(values: Array, fill: np.ndarray | None) -> Array:
     return whole
 
 
+def _has_gaps(values: Array) -> bool:
+    """Whether a value is missing; without a mask, which a large table has no room for."""
+    entries = values.data if sp.issparse(values) else values
+    return bool(entries.size and np.isnan(np.minimum.reduce(entries, axis=None)))
+
+
 def _fill_values(values: Array, impute: str, columns: Sequence[str]) -> np.ndarray:
     if impute == "zero" or (sp.issparse(values) and not np.isnan(values.data).any()):
         return np.zeros(values.shape[1])
     if sp.issparse(values):
         problem = "would have to look at all zeros of a sparse table"
         raise TableError("impute", problem, "use 'zero'", value=impute)
-    empty = np.isnan(values).all(axis=0)
+    empty = np.isnan(np.fmax.reduce(values, axis=0))
     if empty.any():
         name = columns[int(np.argmax(empty))]
         problem = f"cannot be computed: column {name!r} has no value to impute from"
         raise TableError("impute", problem, "leave it out", value=impute)
     middle = np.nanmean if impute == "mean" else np.nanmedian
-    return np.asarray(middle(values, axis=0), dtype=float)
+    if values.size <= _ENTRIES:
+        return np.asarray(middle(values, axis=0), dtype=float)
+    # A large table is copied for it a few columns at a time.
+    step = max(1, _ENTRIES // len(values))
+    starts = range(0, values.shape[1], step)
+    parts = [middle(values[:, start : start + step], axis=0) for start in starts]
+    return np.concatenate(parts).astype(float)
