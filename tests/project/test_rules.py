@@ -157,3 +157,39 @@ def test_words_are_those_of_the_field():
             assert not re.search(r"\bprices?\b", text), f"{path.name}: say penalty"
         found = words.search(text)
         assert found is None, f"{path.relative_to(ROOT)}: {found and found[0]!r}"
+
+
+#: Verbs that look like participles, and participles that do not.
+VERBS = {"embed", "seed", "feed", "read"}
+IRREGULAR = {
+    "built",
+    "drawn",
+    "found",
+    "given",
+    "grown",
+    "held",
+    "kept",
+    "left_out",
+    "made",
+    "taken",
+}
+
+
+def is_participle(name: str) -> bool:
+    """Whether the name of a function is a participle, which reads as that of a variable."""
+    word = name.strip("_")
+    regular = word.endswith("ed") and "_" not in word and word not in VERBS
+    return regular or word in IRREGULAR
+
+
+def test_functions_are_no_participles():
+    assert is_participle("ordered")
+    assert is_participle("_held")
+    assert not is_participle("embed")
+    assert not is_participle("shared_neighbours")
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and "property" not in map(
+                ast.unparse, node.decorator_list
+            ):
+                assert not is_participle(node.name), f"{path.name}: {node.name} is no verb"

@@ -102,7 +102,7 @@ class SMKL(_ConsensusMethod):
     def _rounds(self, kernels: Kernels) -> Iterator[Round]:
         """Embedding, graph, weights and consensus kernel in turn."""
         if self.beta is None:
-            beta = _grown(15.0, kernels.n_samples)
+            beta = _raise_penalty(15.0, kernels.n_samples)
         else:
             beta = self.beta
         K = weighted_sum(kernels, equal_weights(kernels))
@@ -214,7 +214,7 @@ class LGMKSC(_ConsensusMethod):
         n = kernels.n_samples
         mu = float(self.mu)
         if self.beta is None:
-            beta = _grown(20.0, n)
+            beta = _raise_penalty(20.0, n)
         else:
             beta = self.beta
         K = weighted_sum(kernels, equal_weights(kernels))
@@ -243,7 +243,7 @@ class LGMKSC(_ConsensusMethod):
         return W, unit_rows(leading_eigenvectors(W, self.n_clusters))
 
 
-def _grown(beta: float, n: int) -> float:
+def _raise_penalty(beta: float, n: int) -> float:
     return beta * max(1.0, n / _SAMPLES)
 
 

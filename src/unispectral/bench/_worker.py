@@ -78,7 +78,7 @@ class CellWorker:
         from unispectral.metrics import scores
 
         with limit_blas(1):
-            X = data.given(job)
+            X = data.take_input(job)
             n = len(data.target)
             estimator = build(job, len(np.unique(data.target)))
             self._compile(job)
@@ -213,7 +213,7 @@ class DataCache:
         self._bank: Any = None
         self._matrices: dict[str, np.ndarray] = {}
 
-    def given(self, job: dict[str, Any]) -> Any:
+    def take_input(self, job: dict[str, Any]) -> Any:
         """What the estimator of a job is fitted to: the samples, a kernel matrix, or the bank."""
         from unispectral.kernels import KernelBank
 

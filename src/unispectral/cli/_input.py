@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from unispectral._errors import plural
 from unispectral.cli._options import join_names, parse_levels, split_names
 from unispectral.tables import Table, TableError, read_table
-from unispectral.tables._encode import Choices, encode, used
+from unispectral.tables._encode import Choices, encode, list_used
 from unispectral.tables._formats import load
 from unispectral.tables._preparation import Preparation
 from unispectral.tables._read import read_blocks
@@ -210,7 +210,7 @@ def look(source: str, options: dict[str, Any]) -> tuple[Look, list[str]]:
     columns = split_names(options["columns"]) or None
     found = look_at_columns(loaded, truth, columns, Choices(**given))
     notes = [*loaded.notes, *found.notes]
-    if used(found.plans):
+    if list_used(found.plans):
         notes += encode(found.part, found.plans, loaded.decimal)[1]
     return found, notes
 

@@ -76,7 +76,7 @@ def apply_knowledge(fitted: Fitted, known: Knowledge, n_clusters: int, run: Run)
     if not known.links.is_empty:
         found = _follow_links(unlinked, found, known, run)
     if known.sizes != (None, None):
-        labels = limit_sizes(W, found.labels, known.sizes, found.total, _held(found, known))
+        labels = limit_sizes(W, found.labels, known.sizes, found.total, _find_fixed(found, known))
         found = found._replace(labels=labels)
     found = _fill_clusters(W, found, known)
     _check_sizes(found, known)
@@ -150,7 +150,7 @@ def _merge_to(W: sp.csr_array, found: _Clusters, wanted: int, known: Knowledge) 
     return _Clusters(labels, holds, count)
 
 
-def _held(found: _Clusters, known: Knowledge) -> np.ndarray:
+def _find_fixed(found: _Clusters, known: Knowledge) -> np.ndarray:
     """The labels that nothing may change: known ones, and those of samples that have links."""
     held = np.full(len(found.labels), -1)
     linked = find_linked(known.links)
@@ -189,7 +189,7 @@ def _fill_clusters(W: sp.csr_array, found: _Clusters, known: Knowledge) -> _Clus
     """Give every cluster a sample: the one that its own cluster holds on to the least."""
     labels = found.labels.copy()
     sizes = np.bincount(labels, minlength=found.total)
-    held = _held(found, known) >= 0
+    held = _find_fixed(found, known) >= 0
     shares = label_shares(W, labels, found.total)
     for cluster in np.flatnonzero(sizes == 0).tolist():
         loss = shares[np.arange(len(labels)), labels] - shares[:, cluster]

@@ -94,7 +94,7 @@ def scaling_of(X: Table, scaling: str) -> tuple[Shift | None, str]:
         varies, unit = _sparse_columns(X)
         kept = np.flatnonzero(varies)
         shift = Shift(None, 1.0 / unit, _columns(kept, X), fixed=X.data.nbytes <= _MOST_BYTES)
-        return shift, reason + _left_out(X.shape[1] - len(kept), _CONSTANT)
+        return shift, reason + _tell_left_out(X.shape[1] - len(kept), _CONSTANT)
     columns = _describe(X)
     kept = np.flatnonzero(columns.varies)
     if not len(kept):
@@ -107,7 +107,7 @@ def scaling_of(X: Table, scaling: str) -> tuple[Shift | None, str]:
         first = _distinct(X, kept, columns)
         copies = len(kept) - len(first)
         kept, columns = kept[first], columns.among(first)
-    reason += _left_out(constant, _CONSTANT) + _left_out(copies, _COPIES)
+    reason += _tell_left_out(constant, _CONSTANT) + _tell_left_out(copies, _COPIES)
     return _shift(X, kept, columns, standardise), reason
 
 
@@ -149,7 +149,7 @@ def _weigh_counts(X: Table, unit: float, scaling: str) -> tuple[Shift, str]:
     weights = 1.0 + np.log((1.0 + n) / (1.0 + having[kept]))
     reason = "weighted as counts: "
     reason += "scaling='counts'" if scaling == "counts" else "whole numbers, most of them 0 and 1"
-    reason += _left_out(X.shape[1] - len(kept), _CONSTANT)
+    reason += _tell_left_out(X.shape[1] - len(kept), _CONSTANT)
     columns = _columns(kept, X) if len(kept) else None
     weights = weights if len(kept) else np.ones(X.shape[1])
     return Shift(None, weights, columns, fixed=True, counted=unit), reason
@@ -365,7 +365,7 @@ _CONSTANT = ("does not vary", "do not vary")
 _COPIES = ("is a copy", "are copies")
 
 
-def _left_out(count: int, words: tuple[str, str]) -> str:
+def _tell_left_out(count: int, words: tuple[str, str]) -> str:
     """That columns were left out, for the end of a reason."""
     if not count:
         return ""

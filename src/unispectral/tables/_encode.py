@@ -189,7 +189,7 @@ def encode(
 ) -> tuple[np.ndarray, list[str]]:
     """The columns in use as numbers side by side, and what was odd about them."""
     parts, notes, filled = [], [], []
-    for plan in used(plans):
+    for plan in list_used(plans):
         if plan["kind"] == "place":
             values = _degrees(plan, frame, decimal)
         else:
@@ -253,19 +253,19 @@ class UnreadableColumnError(TableError):
         )
 
 
-def used(plans: Sequence[Plan]) -> list[Plan]:
+def list_used(plans: Sequence[Plan]) -> list[Plan]:
     return [plan for plan in plans if plan["kind"] != "left out"]
 
 
 def sources(plans: Sequence[Plan]) -> Iterator[str]:
     """Columns of a table that the numbers are made of."""
-    for plan in used(plans):
+    for plan in list_used(plans):
         yield plan["name"]
         if plan["kind"] == "place":
             yield plan["longitude"]
 
 
-def left_out(plans: Sequence[Plan]) -> list[tuple[str, str]]:
+def list_left_out(plans: Sequence[Plan]) -> list[tuple[str, str]]:
     return [
         (plan["name"], plan["why"])
         for plan in plans
@@ -276,7 +276,7 @@ def left_out(plans: Sequence[Plan]) -> list[tuple[str, str]]:
 def column_names(plans: Sequence[Plan]) -> list[str]:
     """Names of the columns that `encode` makes."""
     names = []
-    for plan in used(plans):
+    for plan in list_used(plans):
         if plan["kind"] == "place":
             names += [f"{plan['name']}, {plan['longitude']}: {axis}" for axis in PLACE]
         elif (kinds := plan.get("categories")) is not None:
@@ -288,7 +288,7 @@ def column_names(plans: Sequence[Plan]) -> list[str]:
 
 def plans_by_column(plans: Sequence[Plan]) -> list[Plan]:
     """For each column that `encode` makes, the plan that it comes from."""
-    return [plan for plan in used(plans) for _ in column_names([plan])]
+    return [plan for plan in list_used(plans) for _ in column_names([plan])]
 
 
 def are_plain(plans: Sequence[Plan]) -> bool:
@@ -296,7 +296,7 @@ def are_plain(plans: Sequence[Plan]) -> bool:
 
     Two values of one column are kinds, not amounts, but for columns of one kind, as pixels.
     """
-    inside = used(plans)
+    inside = list_used(plans)
     numbers = all(
         plan["kind"] in ("number", "ordinal") and not {"log", "ranks"} & plan.keys()
         for plan in inside
@@ -312,7 +312,7 @@ def category_spreads(plans: Sequence[Plan], values: np.ndarray) -> np.ndarray:
     coordinates of a place keep their distances, and count as two columns.
     """
     spreads: list[float] = []
-    for plan in used(plans):
+    for plan in list_used(plans):
         if plan["kind"] == "place":
             spreads += [place_spread(values[:, len(spreads) : len(spreads) + len(PLACE)])] * len(
                 PLACE

@@ -103,7 +103,7 @@ class Preparation:
         if self.centre is not None and self.spread is not None:
             restored = restored * self.spread + self.centre
         first = 0
-        for plan in _encode.used(self.encoding or ()):
+        for plan in _encode.list_used(self.encoding or ()):
             width = len(_encode.column_names([plan]))
             here = slice(first, first + width)
             restored[..., here] = undo_transform(plan, restored[..., here])

@@ -147,8 +147,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         same = ("order", "impute", "scale", "max_categories", "dates")
         choices = _encode.Choices(**given, **{name: getattr(self, name) for name in same})
         self.columns_, _ = _encode.decide(frame, choices)
-        if not _encode.used(self.columns_):
-            dropped = _encode.left_out(self.columns_)[:5]
+        if not _encode.list_used(self.columns_):
+            dropped = _encode.list_left_out(self.columns_)[:5]
             reasons = "; ".join(f"{name!r} {why}" for name, why in dropped)
             raise InputError("X", f"has no column that can be used ({reasons})")
         names = _encode.column_names(self.columns_)

@@ -9,7 +9,7 @@ from typing import IO, Any
 from unispectral._compat import optional
 from unispectral._errors import InputError
 from unispectral.tables._columns import decimal_of
-from unispectral.tables._encode import Choices, UnreadableColumnError, used
+from unispectral.tables._encode import Choices, UnreadableColumnError, list_used
 from unispectral.tables._formats import load
 from unispectral.tables._loaded import Loaded, label_values
 from unispectral.tables._preparation import Preparation
@@ -206,7 +206,7 @@ def _check_kinds(
     """Text among numbers makes text of a whole column; blocks without it would be numbers."""
     infer = optional("pandas", extra="io").api.types.infer_dtype
     frame, found = loaded.frame, {}
-    plans = [plan for ready in preparations for plan in used(ready.encoding or ())]
+    plans = [plan for ready in preparations for plan in list_used(ready.encoding or ())]
     usual = {
         plan["name"]: loaded.decimal or plan["decimal"] for plan in plans if "decimal" in plan
     }

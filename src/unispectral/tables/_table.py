@@ -11,7 +11,7 @@ import numpy as np
 from unispectral._errors import plural
 from unispectral.tables._arrays import Array
 from unispectral.tables._columns import Plan
-from unispectral.tables._encode import used
+from unispectral.tables._encode import list_used
 from unispectral.tables._preparation import Preparation
 from unispectral.tables._profile import TableProfile
 from unispectral.tables._profile_rows import RowProfile
@@ -110,7 +110,7 @@ def columns_in_words(plans: Sequence[Plan], profile: TableProfile) -> list[str]:
         return [f"{_names(names)} ({why})" for why, names in alike.items()]
 
     return [
-        *_used_in_words(used(plans)),
+        *_used_in_words(list_used(plans)),
         *_list_parts("Left out", reasons("leave out")),
         *_list_parts("Left out, but shown beside the clusters", reasons("supplementary")),
         *_list_parts("Names of the rows", reasons("id")),

@@ -17,8 +17,8 @@ from unispectral.tables._encode import (
     column_names,
     decide,
     encode,
-    left_out,
-    used,
+    list_left_out,
+    list_used,
 )
 from unispectral.tables._encode import sources as plan_sources
 from unispectral.tables._loaded import NO_VALUE, Loaded, label_values
@@ -137,14 +137,14 @@ def take_columns(
     if notes:
         table = _keep(table, rows)
         table.notes.extend(notes)
-    if not used(plans):
+    if not list_used(plans):
         reasons = "; ".join(f"{plan['name']!r} {plan['why']}" for plan in plans[:SHOWN])
         raise loaded.source.error(f"has no column to cluster by ({reasons})", _USE_THEM)
     values, odd = encode(part, plans, loaded.decimal)
     kept = column_names(plans)
     _check_finite(loaded, values, kept)
     table.notes.extend(odd)
-    more: dict[str, Any] = {"dropped": left_out(plans), "profile": seen}
+    more: dict[str, Any] = {"dropped": list_left_out(plans), "profile": seen}
     table = replace(table, values=values, columns=kept, **more)
     if table.index is None and (name := remembered_id([Preparation((), encoding=plans)])):
         table = replace(table, index=label_values(part[name]))
@@ -215,7 +215,7 @@ def _real_rows(
     if not (first and last):
         return rows, notes
     frame = frame.iloc[rows]
-    numbers = [plan for plan in used(plans) if plan["kind"] == "number"]
+    numbers = [plan for plan in list_used(plans) if plan["kind"] == "number"]
     values = [column_values(plan, frame[plan["name"]], decimal).ravel() for plan in numbers]
     totals, _ = find_totals(frame, values)
     if totals:
