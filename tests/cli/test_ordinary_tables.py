@@ -375,10 +375,10 @@ def test_units_below_the_names_are_no_row(capsys, numbers):
     with open("t.csv", "w") as file:
         file.write(f"a,b,c,d\n(kg),cm,°C,km/h\n{body}")
     summary, err = cluster(capsys, None, "--model", "m", "-o", "o.csv")
-    assert "Left out the row below the names: it holds units ((kg), cm, °C, km/h)." in err
+    assert "Left out the row below the names: it holds no numbers ((kg), cm, °C, km/h)." in err
     assert sum(summary["sizes"]) == N
     assert run(["predict", "m", "t.csv", "-o", "again.csv"]) == 0
-    assert "it holds units" in capsys.readouterr().err
+    assert "it holds no numbers" in capsys.readouterr().err
     first, again = pd.read_csv("o.csv"), pd.read_csv("again.csv")
     pd.testing.assert_frame_equal(first, again)
     assert first["row"].tolist() == list(range(1, N + 1))
@@ -462,3 +462,61 @@ def test_the_page_begins_with_what_was_done_to_the_columns(capsys, numbers):
     told = page[page.index('"notes":[') :]
     for line in err.splitlines()[1:4]:
         assert line.strip() in told
+
+
+def test_names_in_two_lines_are_no_row(capsys, numbers):
+    with open("t.csv", "w") as file:
+        body = numbers.to_csv(index=False, header=False)
+        file.write(f"Sales,Sales,Staff,Staff\nQ1,Q2,full,part\n{body}")
+    summary, err = cluster(capsys, None)
+    assert sum(summary["sizes"]) == N
+    assert "it holds no numbers (Q1, Q2, full, part)" in err
+
+
+def test_marks_of_a_form_are_answers(capsys, numbers):
+    chosen = GROUP == 1
+    forms = {"x": np.where(chosen, "x", ""), "tick": np.where(chosen, "✓", "")}
+    forms["one"] = np.where(chosen, "1", "")
+    for values in forms.values():
+        frame = numbers.assign(chosen=values)
+        _, err = cluster(capsys, frame, "--model", "m", "-o", "o.csv")
+        assert "as yes or no 'chosen'" in err
+        assert "80 in 'chosen' with 0" in err
+        assert run(["predict", "m", "t.csv", "-o", "again.csv"]) == 0
+        capsys.readouterr()
+        assert pd.read_csv("again.csv").equals(pd.read_csv("o.csv"))
+    _, err = cluster(capsys, numbers.assign(chosen=np.where(chosen, "great", "")))
+    assert "Left out: 'chosen' (has the same value, 'great', wherever it has one)." in err
+
+
+def test_a_remark_below_a_table_is_named(capsys, numbers):
+    with open("t.csv", "w") as file:
+        file.write(numbers.to_csv(index=False) + "Source: office of statistics\n")
+    assert run(["cluster", "t.csv"]) == 1
+    assert "leave remarks below the table out (--skip-footer)" in capsys.readouterr().err
+    summary, _ = cluster(capsys, None, "--skip-footer", "1")
+    assert sum(summary["sizes"]) == N
+
+
+def test_levels_are_told_in_the_words_of_the_table(capsys):
+    words = np.array(["trifft nicht zu", "trifft eher nicht zu", "trifft eher zu", "trifft zu"])
+    answers = words[GROUP[:, None] + np.random.default_rng(0).integers(0, 2, (N, 2))]
+    summary, _ = cluster(capsys, pd.DataFrame(answers, columns=["q1", "q2"]))
+    told = " ".join(one["text"] for one in summary["summary"]["clusters"])
+    assert "trifft" in told
+    assert "stimme" not in told
+
+
+def test_a_long_name_is_no_longitude(capsys, numbers):
+    numbers.columns = ["how long do you wait (min)", "a long name", "c", "d"]
+    out = profiled(capsys, numbers.to_csv("t.csv", index=False) or "t.csv")
+    assert "Earth" not in out
+
+
+def test_endless_values_are_named_without_a_warning(capsys, numbers):
+    numbers.loc[3, "a"] = np.inf
+    numbers.to_csv("t.csv", index=False)
+    assert run(["cluster", "t.csv"]) == 1
+    err = capsys.readouterr().err
+    assert "has 1 infinite value in 'a'" in err
+    assert "RuntimeWarning" not in err

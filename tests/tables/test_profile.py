@@ -155,6 +155,14 @@ CASES = {
     "eight digits that are none": {"n": (repeat(20240101, 20249999, 20231231), None, USE)},
     "seconds since 1970": {"timestamp": (1_600_000_000 + SHUFFLED * 9_999, "date", SHOW)},
     "thousandths of them": {"created_at": (1_600_000_000_000 + SHUFFLED * 99_999, "date", SHOW)},
+    "months of years": {"month": (repeat("2024-01", "2024-12", "2023-07"), "date", SHOW)},
+    "names of months": {"Monat": (repeat("Januar", "März", "Mai"), "category", "use?")},
+    "amounts of India": {"salary": (repeat("1,23,456", "12,34,567", "98,765"), None, USE)},
+    "ja und nein in letters": {"Raucher": (repeat("j", "n"), "yes/no", USE)},
+    "a scale with words at its ends": {
+        "q": (repeat("1 = sehr gut", "2", "3", "4", "5 = schlecht"), "ordinal", USE)
+    },
+    "choices of a form": {"sport": (repeat("x", None, None), "yes/no", USE)},
     "large amounts": {"revenue": (1_600_000_000 + SHUFFLED * 9_999, "measurement", USE)},
     "time on a page": {"time": (SHUFFLED * 1.7, "measurement", USE)},
     "time stamps": {"t": (pd.date_range("2024-01-01", periods=N), "date", SHOW)},

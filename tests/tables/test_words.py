@@ -23,6 +23,7 @@ from unispectral.tables._ordinals import _SCALES, find_order
         ("5. März 2024", "words", "2024-03-05"),
         ("Dec 1, 1999", "words", "1999-12-01"),
         ("20240531", "ymd", "2024-05-31"),
+        ("2024-05", "ym", "2024-05-01"),
     ],
 )
 def test_dates(text, order, day):
@@ -74,6 +75,10 @@ def test_five_answers_are_one_step_apart(words):
             ["< 1.000 €", "1.000 - 2.000 €", "2.000 - 4.000 €", "über 4.000 €"],
         ),
         (["Over $10k", "up to $5k", "$5k - $10k"], ["up to $5k", "$5k - $10k", "Over $10k"]),
+        (
+            ["1 (not at all)", "2", "4", "3", "5 (very)"],
+            ["1 (not at all)", "2", "3", "4", "5 (very)"],
+        ),
         (["3 = yes", "1 = no", "2 = perhaps"], ["1 = no", "2 = perhaps", "3 = yes"]),
     ],
 )

@@ -23,7 +23,9 @@ from unispectral.tables._ordinals import NO_ANSWER, find_order
 #: it is left out.
 Plan: TypeAlias = dict[str, Any]
 
-_ANSWERS = dict.fromkeys(("yes", "y", "true", "t", "on", "ja", "wahr"), 1.0)
+#: How a form marks what was chosen; what was not is left blank.
+MARKS = ("x", "✓", "✔", "☑", "☒")
+_ANSWERS = dict.fromkeys(("yes", "y", "true", "t", "on", "ja", "j", "wahr"), 1.0)
 _ANSWERS |= dict.fromkeys(("no", "n", "false", "f", "off", "nein", "falsch"), 0.0)
 _UNIT = r"[$€£¥₹₽₩%]|USD|EUR|GBP|CHF|JPY|CNY|INR"
 #: Any word behind a number may be its unit: kg, °C, km/h, m².
@@ -47,7 +49,7 @@ class Reading:
 
 
 def _number_pattern(group: str, point: str) -> re.Pattern[str]:
-    whole = rf"\d{{1,3}}(?:[{group}'’\s]\d{{3}})+|\d+"
+    whole = rf"\d{{1,3}}(?:[{group}'’\s]\d{{3}})+|\d{{1,2}}(?:[{group}]\d\d)+[{group}]\d{{3}}|\d+"
     number = rf"(?=[{point}]?\d)(?:{whole})?(?:[{point}]\d*)?(?:[eE][+-]?\d+)?"
     sign = rf"((?<=[{point}]\d\d)-)?"  # as some programs of bookkeeping write losses
     before = rf"(\()?([+-])?\s*({_UNIT})?\s*([+-])?"
@@ -115,7 +117,7 @@ def _read_texts(
 ) -> Reading:
     """Find out what texts are."""
     categorical = isinstance(column.dtype, optional("pandas", extra="io").CategoricalDtype)
-    if all(text.casefold() in _ANSWERS for text in counts):
+    if _are_answers({text.casefold() for text in counts}):
         plan = {"kind": "yes/no"}
         return Reading(plan, column_values(plan, column, decimal).ravel(), counts)
     if categorical and column.dtype.ordered:
@@ -123,7 +125,12 @@ def _read_texts(
         places = {level: float(at) for at, level in enumerate(ordered)}
         return Reading({"kind": "ordinal", "levels": places}, counts=counts)
     if levels := find_order(counts, orders):
-        return Reading({"kind": "ordinal", "levels": levels}, counts=counts)
+        said = {
+            text.casefold(): levels[text.casefold()]
+            for text in counts
+            if text.casefold() in levels
+        }
+        return Reading({"kind": "ordinal", "levels": said | levels}, counts=counts)
     if not categorical:
         if order := _order_of_dates(counts):
             return Reading({"kind": "date", "order": order}, counts=counts)
@@ -132,6 +139,13 @@ def _read_texts(
                 return Reading(number, counts=counts)
             return Reading(number, column_values(number, column, decimal).ravel(), counts)
     return Reading({"kind": "category", "categories": sorted(counts)}, counts=counts)
+
+
+def _are_answers(texts: set[str]) -> bool:
+    """Whether texts are yes and no, or the marks of a form."""
+    if texts <= _ANSWERS.keys():
+        return len(texts) == 1 or len({_ANSWERS[text] for text in texts}) > 1
+    return texts <= set(MARKS)
 
 
 def _unread(why: str) -> Reading:
@@ -233,7 +247,7 @@ def column_values(plan: Plan, column: Any, decimal: str | None) -> np.ndarray:
         levels = plan["levels"]
         known = {text: levels.get(str(text).casefold(), np.nan) for text in different}
     elif kind == "yes/no":
-        answers = _ANSWERS | {"1": 1.0, "0": 0.0}
+        answers = _ANSWERS | dict.fromkeys(MARKS, 1.0) | {"1": 1.0, "0": 0.0}
         known = {text: answers.get(str(text).casefold(), np.nan) for text in different}
     else:
         sign = decimal_of(column, decimal or plan["decimal"])

@@ -22,6 +22,7 @@ _FORMS = {
     "parts": re.compile(r"(?P<a>\d\d?)[./-](?P<b>\d\d?)[./-](?P<year>\d{4}|\d\d)" + _TIME),
     "dmy words": re.compile(rf"(?P<day>\d\d?)\.?[ -]{_MONTH}[ ,-]+(?P<year>\d{{4}})" + _TIME),
     "mdy words": re.compile(rf"{_MONTH}[ -](?P<day>\d\d?),?[ -]+(?P<year>\d{{4}})" + _TIME),
+    "ym": re.compile(r"(?P<year>(?:19|20)\d\d)[-/](?P<month>0[1-9]|1[0-2])"),
     "clock": re.compile(
         r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?(?P<half>)(?P<zone>)"
     ),
@@ -30,7 +31,7 @@ _FORMS = {
 
 
 def date_order(texts: Iterable[str]) -> str:
-    """How dates are written: "iso", "dmy", "mdy", "words", "ymd", "clock", "unclear".
+    """How dates are written: "iso", "dmy", "mdy", "words", "ymd", "ym", "clock", "unclear".
 
     Empty where they are no dates.
 
@@ -75,6 +76,8 @@ def days_of(text: str, order: str) -> float:
     if match is None:
         return np.nan
     try:
+        if form == "ym":
+            return (datetime(int(match["year"]), int(match["month"]), 1) - _EPOCH) / timedelta(1)
         if form == "clock":
             return _clock(match) / timedelta(days=1)
         if form == "parts":

@@ -172,8 +172,8 @@ def _fill(plan: Plan, values: np.ndarray, impute: str | None) -> float | str | N
         return None
     if plan["kind"] == "category":
         return plan["categories"][int(present.sum(axis=0).argmax())]
-    if plan["kind"] == "yes/no":
-        return float(present.mean() > 0.5)
+    if plan["kind"] == "yes/no":  # where there is no "no", blanks are
+        return float(present.mean() > 0.5 and present.min() < 1.0)
     if impute == "zero" and plan["kind"] != "ordinal":
         return 0.0
     if plan["kind"] == "ordinal":  # a level that exists

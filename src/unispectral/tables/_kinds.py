@@ -67,6 +67,9 @@ def judge(name: str, reading: Reading, n_rows: int, most_kinds: int) -> Judgemen
     if reading.counts is None and reading.values is None:
         return Judgement("date", "supplementary", "holds dates")
     present = _present(reading)
+    if _is_marked(reading, present, n_rows):
+        plan = {"kind": "yes/no", "decimal": "."}
+        return Judgement("yes/no", reason="is marked, or blank for no", plan=plan)
     if _distinct(reading) == 1:
         return _constant(reading, present, n_rows)
     if reading.counts is not None and reading.plan["kind"] in ("category", "ordinal", "date"):
@@ -98,6 +101,14 @@ def _distinct(reading: Reading) -> int:
         return len(np.unique(reading.values[~np.isnan(reading.values)]))
     counts: Any = reading.counts
     return len(counts)
+
+
+def _is_marked(reading: Reading, present: int, n_rows: int) -> bool:
+    """Whether rows are marked, as in a form, by a cross or a one, and others are blank."""
+    if present == n_rows or reading.values is None:
+        return False
+    known = reading.values[~np.isnan(reading.values)]
+    return len(known) > 0 and bool((known == 1.0).all())
 
 
 def _constant(reading: Reading, present: int, n_rows: int) -> Judgement:
@@ -143,7 +154,11 @@ def _judge_text(name: str, reading: Reading, present: int, most_kinds: int) -> J
 
 
 def _category(name: str, counts: Counter[str]) -> Judgement:
-    doubt = "may hold known classes" if _names.is_class(name) else ""
+    doubt = ""
+    if _names.is_class(name):
+        doubt = "may hold known classes"
+    elif _names.is_when(name):
+        doubt = "is a part of a date and may say when, not what"
     return Judgement("category", reason=f"has {len(counts)} categories", doubt=doubt)
 
 

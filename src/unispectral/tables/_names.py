@@ -29,7 +29,7 @@ _CODE = {"code", "zip", "zipcode", "postcode", "postalcode", "postal", "plz", "p
          "fips", "geoid", "sku", "ean", "isbn", "upc", "barcode", "iban", "ssn", "vin",
          "naics"}  # fmt: skip
 _LATITUDE = {"lat", "latitude", "breitengrad", "geobreite"}
-_LONGITUDE = {"lon", "lng", "long", "longitude", "längengrad", "laengengrad", "geolänge"}
+_LONGITUDE = {"lon", "lng", "longitude", "längengrad", "laengengrad", "geolänge"}
 _CLASS = {"class", "label", "labels", "target", "klasse"}
 _REMARK = {"comment", "comments", "note", "notes", "remark", "remarks", "feedback", "text",
            "description", "message", "review", "bemerkung", "bemerkungen", "kommentar",
@@ -102,7 +102,8 @@ def is_latitude(name: str) -> bool:
 
 def is_longitude(name: str) -> bool:
     """Whether a name is one for a longitude."""
-    return bool(_LONGITUDE & set(tokens(name)))
+    words = tokens(name)
+    return bool(_LONGITUDE & set(words)) or words[-1:] == ["long"]
 
 
 def is_class(name: str) -> bool:

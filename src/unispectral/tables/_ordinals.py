@@ -78,6 +78,8 @@ _LEAST = 3
 #: More answers with a number in front are something else, as houses in streets.
 _MOST = 12
 _NUMBERED = re.compile(r"\(?(\d{1,2})\)?\s*(?:[-–=:.)]\s*|\s)([^\d\s].*)")
+#: Of a scale from 1 to 7 often only the ends have words.
+_ENDS, _BARE = 2, re.compile(r"\d{1,2}")
 #: A number with or without marks of thousands; an address such as 10.0.3.1 is none.
 _AMOUNT = r"(?:\d{1,3}(?:[.,]\d{3})+|\d+)(?:[.,]\d+)?"
 _MEASURED = r"(?:\s*(?:years?|yrs?|jahre|km|kg|cm|€|eur|usd|people|employees|mitarbeiter))?"
@@ -140,11 +142,13 @@ def given_order(levels: Sequence[str]) -> dict[str, float]:
 
 
 def _read_numbers(words: set[str]) -> dict[str, float] | None:
-    """Answers that begin with their number, as "1 - never"."""
+    """Answers that begin with their number, as "1 - never"; between the ends it may be alone."""
     found = {word: _NUMBERED.fullmatch(word) for word in words}
     numbers = {word: float(match[1]) for word, match in found.items() if match}
     said = {match[2] for match in found.values() if match}
-    whole = len(numbers) == len(words) == len(set(numbers.values())) == len(said)
+    told_apart = len(numbers) == len(said) >= _ENDS
+    numbers |= {word: float(word) for word in words if _BARE.fullmatch(word)}
+    whole = told_apart and len(numbers) == len(words) == len(set(numbers.values()))
     close = (
         len(words) <= _MOST
         and whole

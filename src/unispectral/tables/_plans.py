@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 _ROLES = ("use", "leave out", "supplementary", "id")
-_ORDERS = ("iso", "dmy", "mdy", "words", "ymd", "clock")
+_ORDERS = ("iso", "dmy", "mdy", "words", "ymd", "ym", "clock")
 _KEYS = {
     "left out": {"why"},
     "number": {"decimal", "unit", "log", "least", "ranks"},

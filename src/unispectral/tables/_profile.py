@@ -337,7 +337,9 @@ def _copy(column: ColumnProfile, other: ColumnProfile) -> ColumnProfile:
 def _equal_numbers(inside: list[int], readings: Sequence[Reading]) -> dict[int, int]:
     """Columns of numbers that are another one, perhaps in another unit: which, and of which."""
     arrays: dict[int, Any] = {
-        at: readings[at].values for at in inside if readings[at].values is not None
+        at: values
+        for at in inside
+        if (values := readings[at].values) is not None and not np.isinf(values).any()
     }
     found: dict[int, int] = {}
     if not arrays or len(next(iter(arrays.values()))) < 3:

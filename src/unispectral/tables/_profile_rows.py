@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 
 from unispectral._compat import optional
-from unispectral.tables._columns import Plan, Reading, texts_of
+from unispectral.tables._columns import Plan, Reading, column_values, texts_of
 
 #: Rows at the end among which totals are sought.
 _LAST = 3
 #: Rows with so large a part missing are nearly empty.
 _EMPTY = 0.5
-#: A unit is short and holds no number, but for a power.
-_UNIT_CELL = re.compile(r"[(\[]?[^\d\s()\[\]]{1,10}(?:[ /·*^-]?[^\d\s()\[\]]{0,8}[23²³]?)?[)\]]?")
 _LEAST_UNITS = 2
 _TOTAL = re.compile(
     r"(?:grand |sub|over)?-?\s*(?:total|totals|sum|summe|gesamt|gesamtsumme|insgesamt|"
@@ -102,7 +100,7 @@ def _are_empty(frame: Any) -> np.ndarray:
 
 
 def find_units(frame: Any, plans: Sequence[Plan]) -> list[str]:
-    """The units that stand in the first row, where all columns of numbers have text there.
+    """Units, or more names, in the first row: text in all columns of numbers, found there only.
 
     Examples
     --------
@@ -115,8 +113,11 @@ def find_units(frame: Any, plans: Sequence[Plan]) -> list[str]:
     numbers = [plan for plan in plans if plan["kind"] == "number"]
     units = []
     for plan in numbers:
-        first = texts_of(frame[plan["name"]].iloc[:1])[0]
-        if first is None or not _UNIT_CELL.fullmatch(first):
+        column = frame[plan["name"]]
+        first = texts_of(column.iloc[:1])[0]
+        if first is None or not np.isnan(column_values(plan, column.iloc[:1], None)).all():
+            return []
+        if (column.iloc[1:] == column.iloc[0]).any():
             return []
         units.append(first)
     return units if len(units) >= _LEAST_UNITS else []

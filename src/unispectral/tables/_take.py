@@ -225,7 +225,7 @@ def _real_rows(
 
 
 def _said_of_units(units: Sequence[str]) -> str:
-    return f"Left out the row below the names: it holds units ({', '.join(units[:SHOWN])})."
+    return f"Left out the row below the names: it holds no numbers ({', '.join(units[:SHOWN])})."
 
 
 def _said_of_totals(lost: int) -> str:

@@ -329,7 +329,10 @@ def _join_thousands(frame: pd.DataFrame, others: Iterable[str]) -> list[str]:
 
 def _uneven(source: Source, where: str, found: int, width: int) -> TableError:
     problem = f"is uneven: {where} has {plural(found, 'value')} for {plural(width, 'column')}"
-    return source.error(problem, "check separators and quotes there")
+    remedy = "check separators and quotes there"
+    if found == 1:
+        remedy += ", or leave remarks below the table out (--skip-footer)"
+    return source.error(problem, remedy)
 
 
 def _parse(
