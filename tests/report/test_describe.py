@@ -10,7 +10,8 @@ from sklearn.cluster import DBSCAN, KMeans
 from sklearn.pipeline import make_pipeline
 
 import unispectral
-from unispectral.report import report_data, write_report
+from unispectral.report import _clusters, report_data, write_report
+from unispectral.report._clusters import contrasts
 from unispectral.tables import TablePreparer
 
 
@@ -100,3 +101,14 @@ def test_the_mean_of_an_absent_category_is_zero():
     assert set(table["mean"].round(9)) == {0.0, 1.0}
     assert (table[["mean", "mean_elsewhere"]].abs() > 0.1).to_numpy().sum() == 9
     assert (table[["mean", "mean_elsewhere"]] == 0.0).to_numpy().sum() == 9
+
+
+def test_a_large_table_of_single_precision_is_described_as_a_small_one(monkeypatch):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=200)
+    X = (rng.normal(size=(3, 9))[labels] + rng.normal(size=(200, 9))).astype(np.float32)
+    X[4, 2] = np.nan
+    whole = contrasts(X.astype(np.float64), labels)
+    monkeypatch.setattr(_clusters, "_ENTRIES", 500)
+    for found, expected in zip(contrasts(X, labels), whole, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _CLEAREST = 99.0
 #: Who is as sure as this is not called doubtful, though others are surer.
 _SURE = 0.99
+#: Numbers of a table that are looked at in double precision at a time.
+_ENTRIES = 2**22
 
 
 class Certainty(NamedTuple):
@@ -45,10 +47,10 @@ def certainty_of(estimator: object, X: object, labels: np.ndarray) -> Certainty:
     known = membership is not None and membership.shape == (n, count)
     if count < 2 or (X is None and not known):
         return Certainty(np.ones(n), np.full(n, -1))
-    strength = np.array(membership, dtype=np.float64) if known else -_centre_distances(X, labels)
-    first, strength[own] = strength[own], -np.inf
+    strength = np.array(membership) if known else -_centre_distances(X, labels)
+    first, strength[own] = strength[own].astype(np.float64), -np.inf
     second = strength.argmax(axis=1)
-    next_best = strength[own[0], second]
+    next_best = strength[own[0], second].astype(np.float64)
     lead = first - next_best
     if not known:
         lead /= np.maximum(-np.minimum(first, next_best), 1e-300)
@@ -121,6 +123,21 @@ def contrasts(X: Any, labels: np.ndarray) -> Contrasts:
     groups. A missing value counts for neither.
     """
     member = _indicator(labels).T
+    if sp.issparse(X):
+        return _contrast_columns(X, member, labels)
+    if X.size <= _ENTRIES:
+        return _contrast_columns(X.astype(np.float64, copy=False), member, labels)
+    # A large table is copied in double precision a few columns at a time.
+    step = max(1, _ENTRIES // len(X))
+    parts = [
+        _contrast_columns(X[:, start : start + step].astype(np.float64), member, labels)
+        for start in range(0, X.shape[1], step)
+    ]
+    return Contrasts(*(np.hstack(values) for values in zip(*parts, strict=True)))
+
+
+def _contrast_columns(X: Any, member: sp.csr_array, labels: np.ndarray) -> Contrasts:
+    """The same of few columns; ``member`` has a row for each cluster."""
     sizes = np.bincount(labels).astype(np.float64)[:, None]
     centre, counts, table = np.zeros(X.shape[1]), np.broadcast_to(sizes, (len(sizes), 1)), X
     if not sp.issparse(X):  # squares about the mean keep their digits
@@ -218,7 +235,9 @@ def as_numbers(X: Any, n: int, names: Any = None) -> Numbers:
     names = getattr(X, "columns", None) if names is None else names
     made: Sequence[dict[str, Any]] = ()
     try:
-        values = sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+        values = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
+        if values.dtype != np.float32:
+            values = values.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         from unispectral.tables import TablePreparer
 
