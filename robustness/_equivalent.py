@@ -64,7 +64,7 @@ _REASONS: dict[str, dict[str, str]] = {
         "codes: 1e-06 → 2e-06 in tol=1e-06": _LIMIT,
         "16 → 17 in FIRST = 16": _BATCH,
         "codes: 0.0 → 1.0 in beta=0.0": "it has no part without an embedding",
-        "codes: 0.0 → 1.0 in (0.0, np.empty((n, 0)))": "the distances in an embedding without columns are zero",
+        "codes: 0.0 → 1.0 in beta = 0.0": "the distances in an embedding without columns are zero",
         "codes: 0 → 1 in (n, 0)": "any distances, times zero",
         "codes: 0 → 1 in K.shape[0]": _SQUARE,
         "codes: 0 → 1 in K.min() >= 0": "only ends a search sooner",

@@ -205,7 +205,8 @@ class GeometryPart:
             points, shift = recentre(table[:first])
             index = build_index(points, k, random_state=0, run=run)
             self._index.update(index=index, shift=shift)
-        index, shift = self._index["index"], self._index["shift"]
+        index = self._index["index"]
+        shift = self._index["shift"]
         if first == len(table):
             return [index], shift
         if "later" not in self._index:

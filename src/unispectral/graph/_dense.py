@@ -87,14 +87,13 @@ def codes(
     nonnegative = bool(K.min() >= 0)
     if start is None:
         start = sp.csr_array((n, n))
-    indptr, indices, data = (
-        start.indptr.astype(np.int64),
-        start.indices.astype(np.int32),
-        start.data.astype(np.float64),
-    )
+    indptr = start.indptr.astype(np.int64)
+    indices = start.indices.astype(np.int32)
+    data = start.data.astype(np.float64)
 
     if embedding is None:
-        beta, embedding = 0.0, np.empty((n, 0))
+        beta = 0.0
+        embedding = np.empty((n, 0))
     P = np.ascontiguousarray(embedding, dtype=K.dtype)
 
     def work(rows: slice) -> Any:

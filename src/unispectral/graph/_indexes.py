@@ -84,7 +84,8 @@ class ExactIndex(Index):
         run: Run | None = None,
     ) -> Neighbours:
         m = queries.shape[0]
-        skip, out = _skip(exclude, m), _empty(m, k)
+        skip = _skip(exclude, m)
+        out = _empty(m, k)
 
         def work(rows: slice) -> None:
             products = self._products(queries, rows)
@@ -293,7 +294,8 @@ class CellIndex(Index):
         run: Run | None,
     ) -> Neighbours:
         m = queries.shape[0]
-        skip, out = _skip(exclude, m), _empty(m, k)
+        skip = _skip(exclude, m)
+        out = _empty(m, k)
         by_cell = np.argsort(cell, kind="stable")
         bounds = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=len(self.centres)))])
 
@@ -383,7 +385,8 @@ def _put_nearest(
 
     k = out.indices.shape[1]
     shape = len(products), min(k + _SPARE, points.shape[0])
-    keys, found = np.empty(shape, products.dtype), np.empty(shape, np.int32)
+    keys = np.empty(shape, products.dtype)
+    found = np.empty(shape, np.int32)
     distances = np.empty(shape)
     _select.select_smallest(products, norms, ids, skip[rows], shape[1], keys, found)
     if sp.issparse(points):

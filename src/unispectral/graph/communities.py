@@ -124,7 +124,9 @@ def best_communities(W: sp.csr_array) -> np.ndarray:
         value = modularity(W, found)
         since += 1
         if value > reached + _ROUNDING:
-            best, reached, since = found, value, 0
+            best = found
+            reached = value
+            since = 0
         if since == len(_FINE):
             break
     return best
@@ -338,7 +340,8 @@ def _likely_resolution(W: sp.csr_array, labels: np.ndarray) -> float | None:
     share, chance = _share_inside(W, labels)
     if not chance < share < 1.0 or chance <= 0.0:
         return None
-    inside, between = share / chance, (1.0 - share) / (1.0 - chance)
+    inside = share / chance
+    between = (1.0 - share) / (1.0 - chance)
     return float((inside - between) / (np.log(inside) - np.log(between)))
 
 
@@ -465,7 +468,9 @@ def _move(
 ):
     """Visit the nodes in a queue; one that moves calls its neighbours in other communities."""
     n = len(labels)
-    head, left, moves = 0, n, 0
+    head = 0
+    left = n
+    moves = 0
     while left > 0:
         i = queue[head]
         head = (head + 1) % n
@@ -489,7 +494,8 @@ def _move(
             c = seen[s]
             gain = weight[c] - penalty * volumes[c]
             if c != own and gain > most:
-                best, most = c, gain
+                best = c
+                most = gain
         for s in range(count):
             weight[seen[s]] = 0.0
         if best == own:

@@ -61,12 +61,15 @@ def _grow(columns, reach, sample, nearest, far, ends, lengths):
     What is known of the samples that are not in the tree stands in the first places: the number
     of each, its reach, its nearest sample in the tree, and the length and plain length there.
     """
-    length, plain, apart = far[0], far[1], far[2]
+    length = far[0]
+    plain = far[1]
+    apart = far[2]
     n = len(sample)
     best = n - 1
     for at in range(n - 1):
         left = n - 1 - at
-        last, own = sample[best], reach[best]
+        last = sample[best]
+        own = reach[best]
         for s in range(left + 1):
             apart[s] = 0.0
         for c in range(len(columns)):
@@ -124,7 +127,9 @@ def _merge(ends, parent, size, of_size, used, k, most_uneven):
     In the end ``parent`` is the first sample of each cluster.
     """
     n = len(parent)
-    first, smallest, gini = 0, 1, 0.0
+    first = 0
+    smallest = 1
+    gini = 0.0
     skipped, skipped_at = 0, 1  # edges before this touch no cluster of that size
     for count in range(n, max(k, 1), -1):
         if gini <= most_uneven:
@@ -133,17 +138,20 @@ def _merge(ends, parent, size, of_size, used, k, most_uneven):
             e = first
         else:
             if skipped_at != smallest:
-                skipped, skipped_at = first, smallest
+                skipped = first
+                skipped_at = smallest
             e = skipped
             while True:
                 if not used[e]:
-                    a, b = _find(parent, ends[e, 0]), _find(parent, ends[e, 1])
+                    a = _find(parent, ends[e, 0])
+                    b = _find(parent, ends[e, 1])
                     if size[a] == smallest or size[b] == smallest:
                         break
                 e += 1
             skipped = e
         used[e] = True
-        a, b = _find(parent, ends[e, 0]), _find(parent, ends[e, 1])
+        a = _find(parent, ends[e, 0])
+        b = _find(parent, ends[e, 1])
         parent[max(a, b)] = min(a, b)
         of_size[size[a]] -= 1
         of_size[size[b]] -= 1
@@ -161,7 +169,9 @@ def _gini(of_size, smallest, count, n):
     """The Gini index of the sizes of clusters: 0 if all are alike, 1 if one has everything."""
     if count < 2:
         return 0.0
-    before, total, seen = 0, 0.0, 0
+    before = 0
+    total = 0.0
+    seen = 0
     size = smallest
     while seen < n:
         many = of_size[size]

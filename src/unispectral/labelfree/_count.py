@@ -44,7 +44,8 @@ _DRAWS = 2
 _FLOOR = 0.02
 #: Candidates of each code where modularity decides: many, or few for numbers of clusters whose
 #: mean size is no larger than that. Clusters are merged from at least so many.
-_MANY_CANDIDATES, _FEW_CANDIDATES = 12, 4
+_MANY_CANDIDATES = 12
+_FEW_CANDIDATES = 4
 _MERGED = 60
 #: Scores that are lower than the highest by no more than this share are as high.
 _PLATEAU = 0.005
@@ -55,10 +56,14 @@ _ROUGH = 1e-2
 #: A mode of this prominence is as likely real as not; the log odds of each are its distance from
 #: there in the second unit, no further from 0 than the third. The last is what they weigh beside
 #: the eigenvalues.
-_EVEN, _UNIT, _MOST_ODDS, _MODES = 2.4, 0.6, 4.0, 0.15
+_EVEN = 2.4
+_UNIT = 0.6
+_MOST_ODDS = 4.0
+_MODES = 0.15
 #: Where the density is heard, a spectrum between these shares of the reference leaves it to the
 #: prominence of the second mode whether there are clusters.
-_DOUBTFUL, _SECOND_MODE = (0.65, 0.8), 2.5
+_DOUBTFUL = (0.65, 0.8)
+_SECOND_MODE = 2.5
 #: The resolution at which the communities of many samples are sought, and members that each has.
 _RESOLUTION = 0.6
 _LEAST_COMMUNITY = 10
@@ -188,7 +193,8 @@ def _excess_modularity(
     eigenvalues tell, and their log ratios are returned instead.
     """
     n = few.n_samples
-    excess, clearest = np.zeros(most - 1), np.zeros(most - 1)
+    excess = np.zeros(most - 1)
+    clearest = np.zeros(most - 1)
     references = list(draw_null_samples(few, _DRAWS, run))
     if not references:  # all samples are equal
         return excess, "modularity"
@@ -196,7 +202,8 @@ def _excess_modularity(
     for k, judged in ((_MANY_CANDIDATES, large), (_FEW_CANDIDATES, ~large)):
         if not judged.any():
             continue
-        k, looks = recipe.n_neighbors or k, []
+        k = recipe.n_neighbors or k
+        looks = []
         for form in forms:
             (own, values), *drawn = (
                 merge_clusters(build_whitened_graph(one, form, k, recipe, run), most, run)

@@ -486,7 +486,8 @@ def _root(kernel: np.ndarray) -> np.ndarray:
     Repeated samples, and fewer features than samples, make a kernel singular; samples that differ
     in their last digits only make it indefinite, since their distances are rounding errors.
     """
-    unit, added = max(float(np.trace(kernel)) / len(kernel), 1e-300), 0.0
+    unit = max(float(np.trace(kernel)) / len(kernel), 1e-300)
+    added = 0.0
     for jitter in (1e-8, 1e-6, 1e-4, 1e-2, 1.0, float(len(kernel))):
         kernel.flat[:: len(kernel) + 1] += (jitter - added) * unit
         added = jitter

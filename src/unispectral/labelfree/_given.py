@@ -49,7 +49,8 @@ _MOST_EDGES = 30
 #: Random graphs of the same degrees, beside which communities are counted, fewer for many nodes,
 #: where they hardly differ; and by how many standard deviations the modularity must exceed the
 #: mean of theirs.
-_DRAWS, _FEW_DRAWS = 6, 2
+_DRAWS = 6
+_FEW_DRAWS = 2
 _MANY_NODES = 10_000
 _DEVIATIONS = 2.5
 

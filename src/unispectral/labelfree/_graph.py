@@ -126,7 +126,8 @@ def learn_graph(
             run.progress("graph")
         codes = _hold_together(codes, layers, k, recipe, seed, run)
         graph = codes.T.tocsr()
-        before, W = W, _weigh(codes, graph, counts)
+        before = W
+        W = _weigh(codes, graph, counts)
         del codes
         change = np.inf if before is None else _change(W, before)
         first = W if first is None else first
@@ -254,7 +255,8 @@ def _add_fourth_powers(indptr, indices, embedding, squares):
     """Add to each column the fourth powers of the lengths of its edges in the embedding."""
     for j in range(len(indptr) - 1):
         for p in range(indptr[j], indptr[j + 1]):
-            i, length = indices[p], 0.0
+            i = indices[p]
+            length = 0.0
             for c in range(embedding.shape[1]):
                 length += (embedding[i, c] - embedding[j, c]) ** 2
             squares[i] += length * length
@@ -414,7 +416,8 @@ def _code_over(
 
     def work(part: slice) -> np.ndarray:
         b, k = neighbours[part].shape
-        near, among = np.empty((b, k)), np.empty((b, k, k))
+        near = np.empty((b, k))
+        among = np.empty((b, k, k))
         block_kernels(layer.geometry, rate, rows[part], neighbours[part], near, among)
         block = LocalNeighbourhoods(neighbours[part], near, among, rate)
         return solve_block(block, recipe)[0]

@@ -21,7 +21,9 @@ from unispectral.labelfree._selection import estimate_dimension, find_nearest_sq
 #: Samples that the density is looked at in, and its neighbours: at least so many, that share of
 #: the square root of the number of samples, at most so many.
 _DENSITY_SAMPLES = 10_000
-_NEAR, _NEAR_SHARE, _MOST_NEAR = 12, 0.8, 50
+_NEAR = 12
+_NEAR_SHARE = 0.8
+_MOST_NEAR = 50
 #: In more dimensions than this, neighbours are too far away to tell the density.
 _MOST_DIMENSIONS = 5.0
 #: Samples whose distances are all looked at, where there is no table.

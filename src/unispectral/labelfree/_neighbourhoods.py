@@ -144,7 +144,8 @@ class LocalNeighbourhoods(NamedTuple):
         ``numbers`` are the numbers that candidates have among all samples; those of the present
         ones by default.
         """
-        n, k = len(present), self.neighbours.shape[1]
+        n = len(present)
+        k = self.neighbours.shape[1]
         own = np.flatnonzero(present)
         numbers = own if numbers is None else numbers
         neighbours = np.full((n, k), -1, dtype=np.int64)

@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 
 #: Tables of more bytes than this are not copied for the sake of their order, unless a row has
 #: fewer than that: as many as the neighbourhood of a sample takes.
-_MOST_BYTES, _ROW_BYTES = 64 * 2**20, 256
+_MOST_BYTES = 64 * 2**20
+_ROW_BYTES = 256
 #: Bits of each of three distances, which together fill an integer of 64.
 _BITS = 21
 #: Samples that are farthest to within this share are as far as each other; those that are so many
 #: times as far as the median one are far from all others.
-_AS_FAR, _FAR = 1e-4, 8.0
+_AS_FAR = 1e-4
+_FAR = 8.0
 #: Squared distances from the centre that differ by less than this share of their median are equal.
 _AS_CENTRAL = 1e-9
 #: Above this many samples, not all of which are looked at everywhere, neighbours stand near each
@@ -81,7 +83,8 @@ def spatial_order(tables: Sequence[Any]) -> np.ndarray:
         if near.any() and not near.all():
             rows = [_mean(table[near]) for table in tables]
             central = _squared_distances(tables, lengths, rows)
-        key, far = _cells(central), central
+        key = _cells(central)
+        far = central
         for shift in (1, 2):
             pivot = _farthest(far, central, tables)
             far = _squared_distances(tables, lengths, [table[[pivot]] for table in tables])
@@ -106,7 +109,8 @@ def renumber(matrix: sp.csr_array, numbers: np.ndarray, n: int) -> sp.csr_array:
     counts = np.zeros(n + 1, dtype=matrix.indptr.dtype)
     counts[1 + numbers] = np.diff(matrix.indptr)
     starts = np.cumsum(counts, dtype=counts.dtype)
-    indices, data = np.empty_like(matrix.indices), np.empty_like(matrix.data)
+    indices = np.empty_like(matrix.indices)
+    data = np.empty_like(matrix.data)
     numbers = numbers.astype(indices.dtype)
     _move(matrix.indptr, matrix.indices, matrix.data, numbers, starts, indices, data)
     moved = sp.csr_array((data, indices, starts), shape=(n, n))

@@ -17,13 +17,15 @@ WHITEN = (3.0, 0.3)
 #: more than these; and no more than those where they are not communities of the graph. Clusters
 #: have this many members at least.
 _MEMBERS = 15
-_LEAST_COUNTED, _MOST_COUNTED = 20, 100
+_LEAST_COUNTED = 20
+_MOST_COUNTED = 100
 _LEAST_MEMBERS = 3
 #: Above this many samples the passes end at a change of the graph that moves no label.
 _LARGE_SAMPLES = 10_000
 #: Above this many samples labels are communities of the graph.
 SPECTRAL_SAMPLES = 10_000
-_TOL, _LARGE_TOL = 1e-4, 5e-3
+_TOL = 1e-4
+_LARGE_TOL = 5e-3
 #: Kinds of candidates that vote on the clusters of one table.
 MEMBERS = ("graph", "communities", "mixture", "trees")
 _SWITCH = (True, False)

@@ -26,26 +26,31 @@ _RATIO = 10.0
 _DECIDING = 2.0
 #: Where this share of the columns have this share of the samples at their smallest or at their
 #: largest value, they are pixels or counts.
-_PILED_COLUMNS, _PILED_SAMPLES = 0.5, 0.1
+_PILED_COLUMNS = 0.5
+_PILED_SAMPLES = 0.1
 #: The spread of a column is the distance of the order statistics that leave one sample in four at
 #: either end, or one in twenty where these are equal; values that are so many times as far from
 #: them are no part of the column's spread.
-_ONE_IN, _FAR = (4, 20), 30.0
+_ONE_IN = (4, 20)
+_FAR = 30.0
 #: Tables that take more bytes are not copied for the sake of their units. One without its
 #: constant columns is, where its rows are shorter than this, or most of its columns are constant.
-_MOST_BYTES, _ROW_BYTES = 64 * 2**20, 256
+_MOST_BYTES = 64 * 2**20
+_ROW_BYTES = 256
 #: Entries that are looked at together.
 _ENTRIES = 2**20
 #: A unit is at least this share of the range: squares must not overflow.
 _LEAST_UNIT = 2.0**-400
 #: Where all values are multiples of a step, as counts and pixels are, and no more than this, and
 #: to within this share of it, the step is the unit: equal distances then stay equal.
-_MOST_STEPS, _OFF_STEP = 2**16, 1e-6
+_MOST_STEPS = 2**16
+_OFF_STEP = 1e-6
 #: Values that are looked at before all are.
 _FEW = 256
 #: Counts of words, or of anything that is seldom there: at least this share of the entries is
 #: zero, and most of the others are one.
-_LEAST_ZEROS, _ONES = 0.8, 0.5
+_LEAST_ZEROS = 0.8
+_ONES = 0.5
 #: Rows of so many columns, whose lengths differ by no more than this share, are embeddings that
 #: were scaled to length one, rounded perhaps to half precision or to whole numbers.
 _LONG_ROWS = 16
@@ -106,7 +111,8 @@ def scaling_of(X: Table, scaling: str) -> tuple[Shift | None, str]:
     if standardise:
         first = _distinct(X, kept, columns)
         copies = len(kept) - len(first)
-        kept, columns = kept[first], columns.among(first)
+        kept = kept[first]
+        columns = columns.among(first)
     reason += _tell_left_out(constant, _CONSTANT) + _tell_left_out(copies, _COPIES)
     return _shift(X, kept, columns, standardise), reason
 
@@ -195,9 +201,11 @@ def _describe_block(values: np.ndarray) -> _Columns:
     ends = [(n - 1) // share for share in _ONE_IN]
     places = [0, (n - 1) // 2, n // 2, n - 1, *ends, *(n - 1 - end for end in ends)]
     ordered = np.partition(values, sorted(set(places)), axis=1)
-    least, greatest = ordered[:, 0], ordered[:, -1]
+    least = ordered[:, 0]
+    greatest = ordered[:, -1]
     median = 0.5 * (ordered[:, (n - 1) // 2] + ordered[:, n // 2])
-    low, high = least, greatest
+    low = least
+    high = greatest
     for end in reversed(ends):
         narrower = ordered[:, n - 1 - end] > ordered[:, end]
         low = np.where(narrower, ordered[:, end], low)
@@ -255,7 +263,8 @@ def have_one_length(X: np.ndarray) -> bool:
     >>> have_one_length(np.array([[3.0, 4.0], [1.0, 0.0]]))
     False
     """
-    least, greatest = np.inf, 0.0
+    least = np.inf
+    greatest = 0.0
     for start in range(0, len(X), _LENGTH_ROWS):
         some = X[start : start + _LENGTH_ROWS]
         with np.errstate(over="ignore"):
@@ -327,7 +336,8 @@ def _common_step(blocks: Iterable[np.ndarray], largest: float) -> float:
         values = np.abs(block[block != 0.0])
         for part in (values[:_FEW], values):
             while (rest := _rest(part, step)) > 0.0:
-                whole, step = step, rest
+                whole = step
+                step = rest
                 if largest > _MOST_STEPS * step:
                     return 0.0
                 part = np.append(part, whole)
