@@ -126,16 +126,26 @@ def test_pairs_are_kept_apart_wherever_they_can_be(seed):
 def test_uncertain_pairs_lie_between_clusters():
     X, _ = make_blobs([60, 60], centers=[[0, 0], [6, 0]], cluster_std=1.3, random_state=0)
     model = fit(X, 2)
-    pairs = uncertain_pairs(model, n=6)
-    assert pairs.shape == (6, 2)
-    assert len(set(pairs[:, 0].tolist())) == 6
+    pairs = uncertain_pairs(model, n=9)
+    assert pairs.shape == (9, 2)
+    # One question about both clusters, one about the parts of each; then single samples.
+    clusters = model.labels_[pairs]
+    assert sorted((clusters[:3, 0] != clusters[:3, 1]).tolist()) == [False, False, True]
+    borders = pairs[3:, 0]
+    assert len(set(borders.tolist())) == 6
     centre = np.abs(X[:, 0] - 3.0)
-    assert np.median(centre[pairs[:, 0]]) < np.median(centre) / 2
+    assert np.median(centre[borders]) < np.median(centre) / 2
     for sample, speaker in pairs:
         assert sample != speaker
+    again = uncertain_pairs(model, n=9, asked=pairs)
+    assert not {*map(frozenset, again.tolist())} & {*map(frozenset, pairs.tolist())}
     assert len(uncertain_pairs(UnifiedSpectralClustering(1).fit(X))) == 0
     with pytest.raises(ValueError, match="n=0 must be a whole number"):
         uncertain_pairs(model, n=0)
+    with pytest.raises(ValueError, match="asked names a row that is not among 0 to 119"):
+        uncertain_pairs(model, asked=[(0, 120)])
+    with pytest.raises(ValueError, match="asked must hold pairs of numbers of rows"):
+        uncertain_pairs(model, asked=[0, 1])
 
 
 @pytest.mark.parametrize(
@@ -149,10 +159,23 @@ def test_answers_to_the_questions_do_not_lower_the_score(load, rows):
     before = adjusted_rand_score(y, model.labels_)
     asked = np.empty((0, 2), dtype=int)
     for questions in (10, 10, 20):
-        asked = np.vstack([asked, uncertain_pairs(model, n=questions)])
+        asked = np.vstack([asked, uncertain_pairs(model, n=questions, asked=asked)])
         same = y[asked[:, 0]] == y[asked[:, 1]]
         model = fit(X, count, must_link=asked[same], cannot_link=asked[~same])
         assert adjusted_rand_score(y, model.labels_) >= before
+
+
+def test_ten_answers_tell_more_than_ten_random_pairs():
+    X, y = (part[:600] for part in load_digits(return_X_y=True))
+    model = fit(X, 10)
+
+    def tell(pairs):
+        same = y[pairs[:, 0]] == y[pairs[:, 1]]
+        labels = fit(X, 10, must_link=pairs[same], cannot_link=pairs[~same]).labels_
+        return adjusted_rand_score(y, labels)
+
+    random = np.random.default_rng(0).permutation(600)[:20].reshape(-1, 2)
+    assert tell(uncertain_pairs(model, n=10)) > tell(random) + 0.01
 
 
 def test_samples_without_links_keep_their_clusters(iris):

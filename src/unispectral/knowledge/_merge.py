@@ -97,7 +97,8 @@ def merge_pieces(
     total = len(groups)
     member = sp.csr_array((np.ones(len(own)), own, np.arange(len(own) + 1)), (len(own), total))
     between = (member.T @ (W @ member)).toarray()
-    parent = _merge(between, groups < n_classes, count)
+    is_class = groups < n_classes
+    parent = merge_groups(between, np.outer(is_class, is_class), count)
     roots = np.unique(parent)
     number = np.full(total, -1)
     number[groups < n_classes] = groups[groups < n_classes]
@@ -107,27 +108,42 @@ def merge_pieces(
     return number[parent[own]]
 
 
-def _merge(between: np.ndarray, is_class: np.ndarray, count: int) -> np.ndarray:
-    """The group that each ends in, when the most closely joined are merged until few are left."""
+def merge_groups(between: np.ndarray, apart: np.ndarray, count: int) -> np.ndarray:
+    """The group that each ends in, when the most closely joined are merged until few are left.
+
+    Parameters
+    ----------
+    between : ndarray of shape (m, m)
+        The weights of edges between groups, and twice those inside.
+    apart : bool array of shape (m, m)
+        Which may not be merged, symmetric.
+    count : int
+
+    Examples
+    --------
+    >>> between = np.array([[4.0, 2.0, 0.0], [2.0, 4.0, 1.0], [0.0, 1.0, 4.0]])
+    >>> merge_groups(between.copy(), np.zeros((3, 3), bool), 2).tolist()
+    [0, 0, 2]
+    """
     total = len(between)
     volumes = np.maximum(between.sum(axis=1), 1e-300)
     parent = np.arange(total)
-    gain = between / np.outer(volumes, volumes)
-    np.fill_diagonal(gain, -np.inf)
-    gain[np.ix_(is_class, is_class)] = -np.inf
+    # A group that is gone is apart from all, and each from itself.
+    apart = apart | np.eye(total, dtype=bool)
+    gain = np.where(apart, -np.inf, between / np.outer(volumes, volumes))
     for _ in range(total - count):
         at = int(gain.argmax())
-        one, other = divmod(at, total)
+        one, other = sorted(divmod(at, total))
         if not np.isfinite(gain[one, other]):
             break
-        if is_class[other]:
-            one, other = other, one
         between[one] += between[other]
         between[:, one] += between[:, other]
         volumes[one] += volumes[other]
         parent[parent == other] = one
-        row = between[one] / (volumes[one] * volumes)
-        row[np.isneginf(gain[one])] = -np.inf  # itself, other classes, and those merged before
+        apart[one] |= apart[other]
+        apart[:, one] = apart[one]
+        apart[other] = apart[:, other] = True
+        row = np.where(apart[one], -np.inf, between[one] / (volumes[one] * volumes))
         gain[one] = row
         gain[:, one] = row
         gain[other] = -np.inf

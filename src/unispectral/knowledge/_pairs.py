@@ -1,8 +1,9 @@
 """Labels that obey pairs, and whether the graph with the pairs in it is better clustered anew.
 
-Samples with a pair go where the pairs allow it, and all others stay: answers about single samples
-say little of the rest. Many pairs may say that the clusters themselves are other ones; whether
-they do is tried with some of the pairs hidden, as for known labels.
+Pairs merge and split clusters where they outweigh the graph. Then samples with a pair go where
+the pairs allow it, and all others stay: answers about single samples say little of the rest. Many
+pairs may say that the clusters are other ones altogether; whether they do is tried with some of
+the pairs hidden, as for known labels.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 
 from unispectral._run import Run, one_thread
+from unispectral.knowledge._correct import correct_by_links
 from unispectral.knowledge._links import add_links, assign_units
 from unispectral.knowledge._read import Links
 from unispectral.labels import smooth_shares
@@ -22,7 +24,7 @@ from unispectral.spectrum import affinity, smallest_eigenvectors
 
 #: Pairs are hidden in so many parts, one after the other; fewer pairs than these say nothing.
 _FOLDS = 5
-_LEAST_PAIRS = 50
+_LEAST_PAIRS = 100
 #: By how large a share of the pairs fewer hidden ones must be broken by new clusters.
 _MARGIN = 0.04
 #: The least share of a sample's neighbours that a cluster is given.
@@ -61,8 +63,11 @@ def obey_links(
     run : Run
     """
     W = affinity(Z)
-    if (fixed < 0).all() and _shall_renew(Z, clusters, count, links, run):
-        clusters = _cluster_again(affinity(add_links(Z, links)), count, run)
+    if (fixed < 0).all() and len(clusters) <= _EMBEDDED_SAMPLES:
+        if _shall_renew(Z, clusters, count, links, run):
+            clusters = _cluster_again(affinity(add_links(Z, links)), count, run)
+        else:
+            clusters = correct_by_links(W, clusters, links, count)
     return move_linked(W, clusters, count, links, fixed)
 
 
@@ -108,7 +113,7 @@ def _shall_renew(
     pairs = _list_pairs(links)
     together = len(pairs.together)
     total = together + len(pairs.apart)
-    if total < _LEAST_PAIRS or len(clusters) > _EMBEDDED_SAMPLES:
+    if total < _LEAST_PAIRS:
         return False
     part = np.random.default_rng(0).permutation(total) % _FOLDS
     free = np.full(len(clusters), -1)
@@ -121,7 +126,8 @@ def _shall_renew(
         )
         asked = _Pairs(pairs.together[hidden[:together]], pairs.apart[hidden[together:]])
         again = _cluster_again(affinity(add_links(Z, shown)), count, run)
-        for at, start in enumerate((clusters, again)):
+        corrected = correct_by_links(W, clusters, shown, count)
+        for at, start in enumerate((corrected, again)):
             labels = move_linked(W, start, count, shown, free)[0]
             broken[at] += asked.count_broken(labels)
     return bool(broken[1] < broken[0] - _MARGIN * total)
