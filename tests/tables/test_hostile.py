@@ -250,6 +250,13 @@ def test_hdf5_does_not_lead_out_of_its_file(tmp_path):
             read_table(tmp_path / "x.h5", key=key)
 
 
+def test_hdf5_without_numbers(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["text"] = ["words", "more"]
+    with pytest.raises(TableError, match=r"'x.h5' holds no table of numbers\.$"):
+        read_table(tmp_path / "x.h5")
+
+
 def test_what_kills_the_hdf5_library_does_not_kill_us(tmp_path, monkeypatch):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file["X"] = np.eye(3)

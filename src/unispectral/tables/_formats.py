@@ -286,6 +286,8 @@ def _choose(
     if key is not None and key not in variables:
         problem = f"is not a variable of {source.lower}, which has {shapes}"
         raise TableError("key", problem, value=key)
+    if not variables:
+        raise source.error("holds no table of numbers")
     if key is None and len(tables) != 1 and not usual:
         problem = f"must be given: {source.lower} has several variables ({shapes})"
         raise TableError("key", problem, "name one")
