@@ -279,7 +279,7 @@ def _naming(X: object, argument: str, remedy: str | None = None) -> Iterator[Non
         raise InputError(argument, problem) from None
 
 
-def check_sparse_indices(X: Any, argument: str) -> None:
+def check_sparse_indices(X: Table, argument: str) -> None:
     """A sparse matrix that points outside itself would make compiled code read foreign memory."""
     sound = True
     if X.format == "coo":
@@ -413,7 +413,7 @@ def _check_definite(K: np.ndarray, argument: str) -> None:
         raise InputError(argument, problem, remedy) from None
 
 
-def _canonical(X: Any) -> Table:
+def _canonical(X: Table) -> Table:
     """Sparse input without duplicates or explicit zeros, as a CSR array with sorted rows."""
     if not sp.issparse(X):
         return X

@@ -9,7 +9,7 @@ is better throughout.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -219,7 +219,7 @@ def _comparison(values: np.ndarray, reference: np.ndarray, p: float, holm: float
 
 
 def signed_rank_preference(
-    first: ArrayLike, second: ArrayLike, rope: float, random_state: Any = 0
+    first: ArrayLike, second: ArrayLike, rope: float, random_state: int | np.random.Generator = 0
 ) -> Preference:
     """How probable it is that one method is better than another by more than ``rope``.
 

@@ -30,7 +30,9 @@ class NumberOfClusters(click.ParamType):  # type: ignore[type-arg]
     def get_missing_message(self, param: object, ctx: object) -> str:
         return f"Give the number of clusters{', or auto to choose it' * self.auto}."
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> int | str:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | str:
         if value == "auto" and not self.auto:
             self.fail("'auto' is for one method; give a number.", param, ctx)
         if value == "auto":
@@ -49,7 +51,9 @@ class ImageShape(click.ParamType):  # type: ignore[type-arg]
 
     name = "shape"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, int, str]:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int, str]:
         text = str(value).lower()
         height, sign, width = text.removesuffix("t").partition("x")
         if not (sign and height.isdigit() and width.isdigit() and int(height) * int(width)):

@@ -6,12 +6,18 @@ import shlex
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from unispectral.cli import _options
 from unispectral.cli._outputs import check_outputs, echo_json, label_columns, say
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from unispectral.cli._input import Input
+    from unispectral.estimator import UnifiedSpectralClustering
 
 __all__ = ["update"]
 
@@ -116,7 +122,9 @@ def update(
         click.echo("\n".join(lines), err=output == "-")
 
 
-def _write_labels(output: str, data: Any, estimator: Any, labels: Any) -> None:
+def _write_labels(
+    output: str, data: Input, estimator: UnifiedSpectralClustering, labels: np.ndarray
+) -> None:
     """The clusters of the new rows, by their lasting numbers."""
     from unispectral.report._summary import given_names
     from unispectral.tables._write import write_table

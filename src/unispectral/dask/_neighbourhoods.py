@@ -220,7 +220,7 @@ def _apply(
     shipped: Aligned,
     candidates: Aligned,
     rate: float,
-    present: Any,
+    present: np.ndarray | None,
     among: bool,
     work: Callable[..., Any],
     *arguments: Any,

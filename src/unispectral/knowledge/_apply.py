@@ -6,7 +6,7 @@ that belong together; known labels are fixed rows of F, and the others follow al
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +22,9 @@ from unispectral.knowledge._sizes import limit_sizes, refuse_sizes
 from unispectral.knowledge._spread import remove_edges
 from unispectral.labels import label_shares, procrustes
 from unispectral.spectrum import affinity
+
+if TYPE_CHECKING:
+    from unispectral.predict import Predictor
 
 
 def refuse_unmet(known: Knowledge, n: int, count: int) -> None:
@@ -99,7 +102,7 @@ def apply_knowledge(fitted: Fitted, known: Knowledge, n_clusters: int, run: Run)
     )
 
 
-def _by_labels(predictor: Any) -> Any:
+def _by_labels(predictor: Predictor) -> Any:
     """The same, which goes by the labels of the samples that a new one leans on."""
     from dataclasses import replace
 

@@ -10,7 +10,7 @@ directions are shrunk. A geometry is one such distance on one set of samples.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -32,6 +32,9 @@ from unispectral.graph.neighbours import (
 from unispectral.kernels import Linear
 from unispectral.kernels._bound import BoundKernel, bind_table
 from unispectral.kernels._features import Features
+
+if TYPE_CHECKING:
+    from unispectral.kernels._bound import Index
 
 #: Samples whose pairs give the median distance, and landmarks of the Gaussian map.
 _MEDIAN_SAMPLES = 400
@@ -108,7 +111,7 @@ class KernelDistance:
         source = self.base.parts[0].kernel.source
         return None if source is None else source.X
 
-    def distances(self, rows: Any, cols: Any) -> np.ndarray:
+    def distances(self, rows: Index, cols: Index) -> np.ndarray:
         """Squared distances between two groups of samples."""
         products = self._sum(BoundKernel.block, rows, cols)
         return _square(products, self.own[rows][:, None], self.own[cols][None, :])

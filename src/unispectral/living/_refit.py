@@ -15,6 +15,7 @@ from unispectral.predict import GeometryPart, Predictor
 
 if TYPE_CHECKING:
     from unispectral.kernels._features import Table
+    from unispectral.predict import Part
 
 
 def held_tables(predictor: Predictor, sources: np.ndarray) -> dict[int, Any]:
@@ -33,7 +34,7 @@ def held_tables(predictor: Predictor, sources: np.ndarray) -> dict[int, Any]:
     return tables
 
 
-def _is_completed(part: Any) -> bool:
+def _is_completed(part: Part) -> bool:
     """Whether rows that views lack may have been filled in: in the sum of several."""
     return part.is_joint
 

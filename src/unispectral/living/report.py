@@ -14,6 +14,8 @@ from unispectral.living._refit import held_tables
 if TYPE_CHECKING:
     from unispectral._base import LearnedGraphClustering
     from unispectral._inputs import Layout
+    from unispectral._validation import Shift
+    from unispectral.kernels._features import Table
 
 __all__ = ["count_born", "describe_changes", "held_columns"]
 
@@ -112,7 +114,7 @@ def held_columns(model: Any) -> tuple[Any, list[str] | None]:
     return np.nan_to_num(np.hstack(dense)), names
 
 
-def _move_back(table: Any, shift: Any) -> Any:
+def _move_back(table: Table, shift: Shift | None) -> Any:
     if shift is None:
         return table
     moved = table * (1.0 / np.asarray(shift.factor))

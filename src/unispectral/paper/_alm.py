@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy import linalg
@@ -19,6 +19,9 @@ from unispectral.kernels import KernelBank
 from unispectral.paper._curvilinear import search_embedding
 from unispectral.paper._embedding import optimal_embedding
 from unispectral.paper._weights import initial_weights, kernel_weights
+
+if TYPE_CHECKING:
+    from unispectral._base import RandomState
 
 _GROWTH = 1.1  # of the penalty, per iteration
 _SETTLING = 1  # iterations before the stopping rule is consulted
@@ -244,7 +247,7 @@ def _as_bank(kernels: Any) -> KernelBank:
     return KernelBank.from_matrices([K.astype(np.float64, copy=False) for K in checked])
 
 
-def _first_embedding(init: Any, n: int, c: int, random_state: Any) -> np.ndarray:
+def _first_embedding(init: Any, n: int, c: int, random_state: RandomState) -> np.ndarray:
     """P0, checked, or orthonormal at random."""
     if init is None:
         return np.linalg.qr(as_generator(random_state).normal(size=(n, c)))[0]

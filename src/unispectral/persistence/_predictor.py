@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
     from sklearn.base import BaseEstimator
 
+    from unispectral.predict import Part
+
 #: More neighbours of a sample than anybody looks at: a file that says so is wrong.
 _MOST_CANDIDATES = 100_000
 _KINDS = ("table", "columns", "views", "kernels", "graph")
@@ -75,7 +77,7 @@ def predictor_state(predictor: Predictor) -> dict[str, Any]:
     }
 
 
-def _part_state(part: Any, banks: list[list[BoundKernel]]) -> dict[str, Any]:
+def _part_state(part: Part, banks: list[list[BoundKernel]]) -> dict[str, Any]:
     if isinstance(part, KernelSumPart):
         banks.append([part.bank[r] for r in range(len(part.bank))])
         return _fields_of(part, _PART) | {"bank": len(banks) - 1, "weights": part.weights}

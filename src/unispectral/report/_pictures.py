@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,9 @@ from unispectral.plotting._layout import spacing
 from unispectral.plotting.graph import bin_graph
 from unispectral.plotting.samples import EmbeddingDisplay
 from unispectral.report._clusters import contrasts
+
+if TYPE_CHECKING:
+    from unispectral.kernels._features import Table
 
 #: Rows of the picture of the graph: about as many pixels as it has on a phone.
 _BINS = 220
@@ -66,7 +69,7 @@ def _frame(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     return x, y, spacing(points)
 
 
-def _principal_of_table(X: Any, shown: np.ndarray) -> np.ndarray:
+def _principal_of_table(X: Table, shown: np.ndarray) -> np.ndarray:
     rows = X[shown]
     if not sp.issparse(rows):
         rows = np.nan_to_num(rows - np.nanmean(rows, axis=0))

@@ -12,6 +12,7 @@ from unispectral._compat import optional
 from unispectral._version import __version__
 
 if TYPE_CHECKING:
+    import pandas as pd
     from anndata import AnnData
 
     from unispectral._base import LearnedGraphClustering
@@ -87,7 +88,7 @@ def group_names(data: Any, labels: np.ndarray, cells: np.ndarray, restrict_to: A
     return pandas.Series(pandas.Categorical(column, categories=names), index=data.obs_names)
 
 
-def _categories(column: Any) -> list[str]:
+def _categories(column: pd.Series) -> list[str]:
     if hasattr(column, "cat"):
         return [str(name) for name in column.cat.categories]
     return sorted(set(column.astype(str)))

@@ -149,7 +149,7 @@ def find_representation(adata: AnnData, use_rep: Any, what: str) -> tuple[Any, s
     return values if sp.issparse(values) else np.asarray(values), use_rep
 
 
-def _take_cells(values: Any, rows: np.ndarray, name: str) -> Any:
+def _take_cells(values: np.ndarray, rows: np.ndarray, name: str) -> Any:
     """The rows of a modality in the order of all cells, NaN for those that it lacks."""
     absent = rows < 0
     if not absent.any():

@@ -99,7 +99,7 @@ def transfer(
     return data if copy else None
 
 
-def _train(rows: Any, labels: np.ndarray) -> tuple[Predictor, Trained]:
+def _train(rows: np.ndarray, labels: np.ndarray) -> tuple[Predictor, Trained]:
     """A predictor of cells with labels, by their plain distances."""
     run = Run.of(None, 0, 0)
     count = int(labels.max()) + 1

@@ -64,7 +64,7 @@ def append_columns(
     return dict(zip(names, columns, strict=True))
 
 
-def _cells(column: Any, numbers: bool) -> list[Any]:
+def _cells(column: pd.Series, numbers: bool) -> list[Any]:
     """Values as Python has them, None where missing."""
     pandas = optional("pandas", extra="io")
     cells = column.astype(object).where(column.notna(), None).tolist()

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from unispectral._compat import optional
 from unispectral.tables._cells import ABSENT
 from unispectral.tables._dates import date_order, days_of
 from unispectral.tables._ordinals import NO_ANSWER, find_order
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: name, kind, missing, fill and what the kind needs: decimal, levels, categories, order, or why
 #: it is left out.
@@ -83,7 +86,7 @@ def parse_number(text: str, decimal: str) -> tuple[float, str]:
 
 
 def read_column(
-    column: Any, decimal: str | None, orders: Sequence[Mapping[str, float]] = ()
+    column: pd.Series, decimal: str | None, orders: Sequence[Mapping[str, float]] = ()
 ) -> Reading:
     """Find out how a column is to be read.
 
@@ -110,7 +113,7 @@ def read_column(
 
 
 def _read_texts(
-    column: Any,
+    column: pd.Series,
     counts: Counter[str],
     decimal: str | None,
     orders: Sequence[Mapping[str, float]],
@@ -212,7 +215,7 @@ def decimal_of(column: object, usual: str) -> str:
     return _decimal(counts, usual) if counts else usual
 
 
-def texts_of(column: Any) -> list[str | None]:
+def texts_of(column: pd.Series) -> list[str | None]:
     """Values as text without spaces around them; None where missing."""
 
     def text(value: Any) -> str | None:
@@ -225,7 +228,7 @@ def texts_of(column: Any) -> list[str | None]:
     return [None if gone else text(value) for value, gone in zip(values, lost, strict=True)]
 
 
-def column_values(plan: Plan, column: Any, decimal: str | None) -> np.ndarray:
+def column_values(plan: Plan, column: pd.Series, decimal: str | None) -> np.ndarray:
     """One column as numbers of shape (n, 1), or (n, categories); NaN where missing.
 
     Numbers as text may have another decimal sign than those of the fit had.
@@ -268,7 +271,7 @@ def gives_no_answer(text: str) -> bool:
     return text.casefold() in NO_ANSWER
 
 
-def _days(column: Any) -> np.ndarray:
+def _days(column: pd.Series) -> np.ndarray:
     """Days since 1970 of points in time, and days of spans."""
     pandas = optional("pandas", extra="io")
     if column.dtype.kind == "m":

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 import zipfile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 from unispectral._compat import optional
 from unispectral.tables._source import Source, TableError, listing
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 #: What Excel itself can hold.
 _MOST_ROWS, _MOST_COLUMNS = 2**20, 2**14
@@ -35,7 +38,7 @@ class _Extent:
         self.cells = self.filled_rows = self.filled_columns = self.made = 0
         self._row = self._column = self._last = 0
 
-    def measure(self, file: Any) -> None:
+    def measure(self, file: BinaryIO) -> None:
         parser = expat.ParserCreate(namespace_separator=" ")
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end

@@ -30,6 +30,7 @@ from unispectral.tables._source import (
 from unispectral.tables._text import count_title_lines, cut_lines, looks_like_text, text_blocks
 
 if TYPE_CHECKING:
+    import h5py
     import pandas as pd
 
 #: Arrays of more bytes stay in their file until they are used.
@@ -226,7 +227,7 @@ def _without(frame: pd.DataFrame, missing: Sequence[str], beside: Sequence[str |
     return frame
 
 
-def _anndata(file: Any, source: Source, key: str | None) -> Loaded:
+def _anndata(file: h5py.File, source: Source, key: str | None) -> Loaded:
     read_elem = optional("anndata.io", extra="anndata").read_elem
     place = "X" if key in (None, "X") else _place(file, source, key)
     if key is None and _has_components(file, source):
@@ -254,7 +255,7 @@ def _anndata(file: Any, source: Source, key: str | None) -> Loaded:
     return Loaded(source, None, matrix, names, rows.index.to_numpy(), beside, notes)
 
 
-def _has_components(file: Any, source: Source) -> bool:
+def _has_components(file: h5py.File, source: Source) -> bool:
     """Whether scanpy, and so our function for its objects, would take principal components."""
     if file.get("obsm", getlink=True) is None or "X_pca" not in member(file, "obsm", source):
         return False
@@ -263,7 +264,7 @@ def _has_components(file: Any, source: Source) -> bool:
     return len(shape) == 2 and int(shape[1]) > MANY_VARIABLES
 
 
-def _place(file: Any, source: Source, key: object) -> str:
+def _place(file: h5py.File, source: Source, key: object) -> str:
     """Where an AnnData file keeps the matrix of that name."""
     groups = [name for name in _BESIDE_X if file.get(name, getlink=True) is not None]
     known = [f"{group}/{name}" for group in groups for name in member(file, group, source)]

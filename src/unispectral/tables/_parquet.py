@@ -11,13 +11,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unispectral._compat import optional
 from unispectral.tables._parquet_headers import Chunk, Pages, read_footer, walk_pages
 from unispectral.tables._source import Source, block_rows, unique_names
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 #: Bytes that a small file may come to, however little it stores, and those of its texts.
 _FREE, _FREE_TEXT = 2**28, 2**26
@@ -52,7 +57,7 @@ def parquet_blocks(source: Source, entries: int | None) -> Iterator[tuple[Any, l
             yield columns.frame(batch, names), notes, columns.total
 
 
-def _batches(file: Any, rows: int, source: Source, *, whole: bool) -> Iterator[Any]:
+def _batches(file: pq.ParquetFile, rows: int, source: Source, *, whole: bool) -> Iterator[Any]:
     """Tables of Arrow: one of the whole file, or blocks of its rows."""
     arrow = optional("pyarrow", extra="parquet")
     wanted = None
@@ -79,14 +84,14 @@ def _is_nested(kind: object) -> bool:
     return optional("pyarrow", extra="parquet").types.is_nested(kind)
 
 
-def _is_read(field: Any, schema: Any) -> bool:
+def _is_read(field: pa.Field, schema: pa.Schema) -> bool:
     """Whether a column is read: values, or lists of numbers whose name no other column has."""
     if not _is_nested(field.type):
         return True
     return _holds_vectors(field.type) and len(schema.get_all_field_indices(field.name)) == 1
 
 
-def _holds_vectors(kind: Any) -> bool:
+def _holds_vectors(kind: pa.DataType) -> bool:
     """Whether a column is of lists of numbers."""
     types = optional("pyarrow", extra="parquet").types
     if not (types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)):
@@ -94,7 +99,7 @@ def _holds_vectors(kind: Any) -> bool:
     return types.is_floating(kind.value_type) or types.is_integer(kind.value_type)
 
 
-def _read_vectors(column: Any) -> np.ndarray | None:
+def _read_vectors(column: pd.Series) -> np.ndarray | None:
     """Lists of several numbers as rows of a table; None where some are longer than others.
 
     A row without a list, and a place without a number, are NaN.
@@ -134,7 +139,7 @@ def _bytes_of_value(kind: object) -> int:
 class _Columns:
     """What the file says of its columns: which are text, and what they may come to."""
 
-    def __init__(self, schema: Any, n_rows: int) -> None:
+    def __init__(self, schema: pa.Schema, n_rows: int) -> None:
         self.schema = schema
         self.total = n_rows
         self.needed = _NUMBER * n_rows
@@ -189,7 +194,7 @@ class _Columns:
         source.check_inflation(self.unpacked, source.size, _FREE)
         source.check_inflation(self.text, source.size, _FREE_TEXT)
 
-    def frame(self, table: Any, names: list[str]) -> Any:
+    def frame(self, table: pa.Table, names: list[str]) -> Any:
         """A table of Arrow as a frame, text as objects that the rows share.
 
         A column that is not read holds the name of its type; the numbers of vectors come last.
@@ -219,7 +224,7 @@ class _Columns:
         return _spread_vectors(frame, vectors) if vectors else frame
 
 
-def _spread_vectors(frame: Any, vectors: dict[str, np.ndarray]) -> Any:
+def _spread_vectors(frame: pd.DataFrame, vectors: dict[str, np.ndarray]) -> Any:
     """A frame in which vectors have a column for each place, numbered from 0."""
     pandas = optional("pandas", extra="parquet")
     parts = [frame.drop(columns=list(vectors))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from unispectral.tables._columns import Plan, Reading, read_column, texts_of
 from unispectral.tables._kinds import FEW, Judgement, judge, log_offset
 from unispectral.tables._names import is_when
 from unispectral.tables._profile_rows import RowProfile, profile_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAX_CATEGORIES = 20
 #: Tables with more columns of numbers are of one kind, as pixels: no column is treated by itself.
@@ -200,7 +203,9 @@ def profile(
     return TableProfile(tuple(found), profile_rows(frame, found, readings))
 
 
-def _with_shared_scales(frame: Any, readings: list[Reading], decimal: str | None) -> list[Reading]:
+def _with_shared_scales(
+    frame: pd.DataFrame, readings: list[Reading], decimal: str | None
+) -> list[Reading]:
     """Read answers by a scale that other columns show, where they use two of its words only."""
     scales = {
         tuple(reading.plan["levels"].items()): reading.plan["levels"]
@@ -237,7 +242,7 @@ def _orders(order: Any, name: str) -> list[dict[str, float]]:
     return [given_order(order[name])] if name in order else []
 
 
-def _describe(name: str, reading: Reading, judged: Judgement, column: Any) -> ColumnProfile:
+def _describe(name: str, reading: Reading, judged: Judgement, column: pd.Series) -> ColumnProfile:
     plan = judged.plan or reading.plan
     spread = skew = None
     example = ""
@@ -370,7 +375,7 @@ def _equal_numbers(inside: list[int], readings: Sequence[Reading]) -> dict[int, 
 
 
 def _equal_groups(
-    inside: list[int], columns: Sequence[ColumnProfile], frame: Any
+    inside: list[int], columns: Sequence[ColumnProfile], frame: pd.DataFrame
 ) -> dict[int, int]:
     """Categories that are another column in other words; one with an order is kept."""
     pandas = optional("pandas", extra="io")

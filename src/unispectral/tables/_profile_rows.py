@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unispectral._compat import optional
 from unispectral.tables._columns import Plan, Reading, column_values, texts_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Rows at the end among which totals are sought.
 _LAST = 3
@@ -49,7 +52,9 @@ class RowProfile:
     perhaps_totals: tuple[int, ...] = ()
 
 
-def profile_rows(frame: Any, columns: Sequence[Any], readings: Sequence[Reading]) -> RowProfile:
+def profile_rows(
+    frame: pd.DataFrame, columns: Sequence[Any], readings: Sequence[Reading]
+) -> RowProfile:
     """Look at the rows of a table whose columns are known."""
     n = len(frame)
     used = [at for at, column in enumerate(columns) if column.role == "use"]
@@ -66,7 +71,7 @@ def profile_rows(frame: Any, columns: Sequence[Any], readings: Sequence[Reading]
     return RowProfile(n, _duplicates(frame, others), empty, totals, perhaps)
 
 
-def _duplicates(frame: Any, others: list[int]) -> int:
+def _duplicates(frame: pd.DataFrame, others: list[int]) -> int:
     """Rows that repeat an earlier one."""
     if not others:
         return 0
@@ -77,7 +82,7 @@ def _duplicates(frame: Any, others: list[int]) -> int:
         return int(part.astype(str).duplicated().sum())
 
 
-def count_empty_end(frame: Any) -> int:
+def count_empty_end(frame: pd.DataFrame) -> int:
     """How many rows at the end have no value at all, nor a name.
 
     >>> import pandas as pd
@@ -90,7 +95,7 @@ def count_empty_end(frame: Any) -> int:
     return len(frame) - 1 - int(filled[-1]) if len(filled) else 0
 
 
-def _are_empty(frame: Any) -> np.ndarray:
+def _are_empty(frame: pd.DataFrame) -> np.ndarray:
     empty = (frame.isna() | frame.eq("")).to_numpy().all(axis=1)
     names = frame.index
     counting = optional("pandas", extra="io").RangeIndex
@@ -99,7 +104,7 @@ def _are_empty(frame: Any) -> np.ndarray:
     return empty & np.asarray(names.isna() | (names == ""))
 
 
-def find_units(frame: Any, plans: Sequence[Plan]) -> list[str]:
+def find_units(frame: pd.DataFrame, plans: Sequence[Plan]) -> list[str]:
     """Units, or more names, in the first row: text in all columns of numbers, found there only.
 
     Examples
@@ -124,7 +129,7 @@ def find_units(frame: Any, plans: Sequence[Plan]) -> list[str]:
 
 
 def find_totals(
-    frame: Any, numbers: Sequence[np.ndarray]
+    frame: pd.DataFrame, numbers: Sequence[np.ndarray]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Rows at the end that are called total; those whose numbers are sums or means, and others.
 

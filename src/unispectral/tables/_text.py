@@ -302,7 +302,7 @@ def _converters(
     return {name: found[name] for name in names if name in found}
 
 
-def _whole_numbers(column: Any) -> Any:
+def _whole_numbers(column: pd.Series) -> Any:
     """Names as integers if that is how they are written."""
     try:
         numbers = column.astype(np.int64)
