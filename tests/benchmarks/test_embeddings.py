@@ -47,3 +47,19 @@ def test_scores_count_noise_both_ways() -> None:
     assert scores["ari"] == 1
     assert scores["all"] < 1
     assert scores["clusters"] == 2
+
+
+def test_targets_at_a_million_rows() -> None:
+    ours = {"ari": 0.99, "all": 0.95, "clusters": 184, "noise": 0.0, "seen": 182}
+    told = {**ours, "seconds": 60.0, "gigabytes": 4.1, "clusters": 200}
+    untold = {**ours, "seconds": 90.0, "gigabytes": 3.7}
+    evoc = {**ours, "ari": 0.8, "seconds": 40.0, "gigabytes": 9.0}
+    key = "cluster/1000000/"
+    cells = {
+        f"{key}unispectral, k given": told,
+        f"{key}unispectral, k unknown": untold,
+        f"{key}EVōC": evoc,
+    }
+    targets = embeddings.check_targets(cells)
+    assert [target.met for target in targets] == [True, False, True, False, True]
+    assert "| 1,000,000 rows | EVōC | 0.800 |" in embeddings.report(cells)

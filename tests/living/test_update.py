@@ -11,8 +11,11 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
+from sklearn.neighbors import kneighbors_graph
 
 from unispectral import UnifiedSpectralClustering, load_model, save_model
+from unispectral.living import _births
+from unispectral.living._births import find_births
 from unispectral.living.report import describe_changes
 from unispectral.predict import row_blocks
 
@@ -461,3 +464,33 @@ def test_changes_are_told_with_names_as_they_were_given(blobs):
     assert "All 300 rows were clustered anew." in told
     assert any(line.startswith("Cluster ") and " merged into cluster " in line for line in told)
     assert not any("vips" in line or "others)" in line for line in told)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_large_cluster_is_born_as_one(count, monkeypatch):
+    """Of many samples the communities of one cluster are several."""
+    rng = np.random.default_rng(0)
+    old = rng.normal(size=(4000, 2)) + np.repeat([[0.0, 0.0], [12.0, 0.0]], 2000, axis=0)
+    where = np.array([[0.0, 30.0], [60.0, 30.0]])[:count]
+    new = rng.normal(size=(1200 * count, 2)) + np.repeat(where, 1200, axis=0)
+    W = sp.csr_array(kneighbors_graph(np.vstack([old, new]), 8))
+    W = sp.csr_array(W + W.T)
+    labels = np.zeros(len(old) + len(new), dtype=int)
+    labels[2000:4000] = 1
+    fresh = np.arange(len(labels)) >= len(old)
+    found = find_births(W, labels, fresh, fresh)
+    assert sorted(len(members) for members in found) == [1200] * count
+    monkeypatch.setattr(_births, "_MANY", len(labels))
+    assert len(find_births(W, labels, fresh, fresh)) != count
+
+
+def test_many_samples_keep_the_precision_of_their_memberships(tmp_path):
+    rng = np.random.default_rng(0)
+    kind = rng.integers(2, size=51_000)
+    X = rng.normal(size=(51_000, 2)) + 12.0 * kind[:, None]
+    model = UnifiedSpectralClustering(2, random_state=0).fit(X)
+    save_model(model, tmp_path / "m")
+    later = load_model(tmp_path / "m").update(X[:30] + 0.01, refit=False)
+    for one in (model, later):
+        assert one.embedding_.dtype == one.membership_.dtype == np.float32
+    np.testing.assert_array_equal(later.labels_[-30:], model.labels_[:30])

@@ -556,7 +556,7 @@ def _solve(
     solution = as_solution(graph, found.labels, weights)
     if numbers is None:
         return solution
-    P = np.zeros((n, solution.P.shape[1]))
+    P = np.zeros((n, solution.P.shape[1]), dtype=solution.P.dtype)
     P[numbers] = solution.P
     # As predicted: the cluster that will be the first.
     labels = np.full(n, found.labels[np.argmin(numbers)])

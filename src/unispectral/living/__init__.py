@@ -155,8 +155,8 @@ class LivingMixin:
         found = growth.prediction
         self._predictor_ = growth.predictor
         self.labels_ = np.concatenate([self.labels_, found.labels])
-        self.embedding_ = np.concatenate([self.embedding_, found.embedding])
-        self.membership_ = np.concatenate([self.membership_, found.membership])
+        self.embedding_ = _append(self.embedding_, found.embedding)
+        self.membership_ = _append(self.membership_, found.membership)
         self.outlier_score_ = np.concatenate([self.outlier_score_, found.outlier_score])
         self.graph_ = grow_graph(self.graph_, growth.codes)
         self.affinity_matrix_ = grow_affinity(self.affinity_matrix_, growth.codes)
@@ -181,7 +181,7 @@ class LivingMixin:
             return []
         count = self.n_clusters_ + len(born)
         labels = labels.copy()
-        embedding = np.zeros((len(labels), count))
+        embedding = np.zeros((len(labels), count), dtype=self.embedding_.dtype)
         embedding[:, : self.n_clusters_] = self.embedding_
         rotation = np.eye(count)
         rotation[: self.n_clusters_, : self.n_clusters_] = self.rotation_
@@ -267,6 +267,11 @@ def _find_lacking(layout: Layout) -> str:
     if layout.has_graph:
         return "edges between new nodes"
     return ""
+
+
+def _append(rows: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """Rows with more behind them, in the precision of the first."""
+    return np.concatenate([rows, more.astype(rows.dtype, copy=False)])
 
 
 def _name(ids: np.ndarray, taken: Any) -> list[str]:

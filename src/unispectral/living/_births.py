@@ -16,6 +16,11 @@ _MOST_LEAVE = 0.4
 #: Groups are communities at one of these resolutions: the finest at which nearly as many samples,
 #: by this share, are in clear groups as at any other. A coarser one joins clusters.
 _RESOLUTIONS, _NEARLY = (0.1, 0.2, 0.4), 0.95
+#: Of more samples than these a cluster falls into several communities there; these are tried, too.
+_MANY, _COARSE = 1_000, (0.01, 0.03)
+#: The share of edges that leads out of a part of a cluster falls with the root of its size: groups
+#: of more samples than these have to be farther apart.
+_SMALL = 30
 #: A finer one cuts clusters: the groups must be as far apart as the clusters of before, of whose
 #: edges at least this share may lead to others.
 _APART = 0.05
@@ -61,18 +66,37 @@ def find_births(
     if len(outside) < least:
         return []
     inside = sp.csr_array(edges.rows[np.searchsorted(able, outside)][:, outside])
+    resolutions: tuple[float, ...] = _RESOLUTIONS
+    many = len(outside) > _MANY
+    if many:
+        resolutions = (*_COARSE, *_RESOLUTIONS)
     cores_of = [
         [outside[group] for group in _large_groups(find_communities(inside, resolution), least)]
-        for resolution in _RESOLUTIONS
+        for resolution in resolutions
     ]
     if not any(cores_of):
         return []
     most = float(np.nanmax(conductances(W, labels)))
     limit = min(_MOST_LEAVE, max(most, _MOST_LEAVE / 2))
     found = [_keep_clear(edges, cores, least, limit) for cores in cores_of]
+    return _choose_groups(edges, found, most, many=many)
+
+
+def _choose_groups(
+    edges: _Edges, found: list[list[np.ndarray]], most: float, *, many: bool
+) -> list[np.ndarray]:
+    """Of the groups at each resolution, coarsest first, the finest that do not cut a cluster."""
     placed = np.array([sum(map(len, groups)) for groups in found])
+    if not placed.any():
+        return []
     coarsest, *finer = np.flatnonzero(placed >= _NEARLY * placed.max())
-    apart = [at for at in finer if edges.largest_share_between(found[at]) <= max(most, _APART)]
+    apart = []
+    for at in finer:
+        share = _APART
+        if many:
+            share *= np.sqrt(min(1.0, _SMALL / min(map(len, found[at]))))
+        if edges.largest_share_between(found[at]) <= max(most, share):
+            apart.append(at)
     return found[max(apart, default=coarsest)]
 
 
