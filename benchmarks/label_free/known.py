@@ -2,7 +2,8 @@
 
 Of each set a share of the labels is drawn and told; the others are scored by the clustering
 accuracy. Peers are told the same: scikit-learn's LabelSpreading and SelfTrainingClassifier, and
-for pairs k-means that pays for broken ones. The model is fitted once to each set, and what is
+for pairs k-means that pays for broken ones. Pairs that ``uncertain_pairs`` asks about, ten at a
+time, are compared with random ones. The model is fitted once to each set, and what is
 known is applied to it, as ``fit(X, y)`` does. Figures go to docs/results/known.json one by one,
 so that a second call goes on where the first stopped.
 """
@@ -33,7 +34,7 @@ from unispectral._inputs import read
 from unispectral._run import Run
 from unispectral.estimator import UnifiedSpectralClustering
 from unispectral.kernels import as_kernels
-from unispectral.knowledge import read_knowledge
+from unispectral.knowledge import read_knowledge, uncertain_pairs
 from unispectral.knowledge._apply import apply_knowledge
 from unispectral.labelfree import Recipe
 from unispectral.labelfree._fit import fit
@@ -49,6 +50,9 @@ VIEWS = ("3sources", "MSRC-v5", "WebKB")
 #: The shares of labels that are told, and of pairs beside the number of samples.
 SHARES = (0.01, 0.02, 0.05, 0.1)
 PAIRS = (0.05, 0.2)
+#: Questions that were answered, and how many are asked at a time.
+QUESTIONS = (10, 20, 40)
+_AT_A_TIME = 10
 #: Draws of the labels, and columns that the peers are given.
 DRAWS = 5
 _COLUMNS = 50
@@ -199,6 +203,43 @@ def measure_pairs(one: Prepared, method: str, share: float) -> dict[str, Any]:
     return {"accuracy": scores, "samples": len(one.y), "pairs": len(together) + len(apart)}
 
 
+def _as_model(one: Prepared, fitted: Any) -> UnifiedSpectralClustering:
+    """What ``uncertain_pairs`` needs of a fitted model."""
+    model = UnifiedSpectralClustering(one.n_clusters)
+    model.labels_ = fitted.solution.labels
+    model.n_clusters_ = one.n_clusters
+    model.affinity_matrix_ = fitted.solution.W
+    return model
+
+
+def measure_questions(one: Prepared, method: str, count: int) -> dict[str, Any]:
+    """The accuracy on all samples once so many pairs are answered: asked ones, or random ones."""
+    scores = []
+    for draw in range(1 if method == "asked" else DRAWS):
+        rng = np.random.default_rng(draw)
+        pairs = np.empty((0, 2), dtype=np.int64)
+        fitted = one.fitted
+        while len(pairs) < count:
+            if method == "asked":
+                new = uncertain_pairs(_as_model(one, fitted), _AT_A_TIME, asked=pairs)
+            else:
+                new = np.array(
+                    [rng.choice(len(one.y), 2, replace=False) for _ in range(_AT_A_TIME)]
+                )
+            if not len(new):
+                break
+            pairs = np.vstack([pairs, new])
+            same = one.y[pairs[:, 0]] == one.y[pairs[:, 1]]
+            known = read_knowledge(
+                np.empty((len(one.y), 1)), must_link=pairs[same], cannot_link=pairs[~same]
+            )
+            assert known is not None
+            fitted = apply_knowledge(one.fitted, known, one.n_clusters, one.run)
+        scores.append(round(100 * clustering_accuracy(one.y, fitted.solution.labels), 2))
+    without = round(100 * clustering_accuracy(one.y, one.fitted.solution.labels), 2)
+    return {"accuracy": scores, "without": without, "samples": len(one.y), "pairs": len(pairs)}
+
+
 def problems() -> dict[str, Callable[[], tuple[Any, np.ndarray]]]:
     """The sets that are here, by their names."""
     found: dict[str, Callable[[], tuple[Any, np.ndarray]]] = {
@@ -232,8 +273,12 @@ def run(store: Store, names: Sequence[str]) -> None:
         def linked(method: str, share: float, get: Any = get) -> dict[str, Any]:
             return measure_pairs(get(), method, share)
 
+        def asked(method: str, count: float, get: Any = get) -> dict[str, Any]:
+            return measure_questions(get(), method, int(count))
+
         cells = [("label", method, share, told) for share in SHARES for method in METHODS]
         cells += [("pair", method, share, linked) for share in PAIRS for method in PAIR_METHODS]
+        cells += [("ask", way, count, asked) for count in QUESTIONS for way in ("asked", "random")]
         for kind, method, share, work in cells:
             with warnings.catch_warnings(), threadpool_limits(1):
                 warnings.simplefilter("ignore")

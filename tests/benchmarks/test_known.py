@@ -39,6 +39,7 @@ def test_a_run_is_resumed_and_written(tmp_path, monkeypatch, capsys):
     first = capsys.readouterr().out
     assert "| digits | 10 % (15) |" in first
     assert "PCK-means" in store.with_suffix(".md").read_text(encoding="utf-8")
+    assert "## Questions" in first
     known.main(arguments)
     assert "measuring" not in capsys.readouterr().out
     with pytest.raises(SystemExit, match="--sets 'iris' is not one of"):
