@@ -681,3 +681,26 @@ def test_distances_are_told_in_plain_words():
     weights = {f"k{i}": 0.1 for i in range(7)} | {"linear": 0.0}
     lines = method_lines(found | {"kernel_weights": weights})
     assert lines[0].endswith("k4 0.100 and 2 more; 1 has none.")
+
+
+def test_the_nodes_of_a_graph_are_clustered(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    lines = [
+        f"{team}{one},{team}{other}" for team in "ab" for one in range(9) for other in range(one)
+    ]
+    Path("ties.csv").write_text("\n".join(["source,target", *lines, "a0,b0"]), encoding="utf-8")
+    arguments = ["--kernel", "graph", "-k", "2"]
+    written = ["-o", "labels.csv", "--graph", "learned.csv", "--report", "page.html"]
+    assert run(["cluster", "ties.csv", *arguments, *written, "-q"]) == 0
+    labels = pd.read_csv("labels.csv", index_col="id")["cluster"]
+    assert labels.groupby(labels.index.str[0]).nunique().tolist() == [1, 1]
+    assert labels.nunique() == 2
+    assert Path("page.html").stat().st_size > 0
+    capsys.readouterr()
+    for more, words in (
+        (["--leave-out", "a"], "--leave-out is for tables, and --kernel graph reads a graph"),
+        (["--model", "m.unispectral"], "--model is for tables"),
+        (["--method", "kmeans"], "--kernel graph is for the method unified, not for kmeans"),
+        (["ties.csv"], "reads one graph"),
+    ):
+        assert words in refused(capsys, 2, "cluster", "ties.csv", *arguments, *more)

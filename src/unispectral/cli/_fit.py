@@ -149,13 +149,13 @@ def describe_fit(fitted: CommandFit) -> Summary:
     X, columns = data.stack()
     told = summarise(
         estimator,
-        None if data.image_shape else X,  # single pixels tell nothing
+        None if data.image_shape or data.is_graph else X,  # single pixels tell nothing
         labels=fitted.labels,
-        columns=columns,
+        columns=None if data.is_graph else columns,
         names=data.names,
         texts=fitted.texts,
-        preparation=data.preparation,
-        samples=data.samples(),
+        preparation=None if data.is_graph else data.preparation,
+        samples=None if data.is_graph else data.samples(),
         warnings=fitted.warnings,
     )
     return told.in_words(say_in_shell)

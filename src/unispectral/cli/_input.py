@@ -28,6 +28,25 @@ _READING = ("id", "format", "key", "separator", "header", "header_row", "skip_fo
 _TEXT = ("separator", "header", "header_row", "skip_footer", "encoding")
 _CHOOSING = ("use", "leave_out", "supplementary")
 _CHANGE_IT = "Change it with --use and --leave-out; unispectral profile shows each column."
+#: Options that say what becomes of columns.
+_NOT_FOR_GRAPHS = (
+    "id",
+    "truth",
+    "columns",
+    "views",
+    "order",
+    "geo",
+    "impute",
+    "scale",
+    "na",
+    "header_row",
+    "skip_footer",
+    "append",
+    "image_shape",
+    "texts",
+    "model",
+)
+_SPELLED = {"views": "view"}
 _OTHER_NAMES = "give --id the column to match them by"
 
 
@@ -53,6 +72,8 @@ class Input:
     matched: bool = False
     #: The table's own columns, where they are written again.
     original: Any = None
+    #: Whether the rows are nodes, and the columns their affinities to the others.
+    is_graph: bool = False
     #: A text for each row, from a file beside the table.
     texts: np.ndarray | None = None
 
@@ -189,6 +210,26 @@ def put_texts_beside(data: Input, file: str) -> None:
         texts = texts[data.rows]
     data.texts = texts
     data.notes.append(f"The texts are the {where}.")
+
+
+def gather_graph(sources: Sequence[str], options: dict[str, Any]) -> Input:
+    """Read a graph, whose nodes are the rows."""
+    from unispectral.graph.read import read_graph_file
+
+    if len(sources) > 1:
+        raise click.UsageError("--kernel graph reads one graph; several are for Python.")
+    for name in (*_NOT_FOR_GRAPHS, *_CHOOSING):
+        if options[name]:
+            option = f"--{_SPELLED.get(name, name).replace('_', '-')}"
+            problem = "is for tables, and --kernel graph reads a graph"
+            raise click.UsageError(f"{option} {problem}.")
+    given = {name: options[name] for name in ("format", "key", "separator", "header", "encoding")}
+    found = read_graph_file(sources[0], **given)
+    n = found.weights.shape[0]
+    names = np.arange(n) if found.names is None else found.names
+    table = Table(found.weights, [str(name) for name in names], names, notes=found.notes)
+    reading = {"view": "graph", "source": sources[0], "options": {}}
+    return Input({"graph": table}, names, notes=found.notes, reading=[reading], is_graph=True)
 
 
 def look(source: str, options: dict[str, Any]) -> tuple[Look, list[str]]:

@@ -42,6 +42,8 @@ _KMEANS = {"n_init": 10}
 _SPECTRAL = {"affinity": "nearest_neighbors", "assign_labels": "cluster_qr"}
 
 DEFAULT = "unified"
+#: The kernel that takes what is read for a graph.
+GRAPH = "graph"
 METHODS = {
     "unified": Method(_OURS, "UnifiedSpectralClustering", _UNIFIED, views=True, auto=True),
     "SCMK": Method(_OURS, "SCMK", _SCMK, views=True, compared=False),
@@ -83,7 +85,11 @@ def build_method(
         raise click.UsageError(problem)
     common = {"random_state": seed, "n_jobs": jobs}
     settings |= {key: v for key, v in common.items() if key in known and v is not None}
-    if kernels and "kernels" in known:
+    if kernels == [GRAPH]:
+        if name != DEFAULT:
+            raise click.UsageError(f"--kernel graph is for the method {DEFAULT}, not for {name}.")
+        settings["kernels"] = GRAPH
+    elif kernels and "kernels" in known:
         if len(kernels) == 1:
             settings["kernels"] = kernels[0]
         else:

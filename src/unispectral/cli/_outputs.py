@@ -138,7 +138,7 @@ def write_outputs(
     if path := wanted["report"]:
         from unispectral.report import write_report
 
-        X, columns = data.stack()
+        X, columns = (None, None) if data.is_graph else data.stack()
         write_report(
             path, estimator, X, labels=fitted.labels, columns=columns, names=data.names,
             truth=data.truth, title=title, command=command, seconds=round(fitted.seconds, 3),

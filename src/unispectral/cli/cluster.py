@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from unispectral.cli import _options
-from unispectral.cli._methods import DEFAULT, METHOD_NAME, METHODS, build_method
+from unispectral.cli._methods import DEFAULT, GRAPH, METHOD_NAME, METHODS, build_method
 from unispectral.cli._outputs import check_outputs, echo_json, say, write_outputs
 
 __all__ = ["cluster"]
@@ -30,6 +30,8 @@ Examples:
     unispectral cluster text.csv image.parquet -k 4 --id document
   Embeddings, with their texts to name the clusters:
     unispectral cluster embeddings.npy --texts documents.txt --report page.html
+  The communities of a graph, from a list of its edges:
+    unispectral cluster ties.csv --kernel graph -o labels.csv
   In a pipe:
     cat table.tsv | unispectral cluster - -k 3 -o - | sort -t, -k2n
   Keep the model for later, and the graph for Gephi:
@@ -47,7 +49,9 @@ stored column by column); the page shows them."""
 _TEXTS = """Texts of the rows, whose words describe the clusters: one a line in a .txt, or a column
 of a table."""
 _VIEW = "A group of columns as one view of the rows; give several."
-_KERNEL = "Kernel, such as gaussian, linear, laplacian; several for a method of several kernels."
+_KERNEL = """Kernel, such as gaussian, linear, laplacian; several for a method of several kernels.
+With 'graph' TABLE is a graph: lines of source, target and weight, Matrix Market (.mtx), or a
+square matrix."""
 _PARAM = "Any other parameter of the method, such as alpha=0.5."
 
 
@@ -90,9 +94,12 @@ def cluster(tables: tuple[str, ...], as_json: bool, quiet: bool, **options: Any)
     estimator = build_method(method, options["n_clusters"], **given)
     views = _options.parse_views(options["views"])
     from unispectral.cli._fit import describe_fit, fit, keep_scales, method_lines, summarise
-    from unispectral.cli._input import decided_flags, gather, put_texts_beside
+    from unispectral.cli._input import decided_flags, gather, gather_graph, put_texts_beside
 
-    data = gather(tables, options, views)
+    if given["kernels"] == [GRAPH]:
+        data = gather_graph(tables, options)
+    else:
+        data = gather(tables, options, views)
     if options["texts"]:
         put_texts_beside(data, options["texts"])
     data.image_shape = shape = options["image_shape"]
