@@ -520,3 +520,31 @@ def test_endless_values_are_named_without_a_warning(capsys, numbers):
     err = capsys.readouterr().err
     assert "has 1 infinite value in 'a'" in err
     assert "RuntimeWarning" not in err
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--order", "nope=never,always"], "--order 'nope' is not a column of the table."),
+        (["--order", "q0=never,always"], "--order 'q0' is not the order of all its answers"),
+        (["--order", "a little,very"], "--order 'a little, very' is the order of no column"),
+        (["--header-row", "999"], "--header-row 999 leaves nothing of the file 't.csv', which"),
+        (["--skip-footer", "999"], "--skip-footer leaves nothing of the file 't.csv', which has"),
+    ],
+)
+def test_options_that_cannot_be_meant(capsys, survey, options, told):
+    survey.to_csv("t.csv", index=False)
+    assert run(["cluster", "t.csv", *options]) == 1
+    assert told in capsys.readouterr().err
+
+
+def test_lines_beyond_a_sheet(capsys, stores):
+    for options in (["--header-row", "999"], ["--skip-footer", "999"]):
+        assert run(["cluster", "stores.xlsx", *options]) == 1
+        assert "leaves nothing of the file 'stores.xlsx'" in capsys.readouterr().err
+
+
+def test_columns_are_appended_to_a_file(capsys, numbers):
+    numbers.to_csv("t.csv", index=False)
+    assert run(["cluster", "t.csv", "--append"]) == 2
+    assert "--append says what -o writes; name a file with -o." in capsys.readouterr().err

@@ -100,6 +100,12 @@ append_option = click.option(
 output_options = all_of(quiet_option, debug_option)
 
 
+def check_append(append: bool, output: str | None) -> None:
+    """Refuse to append to nothing."""
+    if append and output is None:
+        raise click.UsageError("--append says what -o writes; name a file with -o.")
+
+
 def _threads(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
     if value == 0:
         raise click.BadParameter("0 threads can do nothing; give -1 for all cores, 1 for one.")

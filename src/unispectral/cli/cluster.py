@@ -88,6 +88,7 @@ def cluster(tables: tuple[str, ...], as_json: bool, quiet: bool, **options: Any)
     output = options["output"]
     read = [*tables, *([options["texts"]] if options["texts"] else [])]
     check_outputs(wanted, read, as_json=as_json, method=method)
+    _options.check_append(options["append"], output)
     given = {name: options[name] for name in ("seed", "jobs")}
     given["parameters"] = dict(_options.parse_parameter(text) for text in options["parameters"])
     given["kernels"] = _options.split_names(options["kernels"])

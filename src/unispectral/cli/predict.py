@@ -56,6 +56,7 @@ def predict(
     table of CSV, Parquet or .npy is read and answered block by block, however large it is.
     """
     check_outputs({"output": output}, [model, *tables], as_json=as_json)
+    _options.check_append(options["append"], output)
     from unispectral._errors import plural
     from unispectral.cli._fit import size_lines
     from unispectral.cli._input import columns_of, gather_new

@@ -71,6 +71,7 @@ def update(
     if written is not None:
         wanted["model"] = written
     check_outputs(wanted, [model, *tables], as_json=as_json)
+    _options.check_append(options["append"], output)
     from unispectral._errors import plural
     from unispectral.cli._fit import tell
     from unispectral.cli._input import columns_of, gather_new

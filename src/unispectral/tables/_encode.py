@@ -13,6 +13,7 @@ import numpy as np
 
 from unispectral._errors import InputError, plural
 from unispectral.tables._columns import MOST, Plan, column_values, gives_no_answer, texts_of
+from unispectral.tables._ordinals import given_order
 from unispectral.tables._places import PLACE, place_spread
 from unispectral.tables._profile import MANY_NUMBERS, MAX_CATEGORIES, ColumnProfile, TableProfile
 from unispectral.tables._profile import profile as look_at
@@ -86,6 +87,7 @@ def decide(
     _check_known(frame, given)
     options: dict[str, Any] = {"max_categories": choices.max_categories, "order": choices.order}
     seen = look_at(frame, decimal=decimal, **options)
+    _check_order(seen, choices.order)
     if choices.dates == "days":
         given = {c.name: "use" for c in seen if c.kind == "date"} | given
     seen = replace(seen, columns=tuple(_with_role(c, given, choices.id) for c in seen))
@@ -108,6 +110,23 @@ def _check_known(frame: pd.DataFrame, given: Mapping[str, str]) -> None:
     for name, role in given.items():
         if name not in known:
             raise InputError(role.replace(" ", "_"), "is not a column of the table", value=name)
+
+
+def _check_order(seen: TableProfile, order: Any) -> None:
+    """Refuse an order of answers that is none of its column, or of no column."""
+    known: dict[str, dict[str, float]] = {
+        column.name: column.plan.get("levels", {}) for column in seen
+    }
+    named = order.items() if isinstance(order, Mapping) else ((None, levels) for levels in order)
+    for name, levels in named:
+        if name is not None and name not in known:
+            raise InputError("order", "is not a column of the table", value=name)
+        wanted = given_order(levels)
+        columns = known if name is None else [name]
+        if not any(wanted.items() <= known[one].items() for one in columns):
+            told = "is not the order of all its answers" if name else "is the order of no column"
+            shown = name or ", ".join(map(str, levels))
+            raise InputError("order", told, "name every answer, from the least", value=shown)
 
 
 def _with_role(column: ColumnProfile, given: Mapping[str, str], id: str | None) -> ColumnProfile:

@@ -27,7 +27,13 @@ from unispectral.tables._source import (
     listing,
     unique_names,
 )
-from unispectral.tables._text import count_title_lines, cut_lines, looks_like_text, text_blocks
+from unispectral.tables._text import (
+    count_title_lines,
+    cut_lines,
+    cut_too_much,
+    looks_like_text,
+    text_blocks,
+)
 
 if TYPE_CHECKING:
     import h5py
@@ -182,7 +188,10 @@ def _excel(
     pandas = optional("pandas", extra="io")
     cells, notes = sheet_cells(source, sheet)
     header, told = text.get("header"), text.get("header_row")
-    cells = cells.iloc[(told or 1) - 1 : len(cells) - (text.get("skip_footer") or 0)]
+    lines = len(cells)
+    cells = cells.iloc[(told or 1) - 1 : lines - (text.get("skip_footer") or 0)]
+    if lines and not len(cells):
+        raise cut_too_much(source, lines, told)
     cells = cells.dropna(how="all").dropna(how="all", axis=1)
     if not len(cells):
         raise source.error("is empty")

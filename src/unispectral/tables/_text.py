@@ -69,7 +69,18 @@ def cut_lines(source: Source, header_row: int | None, skip_footer: int | None) -
     while skip_footer and lines and not lines[-1].strip():
         lines.pop()
     kept = lines[(header_row or 1) - 1 : len(lines) - (skip_footer or 0)]
+    if lines and not kept:
+        raise cut_too_much(source, len(lines), header_row)
     return replace(source, path=None, content=b"".join(kept))
+
+
+def cut_too_much(source: Source, count: int, header_row: int | None) -> TableError:
+    """The error of a header or footer that leaves nothing."""
+    beyond = header_row is not None and header_row > count
+    problem = f"leaves nothing of {source.lower}, which has {plural(count, 'line')}"
+    if beyond:
+        return TableError("header_row", problem, value=header_row)
+    return TableError("skip_footer", problem)
 
 
 def count_title_lines(source: Source, separator: str | None) -> int:
