@@ -74,6 +74,10 @@ def run(data: str, program: str, mu: float, alpha: float, most: int = _MOST) -> 
     }
 
 
+def _points(sets: Iterable[str]) -> Iterable[tuple[str, str, float, float]]:
+    return product(PROGRAMS, sets, MUS, ALPHAS)
+
+
 def render(cells: dict[str, Any], sets: Iterable[str]) -> str:
     """The table: the best point of each program."""
     rows = []
@@ -114,10 +118,11 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("docs/results"))
     parser.add_argument("--datasets", nargs="+", default=list(SETS))
+    parser.add_argument("--report", action="store_true", help="only write the table")
     options = parser.parse_args(arguments)
     store = Store(options.out / "paper_program.json")
     with threadpool_limits(1):
-        for program, data, mu, alpha in product(PROGRAMS, options.datasets, MUS, ALPHAS):
+        for program, data, mu, alpha in () if options.report else _points(options.datasets):
             key = f"{data} {program} {mu:g} {alpha:g}"
             store.cell(key, partial(run, data, program, mu, alpha))
     text = render(store.cells, options.datasets)
