@@ -10,37 +10,44 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
 
-_INLINE = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\([^)]*\)")
+_INLINE = re.compile(
+    r"\\([\\`*_\[\]|])"  # an escaped mark
+    r"|`([^`]+)`|\*\*([^*]+)\*\*|(?<!\w)\*(?=\S)([^*]+)(?<=\S)\*(?!\w)"
+    r"|\[([^\]]+)\]\([^)]*\)"
+)
 _RULE = re.compile(r"^\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?$")
 
 
 def inline(text: str) -> Iterator[nodes.Node]:
-    """Code, bold and the words of links; everything else as it is."""
+    """Code, bold, emphasis, escaped marks and the words of links; everything else as it is."""
     start = 0
     for found in _INLINE.finditer(text):
         if found.start() > start:
-            yield nodes.Text(text[start : found.start()])
-        code, bold, link = found.groups()
+            yield nodes.Text(unescape(text[start : found.start()]))
+        escaped, code, bold, stressed, link = found.groups()
         if code is not None:
             yield nodes.literal(text=code)
         elif bold is not None:
-            yield nodes.strong(text=bold)
+            yield nodes.strong(text=unescape(bold))
+        elif stressed is not None:
+            yield nodes.emphasis(text=unescape(stressed))
         else:
-            yield nodes.Text(link)
+            yield nodes.Text(escaped or unescape(link))
         start = found.end()
     if start < len(text):
-        yield nodes.Text(text[start:])
+        yield nodes.Text(unescape(text[start:]))
 
 
 def cells(line: str) -> list[str]:
     """The cells of one line of a table."""
-    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
 
 
 def entry(cell: str) -> nodes.entry:

@@ -312,6 +312,18 @@ def test_cells_of_several_lines_are_shown_in_lines(monkeypatch: pytest.MonkeyPat
     assert str(shown).count("<line>") == 2
 
 
+def test_emphasis_and_escaped_marks_of_markdown_are_shown_as_such(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nodes = pytest.importorskip("docutils.nodes")
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    results = importlib.import_module("results")
+    shown = list(results.inline(r"*ARI*, my\_name, 2 * 3 * 4, \[0, 1\] &lt; a*b*"))
+    assert "".join(node.astext() for node in shown) == "ARI, my_name, 2 * 3 * 4, [0, 1] < a*b*"
+    assert [node.astext() for node in shown if isinstance(node, nodes.emphasis)] == ["ARI"]
+    assert results.cells(r"| a \| b | c |") == [r"a \| b", "c"]
+
+
 def load(script: str) -> Any:
     spec = importlib.util.spec_from_file_location(script, DOCS / f"{script}.py")
     assert spec
