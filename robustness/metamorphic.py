@@ -74,6 +74,8 @@ class Relation:
         Whether sparse tables have no such change.
     standardised : bool
         Whether it is promised only for tables that are standardised.
+    measured : bool
+        Whether it is not promised for counts of words: moved or negated ones are none.
     prepare : callable
         What is done to the samples of both fits.
     """
@@ -82,6 +84,7 @@ class Relation:
     needs_clear: bool = False
     dense: bool = False
     standardised: bool = False
+    measured: bool = False
     prepare: Callable[[Any], Any] | None = None
 
 
@@ -187,10 +190,10 @@ def _relations() -> dict[str, Relation]:
     }
     for far in (10.0, 1000.0):
         moved = _columnwise(partial(_move, far=far))
-        found[f"columns moved by {far:g} deviations"] = Relation(moved, dense=True)
+        found[f"columns moved by {far:g} deviations"] = Relation(moved, dense=True, measured=True)
     found["rows permuted"] = Relation(_permute_rows)
     found["columns permuted"] = Relation(_columnwise(_permute_columns))
-    found["columns negated"] = Relation(_columnwise(_negate_columns))
+    found["columns negated"] = Relation(_columnwise(_negate_columns), measured=True)
     found["single precision"] = Relation(_columnwise(_single), prepare=_representable)
     for count in _CONSTANTS:
         constant = _columnwise(partial(_add_constants, count=count))
@@ -230,13 +233,16 @@ class Base(NamedTuple):
     labels: np.ndarray
     clear: bool
     standardised: bool
+    counted: bool
 
 
 def base_fit(samples: Any, references: list[np.ndarray], n_clusters: int | str) -> Base:
     model = fit(samples, n_clusters)
     found = [agreement(y[y >= 0], model.labels_[y >= 0]) for y in references]
-    scaled = any(said.startswith("standardised") for said in model.scaling_.values())
-    return Base(model.labels_, max(found) >= _CLEAR, scaled)
+    done = model.scaling_.values()
+    standardised = any(said.startswith("standardised") for said in done)
+    counted = any(said.startswith("weighted as counts") for said in done)
+    return Base(model.labels_, max(found) >= _CLEAR, standardised, counted)
 
 
 def applies(relation: Relation, samples: Any, base: Base) -> bool:
@@ -245,6 +251,8 @@ def applies(relation: Relation, samples: Any, base: Base) -> bool:
     if relation.dense and any(sp.issparse(table) for table in tables):
         return False
     if relation.standardised and not base.standardised:
+        return False
+    if relation.measured and base.counted:
         return False
     return base.clear or not relation.needs_clear
 

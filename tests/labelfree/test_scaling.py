@@ -242,3 +242,18 @@ def test_views_of_counts_may_lack_samples() -> None:
     model = UnifiedSpectralClustering(3, n_jobs=1).fit(views)
     assert {reason[:18] for reason in model.scaling_.values()} == {"weighted as counts"}
     assert adjusted_rand_score(y, model.labels_) > 0.9
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_columns_that_do_not_vary_say_nothing_of_counts(form) -> None:
+    X, _ = written()
+    rows = np.ones((len(X), 1))
+    constants = [0.0, 0.0, 1.0] if form is sp.csr_array else [0.0, -3.5, 1e6]
+    more = np.hstack([X, rows * constants])
+    plain, said = scaling_of(form(X), "auto")
+    beside, told = scaling_of(form(more), "auto")
+    assert said.startswith("weighted as counts")
+    assert told.startswith("weighted as counts")
+    np.testing.assert_array_equal(beside.columns[: len(plain.columns)], plain.columns)
+    assert len(beside.columns) == len(plain.columns)
+    np.testing.assert_array_equal(beside.factor, plain.factor)

@@ -91,9 +91,11 @@ def scaling_of(X: Table, scaling: str) -> tuple[Shift | None, str]:
     >>> reason
     'standardised: 1 of 3 columns has nearly all of the variance; 1 that does not vary left out'
     """
-    unit = _counting_unit(X, scaling)
-    if unit > 0:
-        return _weigh_counts(X, unit, scaling)
+    if scaling in ("auto", "counts"):
+        varies = _find_varying(X)
+        unit = _counting_unit(X if varies.all() else X[:, np.flatnonzero(varies)], scaling)
+        if unit > 0:
+            return _weigh_counts(X, varies, unit, scaling)
     if sp.issparse(X):
         reason = "as given: scaling='none'" if scaling == "none" else "as given: a sparse table"
         varies, unit = _sparse_columns(X)
@@ -117,10 +119,21 @@ def scaling_of(X: Table, scaling: str) -> tuple[Shift | None, str]:
     return _shift(X, kept, columns, standardise), reason
 
 
+def _find_varying(X: Table) -> np.ndarray:
+    """Which columns are more than one number, by the samples that are present."""
+    if not sp.issparse(X):
+        return np.fmin.reduce(X, axis=0) < np.fmax.reduce(X, axis=0)
+    entries = np.bincount(X.indices, minlength=X.shape[1])
+    varies = entries > 0
+    full = np.flatnonzero(entries == X.shape[0])
+    if len(full):
+        part = X[:, full].toarray()
+        varies[full] = part.min(axis=0) < part.max(axis=0)
+    return varies
+
+
 def _counting_unit(X: Table, scaling: str) -> float:
     """The unit in which a table counts, the smallest number above zero; 0 where it does not."""
-    if scaling not in ("auto", "counts"):
-        return 0.0
     values = X.data if sp.issparse(X) else X
     if scaling == "auto" and values.size and np.fmin.reduce(values, axis=None) < 0:
         return 0.0  # before masks are made, which together take half as much as a large table
@@ -143,7 +156,7 @@ def _counting_unit(X: Table, scaling: str) -> float:
     return unit if np.mean(counts < 1.5) >= _ONES else 0.0
 
 
-def _weigh_counts(X: Table, unit: float, scaling: str) -> tuple[Shift, str]:
+def _weigh_counts(X: Table, varies: np.ndarray, unit: float, scaling: str) -> tuple[Shift, str]:
     """Columns weighted by how few samples have them; those that say nothing are left out."""
     n = X.shape[0]
     if sp.issparse(X):
@@ -151,7 +164,7 @@ def _weigh_counts(X: Table, unit: float, scaling: str) -> tuple[Shift, str]:
     else:
         having = (X > 0).sum(axis=0)
         n -= int(absent_rows(X).sum())
-    kept = np.flatnonzero(having)
+    kept = np.flatnonzero((having > 0) & varies)
     weights = 1.0 + np.log((1.0 + n) / (1.0 + having[kept]))
     reason = "weighted as counts: "
     reason += "scaling='counts'" if scaling == "counts" else "whole numbers, most of them 0 and 1"
@@ -355,13 +368,7 @@ def _rest(values: np.ndarray, step: float) -> float:
 
 def _sparse_columns(X: sp.csr_array) -> tuple[np.ndarray, float]:
     """Which columns vary, and the median of the entries that are not zero, without signs."""
-    n = X.shape[0]
-    entries = np.bincount(X.indices, minlength=X.shape[1])
-    varies = entries > 0
-    full = np.flatnonzero(entries == n)
-    if len(full):
-        part = X[:, full].toarray()
-        varies[full] = part.min(axis=0) < part.max(axis=0)
+    varies = _find_varying(X)
     largest = float(np.abs(X.data).max(initial=0.0))
     unit = _unit([X.data], float(np.median(np.abs(X.data))), largest) if largest > 0 else 1.0
     return (varies if varies.any() else ~varies), unit
