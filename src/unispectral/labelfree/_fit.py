@@ -33,7 +33,7 @@ from unispectral.labelfree._committee import (
     take_vote,
 )
 from unispectral.labelfree._connected import fit_connected
-from unispectral.labelfree._count import count_clusters, find_natural_clusters
+from unispectral.labelfree._count import ClusterCount, count_clusters, find_natural_clusters
 from unispectral.labelfree._diagnostics import diagnose, doubt_agreement
 from unispectral.labelfree._geometry import KernelDistance, Whitening
 from unispectral.labelfree._given import fit_graph
@@ -102,16 +102,11 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
         return fit_graph(samples, recipe, run)
     if samples.allowed is not None:
         return fit_connected(samples, recipe, run)
-    combined, kept, copies, numbers = prepare_views(samples, recipe, run)
-    names = samples.kernel_names
-
+    prepared = prepare_views(samples, recipe, run)
+    combined = prepared.combined
     count = None
     if not recipe.n_clusters:
-        run.progress("number of clusters")
-        distance = combined.joint or combined.views[0].distance
-        count = count_clusters(distance, recipe, run)
-        guessed = count.n_clusters > 1 and distance.n_samples > recipe.spectral_samples
-        recipe = replace(recipe, n_clusters=count.n_clusters, guessed=guessed)
+        count, recipe = count_views(combined, recipe, run)
     geometry = GeometryChoice()
     if combined.joint is not None:
         geometry = choose_geometry(combined.joint, recipe, run)
@@ -123,10 +118,11 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
         count = count.replace_guess(int(found.labels.max()) + 1)
         recipe = replace(recipe, n_clusters=count.n_clusters, guessed=False)
     shown = None
-    if len(kept) > 1:
-        shown = np.zeros(len(kept))
-        found, shown[kept] = compare_weightings(found, recipe, run)
+    if len(prepared.kept) > 1:
+        shown = np.zeros(len(prepared.kept))
+        found, shown[prepared.kept] = compare_weightings(found, recipe, run)
     found, agreement = let_candidates_vote(found, geometry, recipe, run)
+
     # Of a number that was found here nothing but the vote is left to say.
     diagnostics = doubt_agreement(agreement)
     if count is None:
@@ -135,24 +131,56 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
             found.labels,
             found.graph.eigenvalues,
             run,
-            numbers,
+            prepared.numbers,
             geometry.structure,
             agreement,
         )
     for sentence in diagnostics:
         warn(sentence, DoubtfulResultWarning)
-
     structure = geometry.structure if count is None else count.structure
+    fitted = describe_clusters(samples, prepared, found, structure, recipe, run)
+    return fitted._replace(
+        kernel_agreement=shown,
+        agreement=agreement,
+        structure=structure,
+        cluster_count=count,
+        diagnostics=tuple(diagnostics),
+    )
+
+
+def count_views(views: Views, recipe: Recipe, run: Run) -> tuple[ClusterCount, Recipe]:
+    """Count the clusters of all views together, or of the first; the recipe with their number."""
+    run.progress("number of clusters")
+    distance = views.joint or views.views[0].distance
+    count = count_clusters(distance, recipe, run)
+    guessed = count.n_clusters > 1 and distance.n_samples > recipe.spectral_samples
+    return count, replace(recipe, n_clusters=count.n_clusters, guessed=guessed)
+
+
+def describe_clusters(
+    samples: Samples,
+    prepared: Prepared,
+    found: Clustering,
+    structure: float | None,
+    recipe: Recipe,
+    run: Run,
+) -> Fitted:
+    """Put what was found of the samples into the order in which they came; keep a predictor.
+
+    With the ``structure`` of the samples memberships are calibrated by it.
+    """
+    _, kept, copies, numbers = prepared
+    n = samples.n_samples
     membership = None
     if structure is not None and len(found.labels) <= recipe.spectral_samples:
         membership = calibrate_memberships(found.graph.first, found.labels, structure)
-        membership = _place_memberships(membership, numbers, copies, samples.n_samples)
+        membership = _place_memberships(membership, numbers, copies, n)
     score, parts = _describe(found, numbers, recipe, run)
-    score = _place_scores(score, numbers, copies, samples.n_samples)
     weights = np.zeros(len(kept))
     weights[kept] = found.views.weights
+    names = samples.kernel_names
     return Fitted(
-        solution=_solve(found, weights, numbers, copies, samples.n_samples),
+        solution=_solve(found, weights, numbers, copies, n),
         predictor=Predictor(
             layout=samples.layout,
             parts=tuple(parts),
@@ -164,12 +192,7 @@ def fit(samples: Samples, recipe: Recipe, run: Run) -> Fitted:
         kernel_names=names,
         kernel_views=samples.kernel_views,
         geometry_weights=_name_layers(found, [names[at] for at in np.flatnonzero(kept)]),
-        outlier_score=score,
-        kernel_agreement=shown,
-        agreement=agreement,
-        structure=structure,
-        cluster_count=count,
-        diagnostics=tuple(diagnostics),
+        outlier_score=_place_scores(score, numbers, copies, n),
         copies=copies,
         membership=membership,
     )
