@@ -548,3 +548,38 @@ def test_columns_are_appended_to_a_file(capsys, numbers):
     numbers.to_csv("t.csv", index=False)
     assert run(["cluster", "t.csv", "--append"]) == 2
     assert "--append says what -o writes; name a file with -o." in capsys.readouterr().err
+
+
+def test_scores_of_a_column_have_the_same_digits(capsys, numbers):
+    numbers.assign(g=GROUP).to_csv("t.csv", index=False)
+    methods = ["--methods", "kmeans,ward", "--truth", "g"]
+    assert run(["compare", "t.csv", "-k", "3", *methods, "--report", "p.html"]) == 0
+    out = capsys.readouterr().out
+    lines = [line.split() for line in out.splitlines()]
+    place = next(line for line in lines if "C-H" in line).index("C-H")
+    scores = [line[1:] for line in lines if line[:1] in (["kmeans"], ["ward"])]
+    assert all("." not in score[place] for score in scores)
+    assert all(len(score[place + 1].partition(".")[2]) == 3 for score in scores)
+
+
+def test_all_seeds_of_a_method_count(monkeypatch, numbers):
+    from unispectral.cli import _fit, compare
+    from unispectral.cli._input import Input
+    from unispectral.tables import Table
+
+    labels = {0: GROUP, 1: np.arange(N) // 40, 2: GROUP}
+
+    class Found:
+        seconds = 0.1
+
+        def __init__(self, seed):
+            self.labels = labels[seed]
+
+    monkeypatch.setattr(compare, "build_method", lambda name, k, seed, **more: seed)
+    monkeypatch.setattr(_fit, "fit", lambda seed, data, name: Found(seed))
+    data = Input({"t": Table(numbers.to_numpy(), list(numbers))})
+    options = {"jobs": None, "seed": 0, "seeds": 3}
+    told, _ = compare._run_seeds("kmeans", 3, data, options)
+    assert told["seeds"] == 3
+    labels[1] = GROUP
+    assert compare._run_seeds("kmeans", 3, data, options)[0]["seeds"] == 1

@@ -32,6 +32,8 @@ _HEADS |= {"accuracy": "ACC", "nmi": "NMI", "ari": "ARI"}
 _KEY = "Larger is better (C-H: Calinski and Harabasz, D-B: minus Davies and Bouldin, cut: minus)."
 #: Rows on which a method is run once before its time is taken, so that it is compiled.
 _WARM = 120
+#: Scores have as many decimals; those of a column in which one is large have none.
+_DECIMALS, _LARGE = 3, 100
 _FAILURES = (ValueError, TypeError, MemoryError, ArithmeticError, ImportError)
 
 
@@ -154,7 +156,7 @@ def _run_seeds(
             with contextlib.suppress(*_FAILURES):
                 fit(build_method(name, n_clusters, seed=seed, **settings), _few(data), name)
         fitted = fit(build_method(name, n_clusters, seed=seed, **settings), data, name)
-        if labels is not None and adjusted_rand_score(labels, fitted.labels) == 1.0:
+        if len(scores) == 1 and adjusted_rand_score(labels, fitted.labels) == 1.0:
             break  # the seed changes nothing
         if labels is None:
             labels = fitted.labels
@@ -237,13 +239,21 @@ def _verdict(runs: list[dict[str, Any]], alike: dict[str, dict[str, float]]) -> 
     return f"{won}, before {before}."
 
 
-def _with_spread(run: dict[str, Any], key: str) -> str:
+def _with_spread(run: dict[str, Any], key: str, decimals: int = _DECIMALS) -> str:
     """A mean, with its standard deviation where seeds differ."""
     value = run["scores"][key]
     spread = run["spread"][key]
     if value is None:
         return "–"
-    return _number(value) + (f" ± {_number(spread)}" if run["seeds"] > 1 else "")
+    return _number(value, decimals) + (
+        f" ± {_number(spread, decimals)}" if run["seeds"] > 1 else ""
+    )
+
+
+def _decimals_of(runs: list[dict[str, Any]], key: str) -> int:
+    """The decimals of a score: none where a method has a large one."""
+    known = [abs(value) for run in runs if (value := run["scores"][key]) is not None]
+    return 0 if known and max(known) >= _LARGE else _DECIMALS
 
 
 def _lines(runs: list[dict[str, Any]]) -> list[str]:
@@ -253,9 +263,10 @@ def _lines(runs: list[dict[str, Any]]) -> list[str]:
     good = [run for run in runs if "scores" in run]
     lines: list[str] = []
     if good:
+        decimals = {key: _decimals_of(good, key) for key in good[0]["scores"]}
         rows = {
             run["method"]: {"seconds": _number(run["seconds"])}
-            | {key: _with_spread(run, key) for key in run["scores"]}
+            | {key: _with_spread(run, key, decimals[key]) for key in run["scores"]}
             for run in good
         }
         frame = pd.DataFrame.from_dict(rows, orient="index")
@@ -265,7 +276,5 @@ def _lines(runs: list[dict[str, Any]]) -> list[str]:
     return [*lines, ""]
 
 
-def _number(value: float) -> str:
-    if abs(value) >= 100:
-        return f"{value:,.0f}"
-    return f"{round(value, 3) + 0.0:.3f}"
+def _number(value: float, decimals: int = _DECIMALS) -> str:
+    return f"{round(value, decimals) + 0.0:,.{decimals}f}"

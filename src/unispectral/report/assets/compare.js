@@ -5,11 +5,11 @@
   main.append(UI.section("answer", d.verdict || "No method could cluster this table.", null, el("p", {}, d.columns),
     failed.length > 0 && UI.notes(failed.map(run => ({text: `${run.method} was not run: ${run.failure}`})))));
   if (good.length) {
-    const keys = Object.keys(good[0].scores), digits = v => Math.abs(v) >= 100 ? 0 : 3;
+    const keys = Object.keys(good[0].scores), digits = Object.fromEntries(keys.map(key => [key, good.some(run => Math.abs(run.scores[key]) >= 100) ? 0 : 3]));
     const cell = run => key => ({value: run.scores[key], spread: run.seeds > 1 ? run.spread[key] : null});
     const columns = [{label: "Method"}, {label: "Seconds", number: true, format: v => UI.fixed(v, 2)}, {label: "Seeds", number: true},
       ...keys.map((key, j) => ({label: d.heads[key], number: true, value: row => row[3 + j] && row[3 + j].value, text: row => row[3 + j].value,
-        format: one => one.value === null ? "–" : UI.fixed(one.value, digits(one.value)) + (one.spread === null ? "" : " ± " + UI.fixed(one.spread, digits(one.spread)))}))];
+        format: one => one.value === null ? "–" : UI.fixed(one.value, digits[key]) + (one.spread === null ? "" : " ± " + UI.fixed(one.spread, digits[key]))}))];
     const rows = good.map(run => [run.method, run.seconds, run.seeds, ...keys.map(cell(run))]);
     main.append(UI.section("scores", "Scores", "Best first; for all scores larger is better. Means over seeds, ± their standard deviation; a method that seeds do not change was run once.", UI.table({columns, rows, size: 50, id: "scores-table", name: "Scores"}).node));
     const names = good.map(run => run.method), W = 46, left = 90, top = 70;
