@@ -193,3 +193,23 @@ def test_functions_are_no_participles():
                 ast.unparse, node.decorator_list
             ):
                 assert not is_participle(node.name), f"{path.name}: {node.name} is no verb"
+
+
+def test_modules_and_functions_fit_in_the_head():
+    """About 400 and 60 lines are where to look for a second idea; beyond these there is one."""
+    for path in SOURCE.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert len(text.splitlines()) <= 600, path.name
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef):
+                start = node.lineno if ast.get_docstring(node) is None else node.body[0].end_lineno
+                assert node.end_lineno - start <= 80, f"{path.name}: {node.name}"
+
+
+def test_only_processes_of_our_own_give_memory_back():
+    users = {
+        path.relative_to(SOURCE).parts[0]
+        for path in SOURCE.rglob("*.py")
+        if re.search(r"import .*\b(give_back|keep_freed)\b", path.read_text(encoding="utf-8"))
+    }
+    assert users == {"bench", "dask"}  # their workers; a fit leaves the user's memory alone

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +20,8 @@ _RECALL = 0.97
 _ROUNDS = 5
 #: Rows of a table that are moved to its mean at a time.
 _ROWS = 16_384
+
+Points: TypeAlias = np.ndarray | sp.csr_array
 
 
 class Neighbours(NamedTuple):
@@ -77,11 +79,7 @@ class ExactIndex(Index):
         self.ids = np.arange(self.n_samples, dtype=np.int32)
 
     def search(
-        self,
-        queries: np.ndarray | sp.csr_array,
-        k: int,
-        exclude: np.ndarray | None = None,
-        run: Run | None = None,
+        self, queries: Points, k: int, exclude: np.ndarray | None = None, run: Run | None = None
     ) -> Neighbours:
         m = queries.shape[0]
         skip = _skip(exclude, m)
@@ -126,11 +124,7 @@ class TreeIndex(Index):
         self.tree = cKDTree(points)
 
     def search(
-        self,
-        queries: np.ndarray | sp.csr_array,
-        k: int,
-        exclude: np.ndarray | None = None,
-        run: Run | None = None,
+        self, queries: Points, k: int, exclude: np.ndarray | None = None, run: Run | None = None
     ) -> Neighbours:
         return self._search(queries, np.arange(len(queries)), k, exclude, run)
 
@@ -144,7 +138,7 @@ class TreeIndex(Index):
 
     def _search(
         self,
-        queries: np.ndarray | sp.csr_array,
+        queries: Points,
         order: np.ndarray,
         k: int,
         exclude: np.ndarray | None,
@@ -263,11 +257,7 @@ class CellIndex(Index):
         return np.ascontiguousarray(order[:, :probes]).astype(np.int32), float(found[probes - 1])
 
     def search(
-        self,
-        queries: np.ndarray | sp.csr_array,
-        k: int,
-        exclude: np.ndarray | None = None,
-        run: Run | None = None,
+        self, queries: Points, k: int, exclude: np.ndarray | None = None, run: Run | None = None
     ) -> Neighbours:
         cell = _nearest_centre(queries, self.origin, self.centres, run)
         return self._search(queries, cell, k, exclude, run)
@@ -287,7 +277,7 @@ class CellIndex(Index):
 
     def _search(
         self,
-        queries: np.ndarray | sp.csr_array,
+        queries: Points,
         cell: np.ndarray,
         k: int,
         exclude: np.ndarray | None,
@@ -313,12 +303,7 @@ class CellIndex(Index):
         return out
 
     def _search_cell(
-        self,
-        c: int,
-        queries: np.ndarray | sp.csr_array,
-        rows: np.ndarray,
-        skip: np.ndarray,
-        out: Neighbours,
+        self, c: int, queries: Points, rows: np.ndarray, skip: np.ndarray, out: Neighbours
     ) -> None:
         spans = [slice(self.offsets[p], self.offsets[p + 1]) for p in self.order_of_cells[c]]
         norms = np.concatenate([self.norms[span] for span in spans])
@@ -422,11 +407,7 @@ def _centre_keys(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 
 def _nearest_centre(
-    points: np.ndarray,
-    origin: np.ndarray,
-    centres: np.ndarray,
-    run: Run | None,
-    stage: str = "",
+    points: np.ndarray, origin: np.ndarray, centres: np.ndarray, run: Run | None, stage: str = ""
 ) -> np.ndarray:
     """The nearest centre of each point; ``stage`` is what this is called in the progress."""
     out = np.empty(len(points), dtype=np.int32)

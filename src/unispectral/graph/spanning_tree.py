@@ -113,7 +113,8 @@ def merge_evenly(tree: SpanningTree, k: int, most_uneven: float = 0.3) -> np.nda
 
 
 @njit(cache=True, nogil=True)
-def _find(parent, i):
+def find_root(parent, i):
+    """The last node on the way from a node along its parents, which is shortened."""
     while parent[i] != i:
         parent[i] = parent[parent[i]]
         i = parent[i]
@@ -143,15 +144,15 @@ def _merge(ends, parent, size, of_size, used, k, most_uneven):
             e = skipped
             while True:
                 if not used[e]:
-                    a = _find(parent, ends[e, 0])
-                    b = _find(parent, ends[e, 1])
+                    a = find_root(parent, ends[e, 0])
+                    b = find_root(parent, ends[e, 1])
                     if size[a] == smallest or size[b] == smallest:
                         break
                 e += 1
             skipped = e
         used[e] = True
-        a = _find(parent, ends[e, 0])
-        b = _find(parent, ends[e, 1])
+        a = find_root(parent, ends[e, 0])
+        b = find_root(parent, ends[e, 1])
         parent[max(a, b)] = min(a, b)
         of_size[size[a]] -= 1
         of_size[size[b]] -= 1
@@ -161,7 +162,7 @@ def _merge(ends, parent, size, of_size, used, k, most_uneven):
             smallest += 1
         gini = _gini(of_size, smallest, count - 1, n)
     for i in range(n):
-        parent[i] = _find(parent, i)
+        parent[i] = find_root(parent, i)
 
 
 @njit(cache=True, nogil=True)

@@ -15,6 +15,7 @@ from scipy.spatial import KDTree
 
 from unispectral._arrays import pick_evenly
 from unispectral._compat import njit
+from unispectral.graph.spanning_tree import find_root
 from unispectral.labelfree._geometry import KernelDistance
 from unispectral.labelfree._selection import estimate_dimension, find_nearest_squared
 
@@ -117,24 +118,15 @@ def _find_passes(indptr, indices, falling):
         best = i
         for p in range(indptr[i], indptr[i + 1]):
             if indices[p] < i:
-                best = min(best, _climb(above, indices[p]))
+                best = min(best, find_root(above, indices[p]))
         if best == i:
             found[i] = np.inf
             continue
         above[i] = best
         for p in range(indptr[i], indptr[i + 1]):
             if indices[p] < i:
-                lower = _climb(above, indices[p])
+                lower = find_root(above, indices[p])
                 if lower != best:
                     found[lower] = falling[lower] - falling[i]
                     above[lower] = best
     return found
-
-
-@njit(cache=True, nogil=True)
-def _climb(above, i):
-    """The peak of a node; the way there is shortened."""
-    while above[i] != i:
-        above[i] = above[above[i]]
-        i = above[i]
-    return i
