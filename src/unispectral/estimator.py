@@ -336,6 +336,7 @@ class UnifiedSpectralClustering(LivingMixin, OutliersMixin, LearnedGraphClusteri
         return self._fit_knowing(X, self._read_knowledge(X, y, must_link, cannot_link, **more))
 
     def _solve(self, X: object, run: Run, known: Knowledge | None) -> Fitted:
+        """Check the samples and fit the model to them, keeping to what is known of them."""
         recipe = self._recipe()
         samples = self._read(X, None if known is None else known.weights)
         if recipe.n_clusters:

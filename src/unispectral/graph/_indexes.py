@@ -365,7 +365,12 @@ def _put_nearest(
     queries: Any,
     points: Any,
 ) -> None:
-    """The nearest of some queries by their products with points, ranked by exact distances."""
+    """Write the nearest points of the queries in ``rows`` into ``out``.
+
+    They are preselected by ``products`` (of these queries with all points) and the ``norms`` of
+    the points, and ranked by exact distances. ``ids`` are the numbers of the points, ``skip`` has
+    the one that is left out for each query.
+    """
     from unispectral.graph import _select
 
     k = out.indices.shape[1]

@@ -58,6 +58,8 @@ def span(X: np.ndarray, n_neighbors: int) -> SpanningTree:
 def _grow(columns, reach, sample, nearest, far, ends, lengths):
     """Prim's algorithm on squared lengths; of equal ones the nearer pair comes first.
 
+    Fills ``ends`` with the two samples of each edge, in the order in which edges are found, and
+    ``lengths`` with its length and its plain length, which leaves the reaches out.
     What is known of the samples that are not in the tree stands in the first places: the number
     of each, its reach, its nearest sample in the tree, and the length and plain length there.
     """

@@ -210,6 +210,11 @@ def _column_blocks(X: np.ndarray, kept: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _describe_block(values: np.ndarray) -> _Columns:
+    """What is known of some columns, which are the rows of ``values``.
+
+    Their width is that between two order statistics, of wider ones where these are equal. Values
+    that are many widths away take no part in deviations and in what is piled up at the ends.
+    """
     n = values.shape[1]
     ends = [(n - 1) // share for share in _ONE_IN]
     places = [0, (n - 1) // 2, n // 2, n - 1, *ends, *(n - 1 - end for end in ends)]

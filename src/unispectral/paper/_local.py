@@ -158,7 +158,11 @@ class LocalGraph(DenseGraph):
     def _widen(
         self, i: int, support: np.ndarray, z: np.ndarray, linear: np.ndarray, ridge: float
     ) -> Iterator[float]:
-        """The column's objective as it is, and over more and more samples."""
+        """The objective of column i as it is, and after each round with more samples in its code.
+
+        ``support`` are the samples that the code ``z`` may use, ``linear`` is the linear term of
+        all of them. Samples enter whose gradient is steepest; without any the rounds end.
+        """
         from unispectral.graph import _loops
 
         allowed = self.tol * max(self.own[i], 1e-300)
