@@ -93,7 +93,7 @@ def scaling_of(X: Table, scaling: str) -> tuple[Shift | None, str]:
     """
     if scaling in ("auto", "counts"):
         varies = _find_varying(X)
-        unit = _counting_unit(X if varies.all() else X[:, np.flatnonzero(varies)], scaling)
+        unit = _counting_unit(X, varies, scaling)
         if unit > 0:
             return _weigh_counts(X, varies, unit, scaling)
     if sp.issparse(X):
@@ -132,28 +132,54 @@ def _find_varying(X: Table) -> np.ndarray:
     return varies
 
 
-def _counting_unit(X: Table, scaling: str) -> float:
-    """The unit in which a table counts, the smallest number above zero; 0 where it does not."""
-    values = X.data if sp.issparse(X) else X
-    if scaling == "auto" and values.size and np.fmin.reduce(values, axis=None) < 0:
-        return 0.0  # before masks are made, which together take half as much as a large table
-    positive = values > 0
-    size = X.shape[0] * X.shape[1] - int(np.isnan(values).sum())
-    many = int(positive.sum()) > (1.0 - _LEAST_ZEROS) * size
-    if scaling == "auto" and (many or not positive.any()):
-        return 0.0
-    if bool((values < 0).any()):
-        problem = "is for counts, but the table has numbers below zero"
-        raise InputError("scaling", problem, "use scaling='auto'", value=scaling)
-    counts = values[positive].astype(np.float64)
-    unit = float(counts.min(initial=np.inf))
+def _counting_unit(X: Table, varies: np.ndarray, scaling: str) -> float:
+    """The unit in which a table counts, the smallest number above zero; 0 where it does not.
+
+    Columns that do not vary say nothing of it.
+    """
+    size = 0
+    n_positive = 0
+    unit = np.inf
+    for block in _varying_blocks(X, varies):
+        if block.size and np.fmin.reduce(block, axis=None) < 0:
+            if scaling == "auto":
+                return 0.0
+            problem = "is for counts, but the table has numbers below zero"
+            raise InputError("scaling", problem, "use scaling='auto'", value=scaling)
+        counts = block[block > 0]
+        if len(counts):
+            n_positive += len(counts)
+            unit = min(unit, float(counts.min()))
+        size -= int(np.isnan(block).sum())
+    size += X.shape[0] * int(varies.sum())
     if scaling == "counts":
-        return unit if positive.any() else 1.0
-    counts /= unit
-    whole = float(np.abs(counts - np.rint(counts)).max()) <= _OFF_STEP
-    if not whole or counts.max() < 1.5:  # measured, or a word is there or not
+        return unit if n_positive else 1.0
+    if not n_positive or n_positive > (1.0 - _LEAST_ZEROS) * size:
         return 0.0
-    return unit if np.mean(counts < 1.5) >= _ONES else 0.0
+    largest = 0.0
+    n_ones = 0
+    for block in _varying_blocks(X, varies):
+        counts = block[block > 0].astype(np.float64) / unit
+        if float(np.abs(counts - np.rint(counts)).max(initial=0.0)) > _OFF_STEP:
+            return 0.0  # measured
+        largest = max(largest, float(counts.max(initial=0.0)))
+        n_ones += int((counts < 1.5).sum())
+    if largest < 1.5:  # a word is there or not
+        return 0.0
+    return unit if n_ones / n_positive >= _ONES else 0.0
+
+
+def _varying_blocks(X: Table, varies: np.ndarray) -> Iterator[np.ndarray]:
+    """The values of the columns that vary, some rows at a time: a large table is not copied."""
+    kept = np.flatnonzero(varies)
+    if sp.issparse(X):
+        values = X.data if len(kept) == X.shape[1] else X[:, kept].data
+    else:
+        values = X
+    step = max(1, _ENTRIES // max(1, values[:1].size))
+    for start in range(0, len(values), step):
+        some = values[start : start + step]
+        yield some if some.ndim == 1 or len(kept) == some.shape[1] else some[:, kept]
 
 
 def _weigh_counts(X: Table, varies: np.ndarray, unit: float, scaling: str) -> tuple[Shift, str]:
