@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import pkgutil
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,12 @@ TESTS = ROOT / "tests"
 OTHERS = {"integration", "project"}
 #: What scikit-learn's estimators have without promising it, other than what a class declares.
 UNPROMISED = {"_validate_params", "_sklearn_output_config", "_init_callback_context"}
+
+
+@cache
+def parse(path: Path) -> ast.Module:
+    """The syntax of a file, read once for all rules."""
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def folders(path: Path) -> set[str]:
@@ -46,7 +53,7 @@ def test_contributing_says_which_tests_belong_to_which_folder():
 def private_names(path: Path) -> set[str]:
     """What a module uses of scikit-learn that scikit-learn does not promise to keep."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parse(path)):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -108,6 +115,13 @@ def test_private_modules_list_no_names():
     for path in SOURCE.rglob("_*.py"):
         if not path.name.startswith("__"):
             assert "\n__all__" not in path.read_text(encoding="utf-8"), path
+
+
+def test_examples_are_of_functions_that_somebody_reads():
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(parse(path)):
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and re.match("_[^_]", node.name):
+                assert ">>>" not in (ast.get_docstring(node) or ""), f"{path.name}: {node.name}"
 
 
 def test_dotted_names_in_docstrings_exist():
@@ -188,7 +202,7 @@ def test_functions_are_no_participles():
     assert not is_participle("embed")
     assert not is_participle("shared_neighbours")
     for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parse(path)):
             if isinstance(node, ast.FunctionDef) and "property" not in map(
                 ast.unparse, node.decorator_list
             ):
@@ -200,7 +214,7 @@ def test_modules_and_functions_fit_in_the_head():
     for path in SOURCE.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert len(text.splitlines()) <= 600, path.name
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(parse(path)):
             if isinstance(node, ast.FunctionDef):
                 start = node.lineno if ast.get_docstring(node) is None else node.body[0].end_lineno
                 assert node.end_lineno - start <= 80, f"{path.name}: {node.name}"

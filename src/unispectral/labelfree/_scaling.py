@@ -369,11 +369,6 @@ def _common_step(blocks: Iterable[np.ndarray], largest: float) -> float:
     """The step of which all values are multiples; 0 where it is too small to be one.
 
     By Euclid's algorithm: what is left of a value after division is the next step to be tried.
-
-    Examples
-    --------
-    >>> round(_common_step([np.array([0.6, 1.5]), np.array([0.9, 2.1])], 2.1), 12)
-    0.3
     """
     step = largest
     for block in blocks:
