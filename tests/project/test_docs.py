@@ -167,12 +167,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame = datasets.load_iris(as_frame=True).data
     frame.columns = [name.replace(" (cm)", "").replace(" ", "_") for name in frame.columns]
     frame.to_csv(home / "table.csv", index=False)
+    classes = datasets.load_iris().target
+    frame.assign(**{"class": classes}).to_csv(home / "labelled.csv", index=False)
     for view in ("petal", "sepal"):
         chosen = [name for name in frame.columns if name.startswith(view)]
         frame[chosen].to_csv(home / f"{view}.csv", index=False)
     points = datasets.make_blobs(400, 5, centers=20, random_state=0)[0].astype(np.float32)
     np.save(home / "points.npy", points)
     np.save(home / "more.npy", points)
+    np.save(home / "embeddings.npy", points)
+    documents = "".join(f"words {number % 20}\n" for number in range(len(points)))
+    (home / "documents.txt").write_text(documents, encoding="utf-8")
+    pairs = ((a, b) for a in range(40) for b in range(a) if a % 2 == b % 2 and (a + b) % 6)
+    ties = "".join(f"n{a},n{b}\n" for a, b in pairs)
+    (home / "ties.csv").write_text("source,target\n" + ties + "n0,n1\n", encoding="utf-8")
     customers = make_customers()[0]
     customers.to_csv(home / "customers.csv", index=False)
     customers[:60].to_csv(home / "march.csv", index=False)
