@@ -39,6 +39,8 @@ __all__ = ["SC", "SSR", "TSEP", "SelfTuning"]
 _BLOCK = 32
 #: Numbers of clusters whose quality is this close to the best count as equally good.
 _EQUAL = 1e-3
+#: The relative gap to the optimum at which a code of SSR is exact enough.
+_GAP = 1e-8
 #: A step that lowers the cost by a smaller share is the last.
 _TOL = 1e-6
 
@@ -140,7 +142,7 @@ class TSEP(KernelMethod, _SparseGraphMethod):
         return self._cut(codes(data, float(self.alpha), run=run).matrix, run)
 
 
-def simplex_codes(X: Table, run: Run, *, tol: float = 1e-8) -> tuple[sp.csr_array, float]:
+def simplex_codes(X: Table, run: Run) -> tuple[sp.csr_array, float]:
     """The convex combination of the other samples that is nearest to each sample.
 
     Returns the codes, row i that of sample i, and their largest relative gap. The matrix of dot
@@ -155,7 +157,7 @@ def simplex_codes(X: Table, run: Run, *, tol: float = 1e-8) -> tuple[sp.csr_arra
     G = np.ascontiguousarray(Features(X.astype(np.float64)).keep_gram(run))
 
     def work(rows: slice) -> list[tuple[np.ndarray, np.ndarray, float]]:
-        return [_simplex.simplex_code(G, i, tol) for i in range(rows.start, rows.stop)]
+        return [_simplex.simplex_code(G, i, _GAP) for i in range(rows.start, rows.stop)]
 
     found = [code for part in run.map_blocks(work, G.shape[0], _BLOCK) for code in part]
     support, values, gaps = zip(*found, strict=True)

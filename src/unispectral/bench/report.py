@@ -178,15 +178,15 @@ def _setting(setting: Setting, metrics: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def rank_columns(table: ResultTable, level: float = 0.05) -> dict[str, Any] | None:
+def rank_columns(table: ResultTable) -> dict[str, Any] | None:
     """The average ranks of the columns of a table (1 is best), from the best to the worst.
 
     Taken over the ``datasets`` on which all of these ``columns`` have a figure; ``left_out`` are
     those without one on more than a third of them. Ranks that differ by less than ``critical`` do
-    not differ at the level (Nemenyi); ``groups`` has the first and last position of each longest
-    run of such columns. ``friedman`` is the p-value that all are alike, and ``beside_best`` has
-    for each column its wins, ties and losses against the best one, with the Wilcoxon test. None
-    if fewer than two columns or data sets can be compared.
+    not differ at the level of five per cent (Nemenyi); ``groups`` has the first and last position
+    of each longest run of such columns. ``friedman`` is the p-value that all are alike, and
+    ``beside_best`` has for each column its wins, ties and losses against the best one, with the
+    Wilcoxon test. None if fewer than two columns or data sets can be compared.
     """
     compared = comparable(table)
     if compared is None:
@@ -196,7 +196,7 @@ def rank_columns(table: ResultTable, level: float = 0.05) -> dict[str, Any] | No
     average = average_ranks(complete)
     order = np.argsort(average, kind="stable")
     ranks = average[order]
-    critical = nemenyi_difference(k, n, level)
+    critical = nemenyi_difference(k, n)
     groups = group_ranks(ranks, critical)
     friedman = friedman_test(complete)
     columns = np.array(table.columns)

@@ -36,8 +36,8 @@ _SENTENCES = {
 }
 
 
-def describe_changes(model: Any, update: int | None = None) -> list[str]:
-    """What an update changed, in sentences; the last one by default.
+def describe_changes(model: Any) -> list[str]:
+    """What the last update changed, in sentences.
 
     Examples
     --------
@@ -48,8 +48,7 @@ def describe_changes(model: Any, update: int | None = None) -> list[str]:
     ['Cluster 1 grew by 1 row.']
     """
     record = model._record_
-    update = record.n_updates if update is None else update
-    chosen = record.events[:, 0] == update
+    chosen = record.events[:, 0] == record.n_updates
     names = dict(zip(model.cluster_ids_.tolist(), model.cluster_names_, strict=True))
     grown: list[str] = []
     others: list[str] = []

@@ -12,6 +12,9 @@ from unispectral._compat import optional
 from unispectral._errors import InputError, InputTypeError
 from unispectral.plotting._colors import cluster_colors
 
+#: Points of each cluster that are shown at the least.
+_LEAST_SHOWN = 5
+
 
 class Display:
     """Data plus ``plot(ax)``.
@@ -130,13 +133,15 @@ def plain(name: object, most: int = 28) -> str:
     return (name if len(name) <= most else name[: most - 1] + "…").replace("$", r"\$")
 
 
-def subsample(codes: np.ndarray, max_points: int, *, least: int = 5) -> np.ndarray:
+def subsample(codes: np.ndarray, max_points: int) -> np.ndarray:
     """Which points to show: evenly from each cluster, in proportion, at least a few of each."""
     n = len(codes)
     if n <= max_points:
         return np.arange(n)
     sizes = np.bincount(codes)
-    quota = np.minimum(sizes, np.maximum(np.rint(sizes * (max_points / n)), least)).astype(int)
+    quota = np.minimum(sizes, np.maximum(np.rint(sizes * (max_points / n)), _LEAST_SHOWN)).astype(
+        int
+    )
     groups = np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes)[:-1])
     even = [
         np.rint(np.linspace(0, max(len(g) - 1, 0), k)) for g, k in zip(groups, quota, strict=True)

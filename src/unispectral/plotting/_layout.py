@@ -12,6 +12,8 @@ from unispectral.plotting._base import Clusters
 _WIDER = 1.5
 #: Samples that fit nowhere lie so far from the middle of their disc, in its radii.
 _OUTSIDE = 1.35
+#: Steps in which springs come to rest.
+_LAYOUT_STEPS = 300
 
 
 def sunflower(n: int) -> np.ndarray:
@@ -21,7 +23,7 @@ def sunflower(n: int) -> np.ndarray:
     return radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
 
 
-def spring_layout(weights: np.ndarray, n_iter: int = 300) -> np.ndarray:
+def spring_layout(weights: np.ndarray) -> np.ndarray:
     """Positions at which springs, repulsion of all pairs and a pull to the middle are in balance.
 
     Fruchterman and Reingold's forces in matrix form, for a symmetric matrix of weights. The result
@@ -35,7 +37,7 @@ def spring_layout(weights: np.ndarray, n_iter: int = 300) -> np.ndarray:
     strength = springs / max(float(springs.sum(axis=1).mean()), 1e-300)
     degrees = np.asarray(strength.sum(axis=1)).ravel()
     ideal = 1.0 / n  # the square of the distance at which two nodes feel at ease
-    for step in range(n_iter):
+    for step in range(_LAYOUT_STEPS):
         squares = np.einsum("ij,ij->i", position, position)
         distances = squares[:, None] + squares[None, :] - 2.0 * (position @ position.T)
         repulsion = ideal / np.maximum(distances, 1e-3 * ideal)
@@ -44,7 +46,7 @@ def spring_layout(weights: np.ndarray, n_iter: int = 300) -> np.ndarray:
         force -= 0.05 * np.sqrt(n) * (degrees[:, None] * position - strength @ position)
         force -= 2.0 * position
         length = np.linalg.norm(force, axis=1)
-        limit = 0.15 * (1.0 - step / n_iter) ** 2 + 1e-4
+        limit = 0.15 * (1.0 - step / _LAYOUT_STEPS) ** 2 + 1e-4
         position += force * (np.minimum(length, limit) / np.maximum(length, 1e-12))[:, None]
     position -= position.mean(axis=0)
     return position / max(float(np.abs(position).max()), 1e-12)
