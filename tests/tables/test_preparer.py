@@ -307,3 +307,8 @@ def test_encodings_of_a_damaged_file_are_refused(change):
     table = read_table(io.BytesIO(CSV.encode()), encode=True)
     with pytest.raises(ValueError, match="is not that of a prepared table"):
         Preparation.from_dict(table.preparation.to_dict() | change)
+
+
+def test_a_frame_without_columns():
+    with pytest.raises(ValueError, match=r"^X has no columns\.$"):
+        TablePreparer().fit(pd.DataFrame(index=range(5)))

@@ -79,6 +79,10 @@ def test_five_answers_are_one_step_apart(words):
             ["1 (not at all)", "2", "4", "3", "5 (very)"],
             ["1 (not at all)", "2", "3", "4", "5 (very)"],
         ),
+        (
+            ["(10.5, 20.0]", "(-inf, 0.0]", "(0.0, 10.5]"],
+            ["(-inf, 0.0]", "(0.0, 10.5]", "(10.5, 20.0]"],
+        ),
         (["3 = yes", "1 = no", "2 = perhaps"], ["1 = no", "2 = perhaps", "3 = yes"]),
     ],
 )
@@ -87,6 +91,9 @@ def test_ranges_and_numbers_give_an_order(words, order):
     assert sorted(words, key=lambda word: found[word.casefold()]) == order
 
 
-@pytest.mark.parametrize("words", [["red", "green"], ["S", "C", "Q"], ["1", "2", "3"], ["a-1"]])
+@pytest.mark.parametrize(
+    "words",
+    [["red", "green"], ["S", "C", "Q"], ["1", "2", "3"], ["a-1"], ["(1, 2)", "(1, 3)", "(2, 2)"]],
+)
 def test_what_has_no_order(words):
     assert find_order(words) is None

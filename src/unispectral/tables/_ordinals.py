@@ -98,6 +98,10 @@ _OVER = re.compile(
 )
 
 
+_END = r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|[+-]?inf)\s*"
+_INTERVAL = re.compile(rf"[\[(]{_END}[,;]{_END}[\])]")
+
+
 def _positions(listed: str) -> dict[str, float]:
     places: dict[str, float] = {}
     step = -1
@@ -133,7 +137,7 @@ def find_order(
             return dict(scale)
     if len(words) < _LEAST:
         return None
-    return _read_numbers(words) or _ranges(words)
+    return _read_numbers(words) or _ranges(words) or _intervals(words)
 
 
 def given_order(levels: Sequence[str]) -> dict[str, float]:
@@ -172,6 +176,16 @@ def _ranges(words: set[str]) -> dict[str, float] | None:
         spans += bool(match["to"] or match["above"] or match["below"])
         begins[word] = _plain(match["low"]) - (0.5 if match["below"] else 0.0)
     if spans < len(words) - 1 or len(set(begins.values())) < len(words):
+        return None
+    ordered = sorted(begins, key=begins.__getitem__)
+    return {word: float(at) for at, word in enumerate(ordered)}
+
+
+def _intervals(words: set[str]) -> dict[str, float] | None:
+    """Intervals as programs write them, as "(0.5, 2.0]", by where they begin."""
+    found = {word: _INTERVAL.fullmatch(word) for word in words}
+    begins = {word: float(match[1]) for word, match in found.items() if match}
+    if len(begins) < len(words) or len(set(begins.values())) < len(words):
         return None
     ordered = sorted(begins, key=begins.__getitem__)
     return {word: float(at) for at, word in enumerate(ordered)}

@@ -148,6 +148,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         choices = _encode.Choices(**given, **{name: getattr(self, name) for name in same})
         self.columns_, _ = _encode.decide(frame, choices)
         if not _encode.list_used(self.columns_):
+            if not self.columns_:
+                raise InputError("X", "has no columns")
             dropped = _encode.list_left_out(self.columns_)[:5]
             reasons = "; ".join(f"{name!r} {why}" for name, why in dropped)
             raise InputError("X", f"has no column that can be used ({reasons})")
