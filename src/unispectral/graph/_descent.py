@@ -118,6 +118,7 @@ def _plant(state: _State, rng: np.random.Generator, run: Run | None) -> None:
         return order, starts[: leaves + 1].copy()
 
     trees = map_blocks(grow, _TREES, 1, run)
+    shadow = np.empty((0, 0), dtype=np.float32)  # trees are all that is needed of it
     state.order = trees[0][0]
     for done, (order, starts) in enumerate(trees):
         if run is not None:
@@ -162,12 +163,13 @@ def _round(state: _State, salt: int, run: Run | None) -> int:
             )  # fmt: skip
 
         found = map_blocks(join, last - first, _TASK, run)
-        pairs = np.concatenate([one[0] for one in found])
-        keys = np.concatenate([one[1] for one in found])
 
-        def take(rows: slice, pairs: object = pairs, keys: object = keys) -> int:
-            return _descent_loops.take_pairs(
-                pairs, keys, rows.start, rows.stop, state.near, state.keys, state.fresh
+        def take(rows: slice, found: list[Any] = found) -> int:
+            return sum(
+                _descent_loops.take_pairs(
+                    pairs, keys, rows.start, rows.stop, state.near, state.keys, state.fresh
+                )
+                for pairs, keys in found
             )
 
         changed += sum(map_blocks(take, n, -(-n // threads), run))
