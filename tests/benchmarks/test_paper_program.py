@@ -8,7 +8,7 @@ from benchmarks import paper_program
 def test_both_programs_run_and_the_best_point_is_shown(tmp_path, monkeypatch):
     monkeypatch.setattr(paper_program, "MUS", (10.0,))
     monkeypatch.setattr(paper_program, "ALPHAS", (1e-4, 0.5))
-    paper_program.main(["--out", str(tmp_path), "--datasets", "digits-60"])
+    paper_program.main(["--out", str(tmp_path), "--datasets", "digits-60", "--since"])
     text = (tmp_path / "paper_program.md").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if line.startswith("| DIGITS-60")]
     assert [row.split(" | ")[1] for row in rows] == list(paper_program.PROGRAMS)
