@@ -18,7 +18,7 @@ from unispectral import SCMK, SCSK, UnifiedSpectralClustering
 from unispectral.baselines import KKM
 from unispectral.kernels import Gaussian, Linear, Metric, Polynomial
 from unispectral.persistence import ModelFileError, load_model, save_model
-from unispectral.persistence._values import Reader, Writer
+from unispectral.persistence._values import Reader, Writer, boolean, integer, real
 
 rng = np.random.default_rng(0)
 X = np.concatenate([rng.normal(centre, 0.3, (12, 4)) for centre in (0.0, 3.0, 6.0)])
@@ -664,3 +664,11 @@ def test_text_of_a_manifest_has_no_fixed_width(members, tmp_path):
         Reader({}).decode(text)
     back = Reader({}).decode(Writer().encode(np.array(["a", "bc"]), "fitted.names_"))
     assert back.tolist() == ["a", "bc"]
+
+
+@pytest.mark.parametrize("read", [boolean, lambda value: integer(value, 0, 9), real])
+def test_an_array_in_the_place_of_a_number_is_told_in_one_line(read):
+    with pytest.raises(ModelFileError) as told:
+        read(np.eye(3))
+    assert "\n" not in str(told.value)
+    assert str(told.value).endswith("cannot be right.")

@@ -371,7 +371,8 @@ def _restore_output(estimator: BaseEstimator, container: Any) -> None:
     """Ask for the container that ``set_output`` asked for."""
     if container is not None:
         if container not in ("default", "pandas", "polars"):
-            raise ModelFileError(f"it asks for the output {container!r:.40}.")
+            shown = " ".join(f"{container!r:.40}".split())
+            raise ModelFileError(f"it asks for the output {shown}.")
         estimator.set_output(transform=container)
 
 

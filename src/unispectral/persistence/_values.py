@@ -239,7 +239,8 @@ def _is_number(value: object) -> bool:
 
 def require(fits: bool, what: str) -> None:
     if not fits:
-        raise ModelFileError(f"{what} cannot be right.")
+        shown = " ".join(what.split())  # what stands in the place of a number may be an array
+        raise ModelFileError(f"{shown} cannot be right.")
 
 
 def sequence(value: Any) -> list[Any]:
