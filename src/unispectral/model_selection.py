@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -215,10 +216,22 @@ def _refits(
             inner.set_params(random_state=int(rng.integers(2**31 - 1)))
         if "verbose" in inner.get_params(deep=False):
             inner.set_params(verbose=0)
+        inner.set_params(**_shrink_sizes(inner, len(rows) / n))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to say was said by the first fit
             other.fit(_take_some(X, rows, pairwise))
         yield rows, inner
+
+
+def _shrink_sizes(estimator: BaseEstimator, share: float) -> dict[str, int]:
+    """The limits of sizes that a share of the samples can meet as all of them do."""
+    given = estimator.get_params(deep=False)
+    limits = {}
+    if given.get("min_cluster_size") is not None:
+        limits["min_cluster_size"] = max(1, int(share * given["min_cluster_size"]))
+    if given.get("max_cluster_size") is not None:
+        limits["max_cluster_size"] = math.ceil(share * given["max_cluster_size"])
+    return limits
 
 
 def _is_of_fit(estimator: object, X: object) -> bool:

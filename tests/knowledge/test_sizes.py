@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from unispectral import UnifiedSpectralClustering
 from unispectral.knowledge._read import Sizes
 from unispectral.knowledge._sizes import assign_with_limits
+from unispectral.model_selection import stability
 
 pytestmark = pytest.mark.filterwarnings("ignore::unispectral.DoubtfulResultWarning")
 
@@ -201,3 +202,11 @@ def test_limits_are_refused_before_the_fit(monkeypatch):
         UnifiedSpectralClustering(3, min_cluster_size=60).fit(load_iris().data)
     with pytest.raises(ValueError, match="which takes 4 clusters where there are 3"):
         UnifiedSpectralClustering(3).fit(load_iris().data, cannot_link=[(0, 1, 2, 3)])
+
+
+@pytest.mark.parametrize("limits", [(50, 50), (48, None), (None, 51)])
+def test_stability_beside_limits(limits):
+    """Fits without a tenth of the samples have limits of their own, which they can meet."""
+    X = load_iris().data
+    model = fit(X, min_cluster_size=limits[0], max_cluster_size=limits[1])
+    assert stability(model, X, n_fits=1).shape == (1,)
