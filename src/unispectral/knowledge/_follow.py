@@ -12,6 +12,7 @@ from functools import cached_property, partial
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral.graph.quality import normalized_cut
 from unispectral.knowledge._correct import correct_by_labels
 from unispectral.knowledge._merge import cut_pieces, merge_pieces, prefer_own
 from unispectral.knowledge._spread import PRIORS, complete_labels
@@ -75,7 +76,7 @@ class Follower:
         if self.trust < 1.0:
             return self._spread(PRIORS[0], labels)
         if len(rows) < _LEAST_KNOWN:
-            return self._correct(labels)
+            return self._carefully(labels)
         rows = np.random.default_rng(0).permutation(rows)
         ways = self._ways(len(rows))
         hits = np.zeros(len(ways), dtype=np.int64)
@@ -90,7 +91,7 @@ class Follower:
     def _ways(self, n_known: int) -> list[Callable[[np.ndarray], np.ndarray]]:
         """All ways, the first of which is taken where no other finds more."""
         careful: list[Callable[[np.ndarray], np.ndarray]]
-        careful = [self._correct, self._correct_and_spread]
+        careful = [self._carefully, self._correct_and_spread]
         bold: list[Callable[[np.ndarray], np.ndarray]]
         bold = [self._merge, self._merge_and_spread]
         if n_known < _MANY_FOR_EACH * self.count:
@@ -110,6 +111,11 @@ class Follower:
         if len(labels) > _CORRECTED_SAMPLES:
             return self._spread(np.inf, labels)
         return correct_by_labels(self.W, self.clusters, labels, self.n_classes, self.count)
+
+    def _carefully(self, labels: np.ndarray) -> np.ndarray:
+        """The corrected clusters as they are, or with moved borders: by the lower cut."""
+        ways = (self._correct(labels), self._correct_and_spread(labels))
+        return min(ways, key=lambda found: normalized_cut(self.W, found))
 
     def _correct_and_spread(self, labels: np.ndarray) -> np.ndarray:
         return self._spread_from(self._correct(labels), PRIORS[0], labels)
