@@ -257,3 +257,12 @@ def test_columns_that_do_not_vary_say_nothing_of_counts(form) -> None:
     np.testing.assert_array_equal(beside.columns[: len(plain.columns)], plain.columns)
     assert len(beside.columns) == len(plain.columns)
     np.testing.assert_array_equal(beside.factor, plain.factor)
+
+
+def test_rows_far_from_the_origin_are_not_of_one_length() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 20)) * np.append(np.full(19, 1.0), 1e3)
+    assert scaling_of(X, "auto")[1].startswith("standardised")
+    assert scaling_of(X + 1e5, "auto")[1].startswith("standardised")
+    constant = np.hstack([X, np.full((100, 2), 1e6)])
+    assert scaling_of(constant, "auto")[1].startswith("standardised")

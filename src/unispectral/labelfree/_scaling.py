@@ -55,6 +55,9 @@ _ONES = 0.5
 #: were scaled to length one, rounded perhaps to half precision or to whole numbers.
 _LONG_ROWS = 16
 _ONE_LENGTH = 0.02
+#: Rows far from the origin are all about as long, too: the variances of embeddings have more than
+#: this share of the squared medians.
+_LEAST_SPREAD = 0.1
 #: Rows whose lengths are taken at a time.
 _LENGTH_ROWS = 16_384
 #: A column that varies less than this share of its largest value varies by rounding.
@@ -279,7 +282,11 @@ def _decide(X: np.ndarray, kept: np.ndarray, columns: _Columns, scaling: str) ->
         return True, "standardised: scaling='standard'"
     if len(kept) < 3:  # coordinates of the plane, where a long shape is no sign of another unit
         return False, "as given: fewer than three columns"
-    if len(kept) >= _LONG_ROWS and have_one_length(X):
+    unit = max(float(np.abs(columns.median).max()), float(columns.deviation.max()))
+    spread = float(((columns.deviation / unit) ** 2).sum())
+    away = float(((columns.median / unit) ** 2).sum())
+    long = len(kept) >= _LONG_ROWS and spread > _LEAST_SPREAD * away
+    if long and have_one_length(X if len(kept) == X.shape[1] else X[:, kept]):
         return False, "as given: rows of one length, whose distances rank as their cosines do"
     largest = columns.deviation.max()
     if largest <= _RATIO * columns.deviation.min():
