@@ -43,6 +43,17 @@ def test_correlations_of_ranks_are_kept():
     assert found == pytest.approx(spearmanr(table).statistic, abs=0.05)
 
 
+def test_order_and_signs_of_columns_change_nothing_that_is_drawn():
+    """The clusters of heart-statlog by "auto" were one or several by the signs of its columns."""
+    rng = np.random.default_rng(4)
+    table = np.column_stack([rng.exponential(size=200), rng.integers(0, 6, 200) ** 2.0])
+    table = np.column_stack([table, rng.normal(size=200)])
+    (drawn,) = draw_with_one_mode(KernelDistance.linear(table), 1)
+    for other in (-table, table[:, ::-1], table * [1.0, -1.0, 1.0]):
+        (again,) = draw_with_one_mode(KernelDistance.linear(other), 1)
+        np.testing.assert_array_equal(again.features(), drawn.features())
+
+
 @pytest.mark.parametrize("kind", ["lognormal", "exponential", "standard_cauchy"])
 @pytest.mark.parametrize("columns", [3, 10])
 def test_skewed_columns_without_clusters_are_one_cluster(kind, columns):

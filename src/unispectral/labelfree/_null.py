@@ -38,7 +38,7 @@ def draw_with_one_mode(distance: KernelDistance, draws: int) -> Iterator[KernelD
     if table is None:
         return
     table = np.asarray(table, dtype=np.float64)
-    table = table[:, np.ptp(table, axis=0) > 0]
+    table = orient_columns(table[:, np.ptp(table, axis=0) > 0])
     n, columns = table.shape
     if not columns:
         return
@@ -53,6 +53,23 @@ def draw_with_one_mode(distance: KernelDistance, draws: int) -> Iterator[KernelD
         ranks = normal.argsort(axis=0, kind="stable").argsort(axis=0, kind="stable")
         drawn = [own[rank] for own, rank in zip(quantiles, ranks.T, strict=True)]
         yield KernelDistance.linear(np.column_stack(drawn))
+
+
+def orient_columns(table: np.ndarray) -> np.ndarray:
+    """The columns with their longer tails above, in the order of their spreads.
+
+    So the samples that are drawn depend neither on the order of the columns nor on their signs.
+
+    Examples
+    --------
+    >>> orient_columns(np.array([[0.0, 1.0], [0.0, -2.0], [9.0, 1.0]])).T.tolist()
+    [[-1.0, 2.0, -1.0], [0.0, 0.0, 9.0]]
+    """
+    centred = table - table.mean(axis=0)
+    spreads = (centred**2).sum(axis=0)
+    tails = (centred**3).sum(axis=0)
+    order = np.lexsort((np.abs(tails), spreads))
+    return (table * np.where(tails < 0, -1.0, 1.0))[:, order]
 
 
 def one_mode_quantiles(values: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
