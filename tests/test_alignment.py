@@ -322,6 +322,17 @@ def test_a_frame_that_counts_its_rows_is_matched_by_position_or_refused():
         describe(UnifiedSpectralClustering(2).fit(counted), mixed)
 
 
+def test_views_of_a_fit_are_described_although_one_counts_its_rows():
+    first = A.reset_index(drop=True)
+    mixed = B.reset_index(drop=True).sample(frac=1.0, random_state=3)
+    model = UnifiedSpectralClustering(2).fit({"A": first, "B": mixed})
+    right = means(UnifiedSpectralClustering(2).fit(VIEWS), VIEWS)
+    np.testing.assert_allclose(means(model, {"A": first, "B": mixed}), right)
+    np.testing.assert_allclose(means(model, {"B": mixed, "A": first}), right)
+    with pytest.raises(ValueError, match="only counts the rows"):
+        describe(model, {"B": mixed})
+
+
 def test_predictions_have_the_order_of_the_first_frame_given():
     model = UnifiedSpectralClustering(2).fit(VIEWS).set_output(transform="pandas")
     right = model.transform(VIEWS)

@@ -114,8 +114,12 @@ def align(
     ordered = [*first, *(name for name in tables if name not in first)]
     frames = [name for name in ordered if _has_index(tables[name])]
     if index is not None:
+        # A view whose index is that of the fit says that the others' indexes mean what they did there.
+        as_fitted = any(tables[name].index.equals(index) for name in frames)
         for name in frames:
-            tables[name] = _in_order_of_fit(tables[name], index, f"view {name!r}", pairwise)
+            tables[name] = _in_order_of_fit(
+                tables[name], index, f"view {name!r}", pairwise, as_fitted=as_fitted
+            )
     else:
         for name in frames[1:]:
             pair = f"has views {frames[0]!r} and {name!r}"
@@ -159,11 +163,13 @@ def _in_order_of_first(table: Any, index: object, argument: str, pair: str, pair
     return _take_rows(table, rows, argument, pairwise)
 
 
-def _in_order_of_fit(table: Any, index: Any, argument: str, pairwise: bool) -> Any:
+def _in_order_of_fit(
+    table: Any, index: Any, argument: str, pairwise: bool, *, as_fitted: bool = False
+) -> Any:
     """A table with its rows in the order of the samples that have labels."""
     rows, problem = _rows_at(table.index, index)
     counted = only_counts(index) or only_counts(table.index)
-    if rows is not None and counted:
+    if rows is not None and counted and not as_fitted:
         # A frame made of an array counts its rows, whatever their order was before.
         problem = "has rows in another order than the samples of the fit, of which one index only "
         problem += "counts the rows"
