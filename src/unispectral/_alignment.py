@@ -114,7 +114,7 @@ def align(
     ordered = [*first, *(name for name in tables if name not in first)]
     frames = [name for name in ordered if _has_index(tables[name])]
     if index is not None:
-        # A view whose index is that of the fit says that the others' indexes mean what they did there.
+        # Where one view has the index of the fit, those of the others mean what they did there.
         as_fitted = any(tables[name].index.equals(index) for name in frames)
         for name in frames:
             tables[name] = _in_order_of_fit(
