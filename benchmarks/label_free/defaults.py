@@ -267,15 +267,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
         path.unlink()
     store = Store(None if given.quick else path)
     if given.ours:
-        for key in [
+        ours = [
             key for key, cell in store.cells.items() if not cell["condition"].startswith("peer")
-        ]:
-            store.forget(key)
+        ]
+        for key in ours:
+            if _part_of(key) in parts:
+                store.forget(key)
     study = Study(store, names, methods, quick=given.quick)
     if not given.report:
         study.run(parts)
     now = None if given.quick else study.depends
     print(write(store, None if given.quick else path.with_suffix(".md"), now))
+
+
+def _part_of(key: str) -> str:
+    """The part of the study that measures a cell."""
+    first = key.partition("/")[0]
+    return {"structureless": "count", "count-real": "count", "suite-count": "suite"}.get(
+        first, first
+    )
 
 
 def _chosen(given: str | None, known: list[str], option: str) -> list[str]:
