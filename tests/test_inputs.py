@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from robustness import _estimators
 
+from unispectral import UnifiedSpectralClustering
+
 rng = np.random.default_rng(0)
 X = rng.normal(size=(45, 5)) + 4.0 * (np.arange(45) % 3)[:, None] * np.array([1, 1, 0, 0, 1])
 #: The same two views, by column numbers.
@@ -75,3 +77,10 @@ def test_what_names_no_columns_is_refused(views, words):
 
 def test_one_column_in_two_views_is_no_mistake():
     assert _fit({"left": [0, 1, 2], "right": [2, 3, 4]}).labels_.shape == (45,)
+
+
+@pytest.mark.parametrize("kernels", ["precomputed", "graph"])
+def test_a_list_of_ragged_lists_is_refused_by_name(kernels):
+    ragged = [[[1.0, 2.0], [3.0]], np.eye(2)]
+    with pytest.raises((ValueError, TypeError), match=r"X is (not a table|no matrix) of numbers"):
+        UnifiedSpectralClustering(2, kernels=kernels).fit(ragged)

@@ -401,7 +401,12 @@ def _is_several(X: object) -> bool:
     if not isinstance(X, (list, tuple)) or not len(X):
         return False
     first = X[0]
-    return is_graph_object(first) or sp.issparse(first) or np.ndim(first) == 2
+    if is_graph_object(first) or sp.issparse(first):
+        return True
+    try:
+        return np.ndim(first) == 2
+    except ValueError:  # a list of lists of different lengths, which is said elsewhere
+        return False
 
 
 def _beside(rows: Sequence[sp.csr_array]) -> sp.csr_array:
