@@ -698,7 +698,7 @@ def test_the_nodes_of_a_graph_are_clustered(tmp_path, monkeypatch, capsys):
     assert Path("page.html").stat().st_size > 0
     capsys.readouterr()
     for more, words in (
-        (["--leave-out", "a"], "--leave-out is for tables, and --kernel graph reads a graph"),
+        (["--leave-out", "a"], "reads a graph; leave it out"),
         (["--model", "m.unispectral"], "--model is for tables"),
         (["--method", "kmeans"], "--kernel graph is for the method unified, not for kmeans"),
         (["ties.csv"], "reads one graph"),

@@ -93,3 +93,10 @@ def test_what_is_no_graph_gets_a_sentence(tmp_path, name, text, words):
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=words):
         read_graph_file(tmp_path / name)
+
+
+def test_one_row_is_told_as_one(tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text("a,b,c,d\n1,2,3,4\n")
+    with pytest.raises(ValueError, match="holds 4 columns and 1 row: that is neither"):
+        read_graph_file(path)

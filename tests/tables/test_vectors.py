@@ -96,3 +96,10 @@ def test_texts_come_from_lines_or_from_the_longest_column(tmp_path) -> None:
     (tmp_path / "bad.txt").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(TableError, match="UTF-8"):
         read_texts(str(tmp_path / "bad.txt"))
+
+
+def test_a_table_without_texts_is_told_what_to_give(tmp_path):
+    path = tmp_path / "numbers.csv"
+    path.write_text("a,b\n1,2\n3,4\n")
+    with pytest.raises(ValueError, match=r"has no column of texts; give a \.txt file"):
+        read_texts(str(path))

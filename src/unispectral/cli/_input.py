@@ -222,7 +222,7 @@ def gather_graph(sources: Sequence[str], options: dict[str, Any]) -> Input:
         if options[name]:
             option = f"--{_SPELLED.get(name, name).replace('_', '-')}"
             problem = "is for tables, and --kernel graph reads a graph"
-            raise click.UsageError(f"{option} {problem}.")
+            raise click.UsageError(f"{option} {problem}; leave it out.")
     given = {name: options[name] for name in ("format", "key", "separator", "header", "encoding")}
     found = read_graph_file(sources[0], **given)
     n = found.weights.shape[0]

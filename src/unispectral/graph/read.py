@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from unispectral._errors import plural
+
 if TYPE_CHECKING:
     from unispectral.tables._source import Source
 
@@ -88,7 +90,8 @@ def _read_matrix_market(file: Source) -> GraphFile:
         rows, columns, entries, layout, _, _ = mminfo(file.path)
     stored = entries if layout == "coordinate" else rows * columns
     if _ENTRY // 2 * stored > file.size or max(rows, columns) > _FEW_NODES + 8 * file.size:
-        raise file.error(f"says that it has {stored:,} entries, more than it can hold")
+        problem = f"says that it has {stored:,} entries, more than it can hold"
+        raise file.error(problem, "write the file again")
     file.check_memory(32 * stored + 24 * (rows + columns))
     with file.reading("is not a Matrix Market file, or is damaged"):
         matrix = sp.csr_array(mmread(file.path))
@@ -145,7 +148,8 @@ def _read_square_frame(file: Source, frame: Any, notes: list[str]) -> GraphFile:
     if frame.shape[1] == len(frame) + 1 and frame.columns[0] not in frame.columns[1:]:
         frame = frame.set_index(frame.columns[0])  # the first column names the rows
     if frame.shape[0] != frame.shape[1]:
-        problem = f"holds {frame.shape[1]} columns and {len(frame):,} rows: that is neither a list"
+        size = f"{plural(frame.shape[1], 'column')} and {plural(len(frame), 'row')}"
+        problem = f"holds {size}: that is neither a list"
         remedy = "give columns called source and target, and perhaps weight"
         raise file.error(f"{problem} of edges nor a square matrix", remedy)
     counted = str(frame.columns[0]) in ("0", "1", "column_1")

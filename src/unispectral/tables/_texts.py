@@ -13,6 +13,7 @@ from unispectral.tables._source import Source, as_source
 
 #: Endings of files with a text on each line.
 _PLAIN = (".txt", ".text")
+_REMEDY = "give a .txt file with one text a line, or a table with a column of texts"
 
 
 def read_texts(file: str) -> tuple[np.ndarray, str]:
@@ -26,7 +27,7 @@ def read_texts(file: str) -> tuple[np.ndarray, str]:
         return _read_lines(source), f"lines of {name!r}"
     frame = next(load(source, None, None, (None, None), {})).frame
     if frame is None:
-        raise source.error("holds a matrix of numbers, not texts")
+        raise source.error("holds a matrix of numbers, not texts", _REMEDY)
     is_number = optional("pandas", extra="io").api.types.is_numeric_dtype
     found: dict[str, np.ndarray] = {}
     lengths: dict[str, float] = {}
@@ -37,7 +38,7 @@ def read_texts(file: str) -> tuple[np.ndarray, str]:
         found[column] = np.array(texts, dtype=object)
         lengths[column] = float(np.mean([len(text) for text in texts]))
     if not found:
-        raise source.error("has no column of texts")
+        raise source.error("has no column of texts", _REMEDY)
     longest = max(lengths, key=lambda column: lengths[column])
     return found[longest], f"column {longest!r} of {name!r}"
 
